@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+// All of gradwalk's C++ API.
+#pragma once
+
+#include "gradwalk/derivatives.hpp"
+#include "gradwalk/error.hpp"
+#include "gradwalk/ops.hpp"
+#include "gradwalk/value.hpp"

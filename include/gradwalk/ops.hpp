@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// ops.def made usable: the list of operations, what each is called, and each rule as functions.
+//
+// Rule<Op::tanh>::value(x), ::dx(x, r) and their like take any number type that has arithmetic, comparisons and the
+// functions below, found beside it or in <cmath>.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+namespace gradwalk {
+
+// Nodes that start a graph, then the table, then nodes that are no rule of the table: `custom` carries its user's local
+// derivatives; the last three exist only inside the tape (tape.hpp) and are never shown.
+enum class Op : std::uint8_t {
+  leaf,
+  constant,
+#define UNARY(name, ...) name,
+#define BINARY(name, ...) name,
+#include "gradwalk/ops.def"
+#undef UNARY
+#undef BINARY
+  custom,
+  multiply_add,
+  sum_of_products,
+  chunk_start,
+};
+
+struct OpInfo {
+  std::string_view name, symbol;
+  int operands;                               // 0 where an op has no rule
+  std::string_view domain, value, dx, dy;     // the rule, as ops.def writes it
+};
+
+inline constexpr std::array op_table{
+    OpInfo{"leaf", "", 0, "", "", "", ""},
+    OpInfo{"constant", "", 0, "", "", "", ""},
+#define UNARY(name, symbol, domain, value, dx) OpInfo{#name, symbol, 1, #domain, #value, #dx, ""},
+#define BINARY(name, symbol, domain, value, dx, dy) OpInfo{#name, symbol, 2, #domain, #value, #dx, #dy},
+#include "gradwalk/ops.def"
+#undef UNARY
+#undef BINARY
+    OpInfo{"custom", "custom", 0, "", "", "", ""},
+};
+
+constexpr const OpInfo& info(Op op) { return op_table[static_cast<std::size_t>(op)]; }
+constexpr std::string_view name(Op op) { return info(op).name; }
+constexpr std::string_view symbol(Op op) { return info(op).symbol; }
+
+namespace rules {
+
+using std::abs, std::acos, std::asin, std::atan, std::atan2, std::cos, std::cosh, std::erf, std::exp, std::expm1;
+using std::floor, std::log, std::log1p, std::pow, std::sin, std::sinh, std::sqrt, std::tan, std::tanh;
+
+constexpr double max(double x, double y) { return x > y ? x : y; }
+
+template <class A, class B>
+constexpr std::common_type_t<A, B> select(bool condition, const A& a, const B& b) {
+  return condition ? std::common_type_t<A, B>(a) : std::common_type_t<A, B>(b);
+}
+
+template <Op op>
+struct Rule;
+
+#define UNARY(name, symbol, domain_, value_, dx_)                                     \
+  template <>                                                                         \
+  struct Rule<Op::name> {                                                             \
+    static bool domain([[maybe_unused]] double x) { return domain_; }                 \
+    template <class T>                                                                \
+    static T value(const T& x) {                                                      \
+      return T(value_);                                                               \
+    }                                                                                 \
+    template <class T>                                                                \
+    static T dx([[maybe_unused]] const T& x, [[maybe_unused]] const T& r) {           \
+      return T(dx_);                                                                  \
+    }                                                                                 \
+  };
+#define BINARY(name, symbol, domain_, value_, dx_, dy_)                                                              \
+  template <>                                                                                                        \
+  struct Rule<Op::name> {                                                                                            \
+    static bool domain([[maybe_unused]] double x, [[maybe_unused]] double y) { return domain_; }                     \
+    template <class T>                                                                                               \
+    static T value(const T& x, const T& y) {                                                                         \
+      return T(value_);                                                                                              \
+    }                                                                                                                \
+    template <class T>                                                                                               \
+    static T dx([[maybe_unused]] const T& x, [[maybe_unused]] const T& y, [[maybe_unused]] const T& r) {             \
+      return T(dx_);                                                                                                 \
+    }                                                                                                                \
+    template <class T>                                                                                               \
+    static T dy([[maybe_unused]] const T& x, [[maybe_unused]] const T& y, [[maybe_unused]] const T& r) {             \
+      return T(dy_);                                                                                                 \
+    }                                                                                                                \
+  };
+#include "gradwalk/ops.def"
+#undef UNARY
+#undef BINARY
+
+}  // namespace rules
+}  // namespace gradwalk

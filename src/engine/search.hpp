@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// The depth-first search below a node, without recursion: the order micrograd's build_topo() gives.
+#pragma once
+
+#include <algorithm>
+
+#include "store.hpp"
+
+namespace gradwalk::detail {
+
+// Nodes below `root` and the root itself, each once, operands before their users and in operand order. enter(ref) is
+// called when the search first meets a node; where it returns false the node is left out with what is below it.
+// The result lies in the store until the next search.
+template <class Enter>
+const std::vector<Ref>& search(Ref root, Enter enter) {
+  std::vector<Ref>&order = tape.store->order, &stack = tape.store->stack;
+  order.clear();
+  stack.assign(1, root);
+  while (!stack.empty()) {
+    const Ref ref = stack.back();
+    Node* node = tape.node(ref);
+    if ((node->meta & entered) == 0 && enter(ref)) {
+      node->meta |= entered;
+      const auto size = static_cast<std::ptrdiff_t>(stack.size());
+      each_operand(*node, [&](Ref operand) {
+        if ((tape.node(operand)->meta & entered) == 0) stack.push_back(operand);
+      });
+      std::reverse(stack.begin() + size, stack.end());
+      continue;  // the node is met again when everything below it is done
+    }
+    stack.pop_back();
+    if ((node->meta & (entered | finished)) != entered) continue;
+    node->meta |= finished;
+    order.push_back(ref);
+  }
+  for (const Ref ref : order) tape.node(ref)->meta &= ~(entered | finished);
+  return order;
+}
+
+inline bool is_recorded(Ref ref) { return ref < tape.first_leaf || op_of(*tape.node(ref)) > Op::constant; }
+
+}  // namespace gradwalk::detail

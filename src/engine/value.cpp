@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// The parts of Value that are words: labels, printing, custom nodes and their names, error messages.
+#include "gradwalk/value.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <ostream>
+
+#include "store.hpp"
+
+namespace gradwalk {
+
+using namespace detail;
+
+namespace {
+
+std::string sentence(std::string_view call, std::string_view needs, std::string_view got, std::string_view advice) {
+  std::string text;
+  for (const std::string_view part : {call, std::string_view(": needs "), needs, std::string_view(", got "), got,
+                                      std::string_view("; "), advice})
+    text += part;
+  return text;
+}
+
+}  // namespace
+
+Error::Error(std::string_view call, std::string_view needs, std::string_view got, std::string_view advice)
+    : std::runtime_error(sentence(call, needs, got, advice)) {}
+
+std::string detail::format_number(double number) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, number).ptr};
+}
+
+const std::string& detail::custom_name(const Node& node) { return tape.store->custom_names[node.operands]; }
+
+std::uint64_t Value::id() const {
+  node("id");
+  return handle_;
+}
+
+Value& Value::label(std::string_view text) & {
+  Node* n = node("label");
+  n->meta |= labelled;
+  tape.store->labels[ref()] = text;
+  return *this;
+}
+
+Value Value::label(std::string_view text) && { return std::move(label(text)); }
+
+std::string Value::label() const {
+  if ((node("label")->meta & labelled) == 0) return {};
+  return tape.store->labels.at(ref());
+}
+
+Value custom(double result, std::span<const Value> inputs, std::span<const double> derivatives, std::string_view name) {
+  constexpr std::size_t most = chunk_words / 2 - 8;
+  const std::string count = std::to_string(inputs.size());
+  if (inputs.size() != derivatives.size())
+    throw Error("custom", "one derivative an input", std::to_string(derivatives.size()) + " for " + count + " inputs",
+                "give each input its own");
+  if (inputs.size() > most)
+    throw Error("custom", "at most " + std::to_string(most) + " inputs", count, "add up groups of inputs first");
+  std::vector<Ref> refs;
+  for (const Value& input : inputs) refs.push_back(Handle::ref(input, "custom"));
+  if (refs.empty() || tape.store->no_grad > 0) return Value(result);
+
+  std::vector<std::string>& names = tape.store->custom_names;
+  auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) found = names.insert(names.end(), std::string(name));
+  const auto words = static_cast<std::uint32_t>(2 * refs.size());
+  make_room(words + 4);
+  for (std::size_t i = 0; i < refs.size(); ++i) {
+    put(tape.base + tape.top++, derivatives[i]);
+    put(tape.base + tape.top++, static_cast<Word>(refs[i]));
+  }
+  write_node(tape.base + tape.top, static_cast<Word>(found - names.begin()), fresh(Op::custom), words, result);
+  tape.top += 4;
+  return Handle::adopt(tape.top - 4);
+}
+
+Value custom(double result, std::initializer_list<CustomInput> inputs, std::string_view name) {
+  std::vector<Value> values;
+  std::vector<double> derivatives;
+  for (const CustomInput& one : inputs) {
+    values.push_back(one.input);
+    derivatives.push_back(one.derivative);
+  }
+  return custom(result, values, derivatives, name);
+}
+
+std::string to_string(const Value& value) {
+  return "Value(data=" + format_number(value.data()) + ", grad=" + format_number(value.grad()) + ")";
+}
+
+std::ostream& operator<<(std::ostream& out, const Value& value) { return out << to_string(value); }
+
+}  // namespace gradwalk

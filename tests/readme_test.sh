@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The README keeps its word: its first program, built by its own command against an installed gradwalk, prints what
+# it says. Installs BUILD_DIR to a temporary prefix, and touches nothing else.
+# usage: tests/readme_test.sh BUILD_DIR
+set -euo pipefail
+
+root=$(CDPATH='' cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+build=${1:?usage: tests/readme_test.sh BUILD_DIR}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() { echo "readme_test: $*" >&2; exit 1; }
+part() { "$root/tools/readme-program" "$1" "$root/README.md"; }
+
+cmake --install "$build" --prefix "$work/prefix" >"$work/install.log" || { cat "$work/install.log"; fail "the install failed"; }
+package=$(find "$work/prefix" -name gradwalk.pc)
+[[ -n $package ]] || fail "the install has no gradwalk.pc"
+export PKG_CONFIG_PATH=${package%/*}
+libdir=$(pkg-config --variable=libdir gradwalk)
+export LD_LIBRARY_PATH=$libdir
+
+mkdir "$work/user"
+cd "$work/user"
+part commands >../commands.sh
+part output >../expected.txt
+[[ $(<../commands.sh) =~ ([A-Za-z0-9_.-]+\.cpp) ]] || fail "the README's command names no .cpp file"
+source_file=${BASH_REMATCH[1]}
+part program >"$source_file"
+
+# The README may stop at the compile line; the program then still has to run.
+commands=$(<../commands.sh)
+if [[ ! $commands =~ (^|[[:space:];&])\./ ]]; then
+  program=a.out
+  if [[ $commands =~ [[:space:]]-o[[:space:]]*([^[:space:]]+) ]]; then program=${BASH_REMATCH[1]}; fi
+  echo "./$program" >>../commands.sh
+fi
+bash -euo pipefail ../commands.sh >../printed.txt || { cat ../printed.txt; fail "this failed: $(<../commands.sh)"; }
+diff -u --label "README.md says" --label "$source_file prints" ../expected.txt ../printed.txt || fail "the README's output is not what its program prints"
