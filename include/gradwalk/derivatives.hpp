@@ -29,10 +29,10 @@ GRADWALK_EXPORT Numbers hessian_vector_product(const ScalarFunction& f, const Nu
 
 // The gradient beside central differences.
 struct GradientCheck {
-  bool ok;            // every coordinate within the tolerance
-  std::size_t worst;  // the coordinate that is furthest off
+  bool ok;                      // every coordinate within the tolerance
+  std::size_t worst;            // the coordinate that is furthest off
   double gradient, difference;  // there
-  double error;       // there: |gradient - difference| / max(1, |gradient|, |difference|)
+  double error;                 // there: |gradient - difference| / max(1, |gradient|, |difference|)
   std::string message;
   explicit operator bool() const { return ok; }
 };

@@ -11,10 +11,12 @@
 #include <string_view>
 #include <type_traits>
 
+#include "gradwalk/export.hpp"
+
 namespace gradwalk {
 
 // Nodes that start a graph, then the table, then nodes that are no rule of the table: `custom` carries its user's local
-// derivatives; the last three exist only inside the tape (tape.hpp) and are never shown.
+// derivatives; the last four exist only inside the tape (tape.hpp) and are never shown.
 enum class Op : std::uint8_t {
   leaf,
   constant,
@@ -26,13 +28,14 @@ enum class Op : std::uint8_t {
   custom,
   multiply_add,
   sum_of_products,
+  frozen,
   chunk_start,
 };
 
 struct OpInfo {
   std::string_view name, symbol;
-  int operands;                               // 0 where an op has no rule
-  std::string_view domain, value, dx, dy;     // the rule, as ops.def writes it
+  int operands;                            // 0 where an op has no rule
+  std::string_view domain, value, dx, dy;  // the rule, as ops.def writes it
 };
 
 inline constexpr std::array op_table{
@@ -53,7 +56,10 @@ constexpr std::string_view symbol(Op op) { return info(op).symbol; }
 namespace rules {
 
 using std::abs, std::acos, std::asin, std::atan, std::atan2, std::cos, std::cosh, std::erf, std::exp, std::expm1;
-using std::floor, std::log, std::log1p, std::pow, std::sin, std::sinh, std::sqrt, std::tan, std::tanh;
+using std::floor, std::log, std::log1p, std::sin, std::sinh, std::sqrt, std::tan, std::tanh;
+
+// Out of line: where the exponent can be seen, compilers make pow(x, 2) x * x, which may differ in the last bit.
+GRADWALK_EXPORT double pow(double x, double y);
 
 constexpr double max(double x, double y) { return x > y ? x : y; }
 
@@ -65,35 +71,35 @@ constexpr std::common_type_t<A, B> select(bool condition, const A& a, const B& b
 template <Op op>
 struct Rule;
 
-#define UNARY(name, symbol, domain_, value_, dx_)                                     \
-  template <>                                                                         \
-  struct Rule<Op::name> {                                                             \
-    static bool domain([[maybe_unused]] double x) { return domain_; }                 \
-    template <class T>                                                                \
-    static T value(const T& x) {                                                      \
-      return T(value_);                                                               \
-    }                                                                                 \
-    template <class T>                                                                \
-    static T dx([[maybe_unused]] const T& x, [[maybe_unused]] const T& r) {           \
-      return T(dx_);                                                                  \
-    }                                                                                 \
+#define UNARY(name, symbol, domain_, value_, dx_)                           \
+  template <>                                                               \
+  struct Rule<Op::name> {                                                   \
+    static bool domain([[maybe_unused]] double x) { return domain_; }       \
+    template <class T>                                                      \
+    static T value(const T& x) {                                            \
+      return T(value_);                                                     \
+    }                                                                       \
+    template <class T>                                                      \
+    static T dx([[maybe_unused]] const T& x, [[maybe_unused]] const T& r) { \
+      return T(dx_);                                                        \
+    }                                                                       \
   };
-#define BINARY(name, symbol, domain_, value_, dx_, dy_)                                                              \
-  template <>                                                                                                        \
-  struct Rule<Op::name> {                                                                                            \
-    static bool domain([[maybe_unused]] double x, [[maybe_unused]] double y) { return domain_; }                     \
-    template <class T>                                                                                               \
-    static T value(const T& x, const T& y) {                                                                         \
-      return T(value_);                                                                                              \
-    }                                                                                                                \
-    template <class T>                                                                                               \
-    static T dx([[maybe_unused]] const T& x, [[maybe_unused]] const T& y, [[maybe_unused]] const T& r) {             \
-      return T(dx_);                                                                                                 \
-    }                                                                                                                \
-    template <class T>                                                                                               \
-    static T dy([[maybe_unused]] const T& x, [[maybe_unused]] const T& y, [[maybe_unused]] const T& r) {             \
-      return T(dy_);                                                                                                 \
-    }                                                                                                                \
+#define BINARY(name, symbol, domain_, value_, dx_, dy_)                                                  \
+  template <>                                                                                            \
+  struct Rule<Op::name> {                                                                                \
+    static bool domain([[maybe_unused]] double x, [[maybe_unused]] double y) { return domain_; }         \
+    template <class T>                                                                                   \
+    static T value(const T& x, const T& y) {                                                             \
+      return T(value_);                                                                                  \
+    }                                                                                                    \
+    template <class T>                                                                                   \
+    static T dx([[maybe_unused]] const T& x, [[maybe_unused]] const T& y, [[maybe_unused]] const T& r) { \
+      return T(dx_);                                                                                     \
+    }                                                                                                    \
+    template <class T>                                                                                   \
+    static T dy([[maybe_unused]] const T& x, [[maybe_unused]] const T& y, [[maybe_unused]] const T& r) { \
+      return T(dy_);                                                                                     \
+    }                                                                                                    \
   };
 #include "gradwalk/ops.def"
 #undef UNARY

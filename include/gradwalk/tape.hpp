@@ -9,8 +9,8 @@
 // docs/architecture.md draws the layout and says why each part is as it is.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
-#include <cstring>
 
 #include "gradwalk/export.hpp"
 #include "gradwalk/ops.hpp"
@@ -20,18 +20,19 @@ namespace gradwalk::detail {
 using Word = std::uint64_t;
 using Ref = std::uint32_t;  // a node's distance from the tape's base, in words
 
-// A record is a Node and, below it, `third` more words: a constant operand, or the earlier terms of a sum.
+// A record is a Node and, below it, so many more words: a constant operand, or the earlier terms of a sum.
 //
-//   any op            operands (x, y); a unary op has (x, nothing)
+//   any op            operands (x, y); a unary op has (x, nothing); extra = the number of words below
 //   constant operand  operands (x, literal) or (literal, y), the number in the word below
-//   multiply_add      operands (x, y) and third = z, no words below: x * y + z, z first if z_first is set
+//   multiply_add      operands (x, y) and extra = z, no words below: x * y + z, z first if z_first is set
 //   sum_of_products   each word below and `operands` is a term: x * y, or a plain x as (x, nothing); left to right
 //   custom            n times two words below: local derivative, operand; operands is the number of its name
+//   frozen            made under NoGrad: a number, whatever its words below once were
 struct Node {
   Word operands;
-  std::uint32_t meta;  // op, flags, handles
-  std::uint32_t third;
   double data;
+  Word
+      head;  // from below: op (8 bits), flags (8), handles (16), extra (32); one word, so that a store can be forwarded
   double grad;
 };
 static_assert(sizeof(Node) == 32);
@@ -40,19 +41,23 @@ inline constexpr Ref literal = 0xffffffff;  // not a node: a number in the word 
 inline constexpr Ref nothing = 0xfffffffe;  // not a node: no operand
 inline constexpr Ref last_ref = 0xfffffff0;
 
-inline constexpr std::uint32_t labelled = 1u << 8;   // has a label (in the store)
-inline constexpr std::uint32_t touched = 1u << 9;    // its data or grad was handed out: must stay a node of its own
-inline constexpr std::uint32_t opened = 1u << 10;    // was looked into: owns nodes kept apart (graph.cpp)
-inline constexpr std::uint32_t z_first = 1u << 11;   // multiply_add: the sum was written z + x * y
-inline constexpr std::uint32_t waiting = 1u << 12;   // a dead leaf in the store's list
-inline constexpr std::uint32_t spilled = 1u << 13;   // more handles than fit are counted in the store
-inline constexpr std::uint32_t entered = 1u << 14;   // marks of a search, clear between searches
-inline constexpr std::uint32_t finished = 1u << 15;
-inline constexpr std::uint32_t one_handle = 1u << 16;
-inline constexpr std::uint32_t most_handles = 0xffffu << 16;
+inline constexpr Word labelled = 1u << 8;  // has a label (in the store)
+inline constexpr Word touched = 1u << 9;   // its data or grad was handed out: must stay a node of its own
+inline constexpr Word opened = 1u << 10;   // was looked into: owns nodes kept apart (graph.cpp)
+inline constexpr Word z_first = 1u << 11;  // multiply_add: the sum was written z + x * y
+inline constexpr Word waiting = 1u << 12;  // a dead leaf in the store's list
+inline constexpr Word spilled = 1u << 13;  // more handles than fit are counted in the store
+inline constexpr Word entered = 1u << 14;  // marks of a search, clear between searches
+inline constexpr Word finished = 1u << 15;
+inline constexpr Word one_handle = 1u << 16;
+inline constexpr Word most_handles = 0xffffu << 16;
 
-constexpr Op op_of(const Node& node) { return static_cast<Op>(node.meta & 0xff); }
-constexpr std::uint32_t fresh(Op op) { return static_cast<std::uint32_t>(op) | one_handle; }  // unflagged, one handle
+constexpr Op op_of(const Node& node) { return static_cast<Op>(node.head & 0xff); }
+constexpr std::uint32_t without_extra(Word head) { return static_cast<std::uint32_t>(head); }
+constexpr bool is_held(const Node& node) { return without_extra(node.head) >= one_handle; }
+constexpr Ref extra_of(const Node& node) { return static_cast<Ref>(node.head >> 32); }
+constexpr Word unheld(Op op, Ref extra = 0) { return static_cast<Word>(op) | static_cast<Word>(extra) << 32; }
+constexpr Word fresh(Op op, Ref extra = 0) { return unheld(op, extra) | one_handle; }  // no flags, one handle
 constexpr Word pair(Ref x, Ref y) { return static_cast<Word>(y) << 32 | x; }
 constexpr Ref first(Word operands) { return static_cast<Ref>(operands); }
 constexpr Ref second(Word operands) { return static_cast<Ref>(operands >> 32); }
@@ -61,9 +66,9 @@ struct Store;  // what is seldom needed: chunks, waiting leaves, labels, ... (ta
 
 struct Tape {
   Word* base = nullptr;        // Ref 0
-  Word thread = ~Word{0} << 32;  // its number, in the upper half; never used twice; all ones before the first Value
+  std::uint32_t thread = ~0u;  // its number; never used twice in a process; ~0 before the first Value
   Ref top = 0;                 // the first free word
-  Ref limit = 0;               // the end of the chunk; 0 when the next record must take the slow path (NoGrad)
+  Ref limit = 0;               // the end of the chunk
   Ref start = 0;               // top of the empty tape
   Ref clean_from = 0;          // from here to top nodes lie without a gap, and no pass has written a gradient
   Ref first_leaf = 0;          // Refs from here on lie apart
@@ -71,100 +76,149 @@ struct Tape {
   Store* store = nullptr;
 
   Node* node(Ref ref) const { return reinterpret_cast<Node*>(base + ref); }
+  Word& word(Ref ref) const { return base[ref]; }
+  double& number(Ref ref) const { return *reinterpret_cast<double*>(base + ref); }
 };
 
 // Constant-initialised and trivially destructible, so that an access costs no guard; initial-exec, so that it costs no
 // call in a shared library.
 extern GRADWALK_EXPORT constinit thread_local Tape tape __attribute__((tls_model("initial-exec")));
 
-GRADWALK_EXPORT Ref record_slowly(Word operands, Op op, double data);
-GRADWALK_EXPORT Ref record_slowly(Word operands, Op op, double data, double number);
-GRADWALK_EXPORT Ref make_leaf_slowly(double data);
+GRADWALK_EXPORT void make_room(Ref words);
+GRADWALK_EXPORT void make_leaves();
 GRADWALK_EXPORT void let_go_slowly(Ref ref);
-GRADWALK_EXPORT void let_go_elsewhere(Word handle) noexcept;
-GRADWALK_EXPORT void spill_handles(Node* node);
-[[noreturn]] GRADWALK_EXPORT void refuse(Word handle, const char* call);
+GRADWALK_EXPORT void expose_gradient(Ref ref);
+GRADWALK_EXPORT void let_go_elsewhere(std::uint32_t thread, Ref ref) noexcept;
+GRADWALK_EXPORT void spill_handles(Ref ref);
+[[noreturn]] GRADWALK_EXPORT void refuse(std::uint32_t thread, const char* call);
 
-// A word of the tape is a node's part today and a term tomorrow: written through memcpy, it may change its type.
-template <class T>
-void put(Word* at, T value) {
-  static_assert(sizeof(T) == sizeof(Word));
-  std::memcpy(at, &value, sizeof(T));
+inline void write_node(Ref ref, Word operands, Word head, double data) {
+  Node* node = tape.node(ref);
+  node->operands = operands;
+  node->head = head;
+  node->data = data;
+  node->grad = 0;
 }
 
-inline void write_node(Word* at, Word operands, std::uint32_t meta, std::uint32_t third, double data) {
-  put(at, operands);
-  put(at + 1, static_cast<Word>(third) << 32 | meta);
-  put(at + 2, data);
-  put(at + 3, 0.0);
+// Called before a record is computed: whatever follows is one stretch of code without a call, in which the compiler
+// knows what it has just written.
+inline void need_room(Ref words) {
+  if (tape.top + words > tape.limit) [[unlikely]]
+    make_room(words);
 }
 
 inline Ref record(Word operands, Op op, double data) {
   const Ref ref = tape.top;
-  if (ref + 4 > tape.limit) [[unlikely]] return record_slowly(operands, op, data);
   tape.top = ref + 4;
-  write_node(tape.base + ref, operands, fresh(op), 0, data);
+  write_node(ref, operands, fresh(op), data);
   return ref;
 }
 
 inline Ref record(Word operands, Op op, double data, double number) {
   const Ref ref = tape.top + 1;
-  if (ref + 4 > tape.limit) [[unlikely]] return record_slowly(operands, op, data, number);
   tape.top = ref + 4;
-  put(tape.base + ref - 1, number);
-  write_node(tape.base + ref, operands, fresh(op), 1, data);
+  tape.number(ref - 1) = number;
+  write_node(ref, operands, fresh(op, 1), data);
   return ref;
 }
 
 inline Ref make_leaf(double data) {
+  if (tape.free_leaf == 0) [[unlikely]]
+    make_leaves();
   const Ref ref = tape.free_leaf;
-  if (ref == 0) [[unlikely]] return make_leaf_slowly(data);
-  Node* leaf = tape.node(ref);
-  tape.free_leaf = static_cast<Ref>(leaf->operands);
-  write_node(&leaf->operands, pair(nothing, nothing), fresh(Op::leaf), 0, data);
+  tape.free_leaf = static_cast<Ref>(tape.node(ref)->operands);
+  write_node(ref, pair(nothing, nothing), fresh(Op::leaf), data);
   return ref;
 }
 
-inline void take_handle(Node* node) {
-  if (node->meta >= most_handles) [[unlikely]] spill_handles(node);
-  node->meta += one_handle;
+inline void take_handle(Ref ref) {
+  Node* node = tape.node(ref);
+  if (without_extra(node->head) >= most_handles) [[unlikely]]
+    spill_handles(ref);
+  node->head += one_handle;
 }
 
 inline void let_go(Ref ref) {
   Node* node = tape.node(ref);
-  const std::uint32_t left = node->meta -= one_handle;
-  if (left >= one_handle) return;
-  if ((left & ~touched) == static_cast<std::uint32_t>(Op::leaf) && tape.top == tape.start) {
+  const Word left = node->head -= one_handle;
+  if (is_held(*node)) return;
+  if ((left & ~touched) == unheld(Op::leaf) && tape.top == tape.start) {
     node->operands = tape.free_leaf;
     tape.free_leaf = ref;
-  } else if (ref + 4 == tape.top || left < static_cast<std::uint32_t>(Op::add) || left > 0xff) {
+  } else if (ref + 4 == tape.top || ref >= tape.first_leaf || (left & spilled) != 0) {
     let_go_slowly(ref);
   }
 }
 
-// The record `sum` (a product, a multiply_add or a sum_of_products) with one term more, in its own place.
-// `number` is the term's constant operand, if `has_number`. The caller has seen to it that there is room.
-inline Ref extend_sum(Ref sum, Word term, bool has_number, double number, double data) {
-  Word* const base = tape.base;
-  const Node& node = *tape.node(sum);
-  Ref at = sum;
-  std::uint32_t below = node.third;
-  if (op_of(node) == Op::multiply_add) {
-    const Word factors = node.operands, addend = pair(node.third, nothing);
-    const bool addend_first = (node.meta & z_first) != 0;
-    put(base + at++, addend_first ? addend : factors);
-    put(base + at, addend_first ? factors : addend);
-    below = 1;
+constexpr bool is_product(Word head) { return without_extra(head) == fresh(Op::mul); }
+constexpr bool is_multiply_add(Word head) { return without_extra(head & ~z_first) == fresh(Op::multiply_add); }
+constexpr bool is_sum_of_products(Word head) { return without_extra(head) == fresh(Op::sum_of_products); }
+
+// Sums that take over the records of their operands, where these are the newest and their handles die. Each returns the
+// new record, or 0 where it does not apply. A node that moves up lies over what was another, so words change their
+// type: the fences keep the compiler from mixing reads of the old with writes of the new.
+
+// The product or sum with one term more; its room has been seen to.
+inline Ref append_term(Ref sum, Word term, bool has_number, double number, double data) {
+  const Word head = tape.node(sum)->head, factors = tape.node(sum)->operands;
+  Ref at = sum + 1, below = static_cast<Ref>(head >> 32) + 1;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (is_multiply_add(head)) {
+    const Word addend = pair(static_cast<Ref>(head >> 32), nothing);
+    tape.word(sum) = (head & z_first) != 0 ? addend : factors;
+    tape.word(at++) = (head & z_first) != 0 ? factors : addend;
+    below = 2;
   }
-  ++at, ++below;
-  if (has_number) put(base + at++, number), ++below;
+  if (has_number) tape.number(at++) = number, ++below;
+  write_node(at, term, fresh(Op::sum_of_products, below), data);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   tape.top = at + 4;
-  write_node(base + at, term, fresh(Op::sum_of_products), below, data);
   return at;
 }
 
-inline bool is_sum(std::uint32_t meta) {
-  return meta == fresh(Op::sum_of_products) || (meta & ~z_first) == fresh(Op::multiply_add);
+// sum + product
+inline Ref extend_sum(Ref sum, Ref product) {
+  const Node &x = *tape.node(sum), &y = *tape.node(product);
+  const Ref numbers = extra_of(y);
+  if (product + 4 != tape.top || !is_product(y.head) || sum + 4 + numbers != product) return 0;
+  if (!is_sum_of_products(x.head) && !is_multiply_add(x.head) && !is_product(x.head)) return 0;
+  if (first(y.operands) == sum || second(y.operands) == sum) return 0;
+  const double number = numbers != 0 ? tape.number(product - 1) : 0;
+  return append_term(sum, y.operands, numbers != 0, number, rules::Rule<Op::add>::value(x.data, y.data));
+}
+
+// x + product
+inline Ref add_to_product(Ref x, Ref product) {
+  const Node& y = *tape.node(product);
+  if (product + 4 != tape.top || !is_product(y.head) || x == product) return 0;
+  const double data = rules::Rule<Op::add>::value(tape.node(x)->data, y.data);
+  const Word factors = y.operands;
+  if (extra_of(y) == 0) {
+    write_node(product, factors, fresh(Op::multiply_add, x) | z_first, data);
+    return product;
+  }
+  if (tape.top == tape.limit) return 0;
+  const double number = tape.number(product - 1);  // number, product become x, number, product
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  tape.word(product - 1) = pair(x, nothing);
+  tape.number(product) = number;
+  write_node(product + 1, factors, fresh(Op::sum_of_products, 2), data);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  ++tape.top;
+  return product + 1;
+}
+
+// sum + y
+inline Ref add_plain_term(Ref sum, Ref y) {
+  const Node& x = *tape.node(sum);
+  if (sum + 4 != tape.top || sum == y) return 0;
+  const double data = rules::Rule<Op::add>::value(x.data, tape.node(y)->data);
+  if (x.head == fresh(Op::mul)) {
+    write_node(sum, x.operands, fresh(Op::multiply_add, y), data);
+    return sum;
+  }
+  const bool grows = is_sum_of_products(x.head) || is_multiply_add(x.head) || is_product(x.head);
+  return grows && tape.top + 2 <= tape.limit ? append_term(sum, pair(y, nothing), false, 0, data) : 0;
 }
 
 }  // namespace gradwalk::detail

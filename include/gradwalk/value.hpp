@@ -34,27 +34,42 @@ class GRADWALK_EXPORT Value {
  public:
   Value() : Value(0.0) {}
   template <Number T>
-  Value(T data) : handle_(detail::make_leaf(static_cast<double>(data)) | detail::tape.thread) {}  // NOLINT(google-explicit-constructor)
+  Value(T data)
+      : ref_(detail::make_leaf(static_cast<double>(data))),
+        thread_(detail::tape.thread) {}  // NOLINT(google-explicit-constructor)
 
-  Value(const Value& other) : handle_(other.handle_) { detail::take_handle(other.node("copy")); }
-  Value(Value&& other) noexcept : handle_(std::exchange(other.handle_, 0)) {}
+  Value(const Value& other) : ref_(other.ref_), thread_(other.thread_) {
+    detail::take_handle((other.node("copy"), ref_));
+  }
+  Value(Value&& other) noexcept : ref_(other.ref_), thread_(std::exchange(other.thread_, 0)) {}
   Value& operator=(const Value& other) { return *this = Value(other); }
   Value& operator=(Value&& other) noexcept {
-    const Value old(Taken{std::exchange(handle_, std::exchange(other.handle_, 0))});
+    Value taken(std::move(other));
+    std::swap(ref_, taken.ref_);
+    std::swap(thread_, taken.thread_);
     return *this;
   }
   ~Value() {
+    if (thread_ == 0) return;
     if (is_here()) {
-      detail::let_go(ref());
-    } else if (handle_ != 0) {
-      detail::let_go_elsewhere(handle_);
+      detail::let_go(ref_);
+    } else {
+      detail::let_go_elsewhere(thread_, ref_);
     }
   }
 
   // References into the node, valid while a handle to it lives; plain numbers from a temporary.
-  double& data() & { return (expose("data")).data; }
+  double& data() & {
+    detail::Node* n = node("data");
+    if (ref_ < detail::tape.first_leaf) n->head |= detail::touched;
+    return n->data;
+  }
   double data() const& { return node("data")->data; }
-  double& grad() & { return expose("grad").grad; }
+  double& grad() & {
+    detail::Node* n = node("grad");
+    if (ref_ < detail::tape.first_leaf) detail::expose_gradient(ref_);
+    return n->grad;
+  }
   double grad() const& { return node("grad")->grad; }
 
   void backward(double seed = 1.0) const;  // gradients of everything below, of this Value by each
@@ -62,26 +77,26 @@ class GRADWALK_EXPORT Value {
   Value detach() const { return Value(node("detach")->data); }
 
   Op op() const;
-  std::string_view op_name() const;    // what a drawing shows: the op's symbol, a custom node's name, "" for a leaf
-  std::vector<Value> inputs() const;   // in operand order; a * a has two
+  std::string_view op_name() const;   // what a drawing shows: the op's symbol, a custom node's name, "" for a leaf
+  std::vector<Value> inputs() const;  // in operand order; a * a has two
   Value& label(std::string_view text) &;
   Value label(std::string_view text) &&;
   std::string label() const;
-  std::uint64_t id() const;              // one number a node, among the nodes alive
+  std::uint64_t id() const;  // one number a node, among the nodes alive
   friend bool same_node(const Value& x, const Value& y) { return x.id() == y.id(); }
 
-#define UNARY(name, ...) \
+#define UNARY(name, ...)                                            \
   friend Value name(const Value& x) { return x.unary<Op::name>(); } \
   Value name() const { return unary<Op::name>(); }
-#define BINARY(name, ...)                                                                           \
-  friend Value name(const Value& x, const Value& y) { return binary<Op::name>(x, y); }              \
-  template <Number T>                                                                               \
-  friend Value name(const Value& x, T y) {                                                          \
-    return binary<Op::name>(x, static_cast<double>(y));                                             \
-  }                                                                                                 \
-  template <Number T>                                                                               \
-  friend Value name(T x, const Value& y) {                                                          \
-    return binary<Op::name>(static_cast<double>(x), y);                                             \
+#define BINARY(name, ...)                                                              \
+  friend Value name(const Value& x, const Value& y) { return binary<Op::name>(x, y); } \
+  template <Number T>                                                                  \
+  friend Value name(const Value& x, T y) {                                             \
+    return binary<Op::name>(x, static_cast<double>(y));                                \
+  }                                                                                    \
+  template <Number T>                                                                  \
+  friend Value name(T x, const Value& y) {                                             \
+    return binary<Op::name>(static_cast<double>(x), y);                                \
   }
 #include "gradwalk/ops.def"
 #undef UNARY
@@ -89,20 +104,20 @@ class GRADWALK_EXPORT Value {
 
   friend Value operator-(const Value& x) { return x.unary<Op::neg>(); }
   friend Value operator+(const Value& x) { return x; }
-#define OPERATOR(sign, op)                                                                           \
-  friend Value operator sign(const Value& x, const Value& y) { return binary<op>(x, y); }           \
-  template <Number T>                                                                                \
-  friend Value operator sign(const Value& x, T y) {                                                  \
-    return binary<op>(x, static_cast<double>(y));                                                    \
-  }                                                                                                  \
-  template <Number T>                                                                                \
-  friend Value operator sign(T x, const Value& y) {                                                  \
-    return binary<op>(static_cast<double>(x), y);                                                    \
-  }                                                                                                  \
-  Value& operator sign##=(const Value& y) { return *this = *this sign y; }                           \
-  template <Number T>                                                                                \
-  Value& operator sign##=(T y) {                                                                     \
-    return *this = *this sign y;                                                                     \
+#define OPERATOR(sign, op)                                                                \
+  friend Value operator sign(const Value& x, const Value& y) { return binary<op>(x, y); } \
+  template <Number T>                                                                     \
+  friend Value operator sign(const Value& x, T y) {                                       \
+    return binary<op>(x, static_cast<double>(y));                                         \
+  }                                                                                       \
+  template <Number T>                                                                     \
+  friend Value operator sign(T x, const Value& y) {                                       \
+    return binary<op>(static_cast<double>(x), y);                                         \
+  }                                                                                       \
+  Value& operator sign##=(const Value & y) { return *this = *this sign y; }               \
+  template <Number T>                                                                     \
+  Value& operator sign##=(T y) {                                                          \
+    return *this = *this sign y;                                                          \
   }
   OPERATOR(-, Op::sub)
   OPERATOR(*, Op::mul)
@@ -123,9 +138,14 @@ class GRADWALK_EXPORT Value {
   friend Value operator+(T x, const Value& y) {
     return binary<Op::add>(static_cast<double>(x), y);
   }
-  template <AnyValue Y>
-  Value& operator+=(Y&& y) {
-    return *this = sum(*this, true, y, std::is_same_v<Y, Value>);
+  Value& operator+=(const Value& y) { return *this = sum(*this, true, y, false); }
+  Value& operator+=(Value&& y) {
+    check(*this, y, "add");
+    const detail::Ref grown = detail::extend_sum(ref_, y.ref_);
+    if (grown == 0) return *this = sum(*this, true, y, true);
+    ref_ = grown;
+    y.empty();
+    return *this;
   }
   template <Number T>
   Value& operator+=(T y) {
@@ -133,15 +153,15 @@ class GRADWALK_EXPORT Value {
   }
 
   // Comparisons are of the data, as micrograd's users write them.
-#define COMPARISON(sign)                                                                                            \
-  friend bool operator sign(const Value& x, const Value& y) { return x.data() sign y.data(); }                     \
-  template <Number T>                                                                                               \
-  friend bool operator sign(const Value& x, T y) {                                                                  \
-    return x.data() sign static_cast<double>(y);                                                                    \
-  }                                                                                                                 \
-  template <Number T>                                                                                               \
-  friend bool operator sign(T x, const Value& y) {                                                                  \
-    return static_cast<double>(x) sign y.data();                                                                    \
+#define COMPARISON(sign)                                                                       \
+  friend bool operator sign(const Value& x, const Value& y) { return x.data() sign y.data(); } \
+  template <Number T>                                                                          \
+  friend bool operator sign(const Value& x, T y) {                                             \
+    return x.data() sign static_cast<double>(y);                                               \
+  }                                                                                            \
+  template <Number T>                                                                          \
+  friend bool operator sign(T x, const Value& y) {                                             \
+    return static_cast<double>(x) sign y.data();                                               \
   }
   COMPARISON(==)
   COMPARISON(!=)
@@ -153,103 +173,71 @@ class GRADWALK_EXPORT Value {
 
  private:
   friend struct detail::Handle;
-  struct Taken {  // a handle already counted
-    detail::Word handle;
-  };
-  explicit Value(Taken taken) : handle_(taken.handle) {}
-  static Value adopt(detail::Ref ref) { return Value(Taken{detail::tape.thread | ref}); }
+  Value(detail::Ref ref, std::uint32_t thread) : ref_(ref), thread_(thread) {}
+  static Value adopt(detail::Ref ref) { return {ref, detail::tape.thread}; }
 
-  detail::Ref ref() const { return static_cast<detail::Ref>(handle_); }
-  bool is_here() const { return (handle_ ^ detail::tape.thread) >> 32 == 0; }
-  const detail::Node& here() const { return *detail::tape.node(ref()); }
+  detail::Ref ref() const { return ref_; }
+  bool is_here() const { return thread_ == detail::tape.thread; }
+  const detail::Node& here() const { return *detail::tape.node(ref_); }
   detail::Node* node(const char* call) const {
-    if (!is_here()) [[unlikely]] detail::refuse(handle_, call);
+    if (!is_here()) [[unlikely]]
+      detail::refuse(thread_, call);
     return detail::tape.node(ref());
   }
-  detail::Node& expose(const char* call) {
-    detail::Node* n = node(call);
-    n->meta |= detail::touched;
-    if (ref() < detail::tape.first_leaf) detail::tape.clean_from = detail::tape.top;  // its gradient may be written
-    return *n;
-  }
-  void empty() const { const_cast<Value*>(this)->handle_ = 0; }  // the node has been given away
+  void empty() const { const_cast<Value*>(this)->thread_ = 0; }  // the node has been given away
 
   template <Op op>
   Value unary() const {
-    const double data = rules::Rule<op>::value(node(gradwalk::name(op).data())->data);
-    return adopt(detail::record(detail::pair(ref(), detail::nothing), op, data));
+    const detail::Node* x = node(gradwalk::name(op).data());
+    detail::need_room(4);
+    return adopt(detail::record(detail::pair(ref(), detail::nothing), op, rules::Rule<op>::value(x->data)));
   }
   template <Op op>
   static Value binary(const Value& x, const Value& y) {
     check(x, y, gradwalk::name(op).data());
+    detail::need_room(4);
     const double data = rules::Rule<op>::value(x.here().data, y.here().data);
     return adopt(detail::record(detail::pair(x.ref(), y.ref()), op, data));
   }
   template <Op op>
   static Value binary(const Value& x, double y) {
-    const double data = rules::Rule<op>::value(x.node(gradwalk::name(op).data())->data, y);
+    const detail::Node* node = x.node(gradwalk::name(op).data());
+    detail::need_room(5);
+    const double data = rules::Rule<op>::value(node->data, y);
     return adopt(detail::record(detail::pair(x.ref(), detail::literal), op, data, y));
   }
   template <Op op>
   static Value binary(double x, const Value& y) {
-    const double data = rules::Rule<op>::value(x, y.node(gradwalk::name(op).data())->data);
+    const detail::Node* node = y.node(gradwalk::name(op).data());
+    detail::need_room(5);
+    const double data = rules::Rule<op>::value(x, node->data);
     return adopt(detail::record(detail::pair(detail::literal, y.ref()), op, data, x));
   }
   static Value sum(const Value& x, bool x_dies, const Value& y, bool y_dies);
   static void check(const Value& x, const Value& y, const char* call) {
-    const detail::Word here = detail::tape.thread;
-    if (((x.handle_ ^ here) | (y.handle_ ^ here)) >> 32 != 0) [[unlikely]]
-      detail::refuse(x.is_here() ? y.handle_ : x.handle_, call);
+    if (!x.is_here() || !y.is_here()) [[unlikely]]
+      detail::refuse(x.is_here() ? y.thread_ : x.thread_, call);
   }
 
-  detail::Word handle_;  // the thread's number and, below, the Ref of the node; 0: empty
+  detail::Ref ref_;
+  std::uint32_t thread_;  // the number of its tape; 0: empty
 };
 
 // x + y, as add, but a product that is the newest record and that no one else holds becomes part of its sum: x + a * b
 // is one record, and a sum of products grows in place. Looking at such a node splits it again (graph.cpp).
-inline Value Value::sum(const Value& x, bool x_dies, const Value& y, bool y_dies) {
-  using namespace detail;
+[[gnu::always_inline]] inline Value Value::sum(const Value& x, bool x_dies, const Value& y, bool y_dies) {
   check(x, y, "add");
-  const Ref rx = x.ref(), ry = y.ref(), top = tape.top;
-  Node *nx = tape.node(rx), *ny = tape.node(ry);
-  const double data = rules::Rule<Op::add>::value(nx->data, ny->data);
-  const bool room = top + 2 <= tape.limit && rx != ry;
-  if (y_dies && room && ry + 4 == top && ny->meta == fresh(Op::mul)) {
-    const Word factors = ny->operands;
-    const std::uint32_t numbers = ny->third;
-    const bool uses_x = first(factors) == rx || second(factors) == rx;
-    if (x_dies && rx + 4 + numbers == ry && !uses_x && (is_sum(nx->meta) || nx->meta == fresh(Op::mul))) {
-      double number;
-      std::memcpy(&number, tape.base + ry - 1, sizeof number);
-      x.empty(), y.empty();
-      return adopt(extend_sum(rx, factors, numbers != 0, number, data));
-    }
+  detail::Ref made = 0;
+  if (x_dies && y_dies && (made = detail::extend_sum(x.ref_, y.ref_)) != 0) {
+    x.empty(), y.empty();
+  } else if (y_dies && (made = detail::add_to_product(x.ref_, y.ref_)) != 0) {
     y.empty();
-    if (numbers == 0) {
-      ny->data = data;
-      put(&ny->operands + 1, pair(fresh(Op::multiply_add) | z_first, rx));
-      return adopt(ry);
-    }
-    const Word number = (&ny->operands)[-1];
-    put(tape.base + ry - 1, pair(rx, nothing));
-    put(tape.base + ry, number);
-    write_node(tape.base + ry + 1, factors, fresh(Op::sum_of_products), 2, data);
-    tape.top = ry + 5;
-    return adopt(ry + 1);
+  } else if (x_dies && (made = detail::add_plain_term(x.ref_, y.ref_)) != 0) {
+    x.empty();
+  } else {
+    return binary<Op::add>(x, y);
   }
-  if (x_dies && room && rx + 4 == top) {
-    if (nx->meta == fresh(Op::mul) && nx->third == 0) {
-      x.empty();
-      nx->data = data;
-      put(&nx->operands + 1, pair(fresh(Op::multiply_add), ry));
-      return adopt(rx);
-    }
-    if (is_sum(nx->meta)) {
-      x.empty();
-      return adopt(extend_sum(rx, pair(ry, nothing), false, 0, data));
-    }
-  }
-  return adopt(record(pair(rx, ry), Op::add, data));
+  return adopt(made);
 }
 
 // While one lives, the thread's operations give plain leaves and record nothing.
@@ -271,7 +259,8 @@ struct CustomInput {
   const Value& input;
   double derivative;
 };
-GRADWALK_EXPORT Value custom(double result, std::initializer_list<CustomInput> inputs, std::string_view name = "custom");
+GRADWALK_EXPORT Value custom(double result, std::initializer_list<CustomInput> inputs,
+                             std::string_view name = "custom");
 GRADWALK_EXPORT Value custom(double result, std::span<const Value> inputs, std::span<const double> derivatives,
                              std::string_view name = "custom");
 

@@ -68,10 +68,10 @@ class RecordedPass {
     switch (r.op()) {
 #define UNARY(name, ...) \
   case Op::name: deposit(in[0], g, Rule<Op::name>::dx(in[0], r)); break;
-#define BINARY(name, ...)                                       \
-  case Op::name:                                                \
-    deposit(in[0], g, Rule<Op::name>::dx(in[0], in[1], r));     \
-    deposit(in[1], g, Rule<Op::name>::dy(in[0], in[1], r));     \
+#define BINARY(name, ...)                                   \
+  case Op::name:                                            \
+    deposit(in[0], g, Rule<Op::name>::dx(in[0], in[1], r)); \
+    deposit(in[1], g, Rule<Op::name>::dy(in[0], in[1], r)); \
     break;
 #include "gradwalk/ops.def"
 #undef UNARY
@@ -133,7 +133,7 @@ Numbers jacobian_vector_product(const VectorFunction& f, const Numbers& x, const
     const auto is_new = [&](Ref ref) { return is_recorded(ref) && !tangents.contains(ref); };
     for (const Ref ref : search(root, is_new)) {
       double tangent = 0;
-      each_local(*tape.node(ref), [&](Ref operand, double local) {
+      each_local(ref, [&](Ref operand, double local) {
         if (const double t = tangent_of(operand); t != 0) tangent += t * local;
       });
       tangents[ref] = tangent;
@@ -161,7 +161,6 @@ Numbers hessian_vector_product(const ScalarFunction& f, const Numbers& x, const 
 
 GradientCheck check_gradient(const ScalarFunction& f, const Numbers& x, double tolerance) {
   const Numbers exact = gradient(f, x);
-  const NoGrad only_values;
   const auto value_at = [&](std::size_t i, double shifted) {
     Numbers moved = x;
     moved[i] = shifted;

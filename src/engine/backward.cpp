@@ -5,6 +5,8 @@
 // where no gradient has been written since the nodes were made, for then a gradient of zero means "not reached, or
 // nothing to pass on" and the node can be skipped. Anywhere else the root's nodes are searched for first.
 // Leaves accumulate between passes; every other node's gradient is that of the last pass that reached it.
+#include <algorithm>
+
 #include "search.hpp"
 #include "store.hpp"
 
@@ -19,7 +21,7 @@ bool reaches_only_clean_nodes(Ref root) {
   Ref low = root;
   bool in_order = true;
   for (Ref ref = root; in_order && ref >= low; ref = older(ref)) {
-    each_operand(*tape.node(ref), [&](Ref operand) {
+    each_operand(ref, [&](Ref operand) {
       if (apart(operand)) return;
       in_order &= operand < ref && operand >= tape.clean_from;
       low = std::min(low, operand);
@@ -29,29 +31,37 @@ bool reaches_only_clean_nodes(Ref root) {
 }
 
 void sweep(Ref root) {
-  Ref low = root;  // the lowest node a deposit has reached; leaves lie above every node
-  for (Ref ref = root; ref >= low; ref = older(ref)) {
+  Ref low = root, begin = root;  // low: the lowest node a deposit has reached; leaves lie above every node
+  Word heads = 0;
+  for (Ref ref = root; ref >= low;) {
     const Node& node = *tape.node(ref);
-    const double gradient = node.grad;
-    if (gradient == 0) continue;
-    each_local(node, [&](Ref operand, double local) {
-      tape.node(operand)->grad += gradient * local;
-      low = std::min(low, operand);
-    });
+    if (node.grad != 0) {
+      each_local(ref, [&, gradient = node.grad](Ref operand, double local) {
+        tape.node(operand)->grad += gradient * local;
+        low = std::min(low, operand);
+      });
+    }
+    if (ref != root) heads |= node.head;
+    begin = ref - words_below(node);
+    ref = begin - 4;
   }
+  const bool only_root_held = (heads & (most_handles | labelled | opened)) == 0;
+  tape.store->swept_begin = begin;
+  tape.store->swept_end = only_root_held ? root + 4 : 0;
 }
 
-void deposit(const Node& node) {
-  const double gradient = node.grad;
+void deposit(Ref ref) {
+  const double gradient = tape.node(ref)->grad;
   if (gradient == 0) return;  // times a local derivative without bounds, it is still nothing
-  each_local(node, [&](Ref operand, double local) { tape.node(operand)->grad += gradient * local; });
+  each_local(ref, [&](Ref operand, double local) { tape.node(operand)->grad += gradient * local; });
 }
 
 void search_and_sweep(Ref root, double seed) {
-  const std::vector<Ref>& order = search(root, is_recorded);
+  // Constants that were looked at are the pass's own; leaves, and numbers made under NoGrad, accumulate.
+  const std::vector<Ref>& order = search(root, [](Ref ref) { return is_recorded(ref) || is_constant(ref); });
   for (const Ref ref : order) tape.node(ref)->grad = 0;
   tape.node(root)->grad = seed;
-  for (auto ref = order.rbegin(); ref != order.rend(); ++ref) deposit(*tape.node(*ref));
+  for (auto ref = order.rbegin(); ref != order.rend(); ++ref) deposit(*ref);
 }
 
 }  // namespace
@@ -59,21 +69,24 @@ void search_and_sweep(Ref root, double seed) {
 
 void Value::backward(double seed) const {
   using namespace detail;
-  Node* root = node("backward");
+  node("backward");
   release_orphans();
-  if (!is_recorded(ref())) {
+  if (tape.store->no_grad > 0) freeze();
+  Node* root = tape.node(ref_);
+  if (!is_recorded(ref_)) {
     root->grad = seed;
+    if (!apart(ref_)) expose_gradient(ref_);
     return;
   }
-  if (tape.store->kept_apart.empty() && (tape.clean_from == tape.start || reaches_only_clean_nodes(ref()))) {
+  if (tape.store->kept_apart.empty() && (tape.clean_from == tape.start || reaches_only_clean_nodes(ref_))) {
     root->grad = seed;
-    sweep(ref());
+    sweep(ref_);
   } else {
-    search_and_sweep(ref(), seed);
+    search_and_sweep(ref_, seed);
   }
   tape.clean_from = tape.top;
 }
 
-void Value::propagate() const { detail::deposit(*detail::tape.node(detail::look_into(*this, "propagate"))); }
+void Value::propagate() const { detail::deposit(detail::look_into(*this, "propagate")); }
 
 }  // namespace gradwalk

@@ -3,6 +3,7 @@
 //
 // Whoever looks must see the nodes that were written, so a record that stands for several is opened first: its parts
 // become nodes of their own, kept apart from the tape and freed with the record that owns them.
+#include <algorithm>
 #include <cmath>
 
 #include "search.hpp"
@@ -18,7 +19,7 @@ struct Opening {
 
   Ref keep(Op op, Word operands, double data) {
     own.push_back(make_leaf(data));
-    write_node(tape.base + own.back(), operands, static_cast<std::uint32_t>(op), owner, data);
+    write_node(own.back(), operands, unheld(op, owner), data);
     return own.back();
   }
 
@@ -44,20 +45,23 @@ struct Opening {
 
   void become_add(Ref x, Ref y) const {
     Node* node = tape.node(owner);
-    node->meta = (node->meta & ~(0xffu | z_first)) | static_cast<std::uint32_t>(Op::add);
+    const Ref below = words_below(*node);
+    node->head = (without_extra(node->head) & ~(Word{0xff} | z_first)) | unheld(Op::add, below);
     node->operands = pair(x, y);
   }
 
   // What the last pass would have deposited in these nodes, had they been there.
   void deposit() {
-    const auto pay = [&](const Node& node) {
-      if (node.grad == 0) return;
-      each_local(node, [&](Ref operand, double local) {
-        if (std::find(own.begin(), own.end(), operand) != own.end()) tape.node(operand)->grad += node.grad * local;
+    const auto is_own = [&](Ref ref) { return apart(ref) && !is_leaf(ref) && extra_of(*tape.node(ref)) == owner; };
+    const auto pay = [&](Ref ref) {
+      const double gradient = tape.node(ref)->grad;
+      if (gradient == 0) return;
+      each_local(ref, [&](Ref operand, double local) {
+        if (is_own(operand)) tape.node(operand)->grad += gradient * local;
       });
     };
-    pay(*tape.node(owner));
-    for (auto ref = own.rbegin(); ref != own.rend(); ++ref) pay(*tape.node(*ref));
+    pay(owner);
+    for (auto ref = own.rbegin(); ref != own.rend(); ++ref) pay(*ref);
   }
 };
 
@@ -71,32 +75,34 @@ void open(Ref ref) {
   Node* node = tape.node(ref);
   if (!is_compound(*node)) return;
   Opening opening{ref, tape.store->kept_apart[ref]};
-  node->meta |= opened;
+  node->head |= opened;
   if (op_of(*node) == Op::multiply_add) {
-    const Ref z = node->third;
-    const bool first_z = (node->meta & z_first) != 0;
+    const Ref z = extra_of(*node);
+    const bool first_z = (node->head & z_first) != 0;
     const Ref product = opening.term(node->operands, 0);
-    node->third = 0;
     opening.become_add(first_z ? z : product, first_z ? product : z);
   } else if (op_of(*node) == Op::sum_of_products) {
     std::vector<std::pair<Word, double>> terms;
-    each_term(*node, [&](Word operands, const Word* at) { terms.emplace_back(operands, number_below(at)); });
+    each_term(ref, [&](Word operands, Ref at) { terms.emplace_back(operands, tape.number(at - 1)); });
     Ref sum = opening.term(terms.back().first, terms.back().second);
     for (std::size_t i = terms.size() - 1; i-- > 0;) {
       const Ref term = opening.term(terms[i].first, terms[i].second);
-      if (i == 0) opening.become_add(sum, term);
-      else sum = opening.add(sum, term);
+      if (i == 0)
+        opening.become_add(sum, term);
+      else
+        sum = opening.add(sum, term);
     }
   } else {
-    node->operands = opening.without_literal(node->operands, number_below(&node->operands));
+    node->operands = opening.without_literal(node->operands, tape.number(ref - 1));
   }
   opening.deposit();
 }
 
-double evaluate(const Node& node) {
+double evaluate(Ref ref) {
   using rules::Rule;
+  const Node& node = *tape.node(ref);
   const Word operands = node.operands;
-  const auto value = [&](Ref operand) { return value_of(operand, &node.operands); };
+  const auto value = [&](Ref operand) { return value_of(operand, ref); };
   switch (op_of(node)) {
 #define UNARY(name, ...) \
   case Op::name: return Rule<Op::name>::value(value(first(operands)));
@@ -106,10 +112,10 @@ double evaluate(const Node& node) {
 #undef UNARY
 #undef BINARY
     case Op::multiply_add:
-      return tape.node(node.third)->data + Rule<Op::mul>::value(value(first(operands)), value(second(operands)));
+      return tape.node(extra_of(node))->data + Rule<Op::mul>::value(value(first(operands)), value(second(operands)));
     case Op::sum_of_products: {
       std::vector<double> terms;
-      each_term(node, [&](Word term, const Word* at) {
+      each_term(ref, [&](Word term, Ref at) {
         const double x = value_of(first(term), at);
         terms.push_back(second(term) == nothing ? x : Rule<Op::mul>::value(x, value_of(second(term), at)));
       });
@@ -137,6 +143,15 @@ std::string describe(const Value& node) {
 
 }  // namespace
 
+// A gradient that its user may write: from now on it is not clean, and it must not be taken for one that a pass made,
+// of which the parts of a compound node would have had their share.
+void expose_gradient(Ref ref) {
+  tape.node(ref)->head |= touched;
+  tape.clean_from = tape.top;
+  if (tape.store->no_grad > 0) freeze();
+  open(ref);
+}
+
 Ref look_into(const Value& value, const char* call) {
   const Ref ref = Handle::ref(value, call);
   open(ref);
@@ -148,8 +163,9 @@ Ref look_into(const Value& value, const char* call) {
 using namespace detail;
 
 Op Value::op() const {
-  const Op op = op_of(*node("op"));
-  return op == Op::multiply_add || op == Op::sum_of_products ? Op::add : op;
+  const Op op = op_of(*tape.node(Handle::ref(*this, "op")));
+  if (op == Op::multiply_add || op == Op::sum_of_products) return Op::add;
+  return op == Op::frozen ? Op::leaf : op;
 }
 
 std::string_view Value::op_name() const {
@@ -159,7 +175,8 @@ std::string_view Value::op_name() const {
 
 std::vector<Value> Value::inputs() const {
   std::vector<Value> result;
-  each_operand(*tape.node(look_into(*this, "inputs")), [&](Ref ref) { result.push_back(Handle::share(ref)); });
+  each_operand(look_into(*this, "inputs"), [&](Ref ref) { result.push_back(Handle::share(ref)); });
+  std::reverse(result.begin(), result.end());
   return result;
 }
 
@@ -180,7 +197,7 @@ void recompute(const Value& root) {
     if (op_of(*tape.node(ref)) == Op::custom)
       throw Error("recompute", "ops with a rule of their own", "the custom node '" + custom_name(*tape.node(ref)) + "'",
                   "record the graph again instead");
-  for (const Ref ref : order) tape.node(ref)->data = evaluate(*tape.node(ref));
+  for (const Ref ref : order) tape.node(ref)->data = evaluate(ref);
 }
 
 std::optional<NonFinite> find_nonfinite(const Value& root) {
@@ -191,7 +208,8 @@ std::optional<NonFinite> find_nonfinite(const Value& root) {
   Ref ref = *found;
   open(ref);
   if (const auto own = tape.store->kept_apart.find(ref); own != tape.store->kept_apart.end())
-    if (const auto part = std::find_if(own->second.begin(), own->second.end(), bad); part != own->second.end()) ref = *part;
+    if (const auto part = std::find_if(own->second.begin(), own->second.end(), bad); part != own->second.end())
+      ref = *part;
 
   NonFinite result{Handle::share(ref), ""};
   const Value& node = result.node;

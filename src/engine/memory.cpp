@@ -7,8 +7,8 @@
 namespace gradwalk::detail {
 
 Word* reserve(std::size_t words) {
-  void* base = mmap(nullptr, words * sizeof(Word), PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* base =
+      mmap(nullptr, words * sizeof(Word), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED) return nullptr;
   // Large graphs then cost a fault every 2 MiB, not every 4 KiB; refusal is fine.
   madvise(base, words * sizeof(Word), MADV_HUGEPAGE);

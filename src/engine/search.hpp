@@ -2,8 +2,6 @@
 // The depth-first search below a node, without recursion: the order micrograd's build_topo() gives.
 #pragma once
 
-#include <algorithm>
-
 #include "store.hpp"
 
 namespace gradwalk::detail {
@@ -19,24 +17,25 @@ const std::vector<Ref>& search(Ref root, Enter enter) {
   while (!stack.empty()) {
     const Ref ref = stack.back();
     Node* node = tape.node(ref);
-    if ((node->meta & entered) == 0 && enter(ref)) {
-      node->meta |= entered;
-      const auto size = static_cast<std::ptrdiff_t>(stack.size());
-      each_operand(*node, [&](Ref operand) {
-        if ((tape.node(operand)->meta & entered) == 0) stack.push_back(operand);
+    if ((node->head & entered) == 0 && enter(ref)) {
+      node->head |= entered;
+      each_operand(ref, [&](Ref operand) {
+        if ((tape.node(operand)->head & entered) == 0) stack.push_back(operand);
       });
-      std::reverse(stack.begin() + size, stack.end());
       continue;  // the node is met again when everything below it is done
     }
     stack.pop_back();
-    if ((node->meta & (entered | finished)) != entered) continue;
-    node->meta |= finished;
+    if ((node->head & (entered | finished)) != entered) continue;
+    node->head |= finished;
     order.push_back(ref);
   }
-  for (const Ref ref : order) tape.node(ref)->meta &= ~(entered | finished);
+  for (const Ref ref : order) tape.node(ref)->head &= ~(entered | finished);
   return order;
 }
 
-inline bool is_recorded(Ref ref) { return ref < tape.first_leaf || op_of(*tape.node(ref)) > Op::constant; }
+inline bool is_recorded(Ref ref) {
+  const Op op = op_of(*tape.node(ref));
+  return op > Op::constant && op != Op::frozen;
+}
 
 }  // namespace gradwalk::detail

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <memory>
 #include <mutex>
 
 #include "store.hpp"
@@ -17,26 +16,27 @@ namespace {
 
 constexpr std::uint32_t leaf_batch = 1024;
 
-// Which threads have a tape, and the handles to their nodes that died elsewhere. Never destroyed: Values may outlive it.
+// Which threads have a tape, and the handles to their nodes that died elsewhere. Never destroyed: Values may outlive
+// it.
 struct Threads {
   std::mutex mutex;
   std::uint32_t last = 0;
   std::unordered_map<std::uint32_t, std::vector<Ref>> orphans;
-  std::atomic<bool> any_orphans = false;
 };
+constinit std::atomic<bool> any_orphans = false;
 Threads& threads() {
   static Threads* const all = new Threads;
   return *all;
 }
 
-std::uint32_t thread_of(Word handle) { return static_cast<std::uint32_t>(handle >> 32); }
-std::uint32_t this_thread() { return thread_of(tape.thread); }
+constinit thread_local bool thread_has_ended = false;
 
 struct EndOfThread {
   ~EndOfThread() {
+    thread_has_ended = true;
     {
       const std::lock_guard lock(threads().mutex);
-      threads().orphans.erase(this_thread());
+      threads().orphans.erase(tape.thread);
     }
     unreserve(tape.base, tape.store->reserved_words);
     delete tape.store;
@@ -46,12 +46,7 @@ struct EndOfThread {
 
 Ref chunk_at(std::uint32_t place) { return place * chunk_words; }
 
-void set_limit() {
-  const Store& store = *tape.store;
-  tape.limit = store.no_grad > 0 ? 0 : chunk_at(store.current) + chunk_words;
-}
-
-// Makes the chunk at `place` the one that is written. Its first node has a handle, so that nothing pops it.
+// Makes the chunk at `place` the one that is written. Its first node only says where it starts.
 void enter_chunk(std::uint32_t place) {
   Store& store = *tape.store;
   const bool adjacent = store.current != no_chunk && place == store.current + 1;
@@ -59,10 +54,10 @@ void enter_chunk(std::uint32_t place) {
   store.chunks[place] = {store.current, tape.top, true};
   store.current = place;
   store.peak = std::max(store.peak, ++store.chunks_used);
-  write_node(tape.base + chunk_at(place), pair(nothing, nothing), fresh(Op::chunk_start), gap, 0);
+  write_node(chunk_at(place), pair(nothing, nothing), unheld(Op::chunk_start, gap), 0);
   tape.top = chunk_at(place) + 4;
   if (!adjacent) tape.clean_from = tape.top;
-  set_limit();
+  tape.limit = chunk_at(store.current) + chunk_words;
 }
 
 void leave_chunk() {
@@ -71,7 +66,7 @@ void leave_chunk() {
   --store.chunks_used;
   store.current = chunk.previous;
   tape.top = tape.clean_from = chunk.end;
-  set_limit();
+  tape.limit = chunk_at(store.current) + chunk_words;
 }
 
 // The next free place upwards, so that nodes lie in order; from the bottom again once the end is reached.
@@ -91,28 +86,53 @@ std::uint32_t next_place() {
   return static_cast<std::uint32_t>(found - begin);
 }
 
+// The tape has become empty: every waiting leaf can go, and the bottom chunk is the warmest.
+void begin_again() {
+  Store& store = *tape.store;
+  if (store.current != 0) {
+    leave_chunk();
+    enter_chunk(0);
+    tape.start = tape.clean_from = tape.top;
+    if (store.no_grad > 0) store.no_grad_chunk = 0;
+  }
+  for (const Ref ref : store.waiting_leaves) {
+    Node* leaf = tape.node(ref);
+    leaf->head &= ~waiting;
+    if (!is_held(*leaf)) free_leaf(ref);
+  }
+  store.waiting_leaves.clear();
+  // A large graph's pages go back to the system once a pass has done with much less.
+  if (store.chunks.size() > 1024 && store.chunks.size() > 2 * store.peak) {
+    discard(tape.base + chunk_at(static_cast<std::uint32_t>(store.peak)),
+            (store.chunks.size() - store.peak) * chunk_words);
+    store.chunks.resize(store.peak);
+  }
+  store.collect_at = std::max(least_to_collect, 2 * store.peak);
+  store.peak = 1;
+}
 
 void mark(Ref ref) {
   Node* node = tape.node(ref);
-  if (ref >= tape.first_leaf && (node->meta >= one_handle || (node->meta & entered) != 0)) return;
-  node->meta |= entered;
-  if (ref >= tape.first_leaf && op_of(*node) != Op::leaf) mark(node->third);  // kept apart: its owner lives too
+  if (ref >= tape.first_leaf && (is_held(*node) || (node->head & entered) != 0)) return;
+  node->head |= entered;
+  if (ref >= tape.first_leaf && op_of(*node) != Op::leaf) mark(extra_of(*node));  // kept apart: its owner lives too
 }
 
 // Finds what live handles still need, gives whole dead chunks and dead leaves back.
 void collect() {
   Store& store = *tape.store;
+  if (store.no_grad > 0) freeze();
   std::vector<bool> live(store.chunks.size());
   Ref top = tape.top;
   for (std::uint32_t place = store.current; place != no_chunk; place = store.chunks[place].previous) {
     for (Ref ref = top - 4; ref > chunk_at(place); ref = older(ref)) {
       Node* node = tape.node(ref);
-      if (node->meta < one_handle && (node->meta & entered) == 0) continue;
-      node->meta &= ~entered;
+      if (!is_held(*node) && (node->head & entered) == 0) continue;
       live[place] = true;
-      each_operand(*node, mark);
-      if ((node->meta & opened) != 0)
-        for (const Ref own : store.kept_apart.at(ref)) each_operand(*tape.node(own), mark);
+      each_operand(ref, mark);
+      if ((node->head & opened) != 0)
+        for (const Ref own : store.kept_apart.at(ref)) each_operand(own, mark);
+      node->head &= ~entered;
     }
     top = store.chunks[place].end;
   }
@@ -120,7 +140,7 @@ void collect() {
   std::uint32_t user = no_chunk;  // the chunk after, in creation order
   for (std::uint32_t place = store.current; place != no_chunk;) {
     const Chunk chunk = store.chunks[place];
-    if (live[place] || place == store.current) {
+    if (live[place] || place == store.current || place == store.no_grad_chunk) {
       user = place;
     } else {
       for (Ref ref = top - 4; ref > chunk_at(place); ref = older(ref)) forget(ref);
@@ -136,81 +156,84 @@ void collect() {
   tape.start = chunk_at(user) + 4;
   std::erase_if(store.waiting_leaves, [](Ref ref) {
     Node* leaf = tape.node(ref);
-    const bool needed = (leaf->meta & entered) != 0;
-    leaf->meta &= ~entered;
+    const bool needed = (leaf->head & entered) != 0;
+    leaf->head &= ~entered;
     if (needed) return false;
-    leaf->meta &= ~waiting;
-    if (leaf->meta < one_handle) free_leaf(ref);
+    leaf->head &= ~waiting;
+    if (!is_held(*leaf)) free_leaf(ref);
     return true;
   });
   for (const auto& [owner, own] : store.kept_apart)
-    for (const Ref ref : own) tape.node(ref)->meta &= ~entered;
-  store.collect_at = std::max<std::size_t>(16, 2 * store.chunks_used);
+    for (const Ref ref : own) tape.node(ref)->head &= ~entered;
+  store.collect_at = std::max(least_to_collect, 2 * store.chunks_used);
   store.collect_leaves_at = std::max(2 * store.waiting_leaves.size(), store.chunks_used * chunk_words / 4);
-}
-
-// The tape has become empty: every waiting leaf can go, and the bottom chunk is the warmest.
-void begin_again() {
-  Store& store = *tape.store;
-  if (store.current != 0) {
-    leave_chunk();
-    enter_chunk(0);
-    tape.start = tape.clean_from = tape.top;
-  }
-  for (const Ref ref : store.waiting_leaves) {
-    Node* leaf = tape.node(ref);
-    leaf->meta &= ~waiting;
-    if (leaf->meta < one_handle) free_leaf(ref);
-  }
-  store.waiting_leaves.clear();
-  // A large graph's pages go back to the system once a pass has done with much less.
-  if (store.chunks.size() > 1024 && store.chunks.size() > 2 * store.peak) {
-    discard(tape.base + chunk_at(static_cast<std::uint32_t>(store.peak)), (store.chunks.size() - store.peak) * chunk_words);
-    store.chunks.resize(store.peak);
-  }
-  store.peak = 1;
-  store.collect_at = 16;
+  if (tape.top == tape.start) begin_again();
 }
 
 // Pops the newest nodes as long as no handle holds them.
 void trim() {
   const Store& store = *tape.store;
+  if (tape.top == store.swept_end && (tape.node(tape.top - 4)->head & (labelled | opened)) == 0) {
+    while (store.swept_begin < chunk_at(store.current)) leave_chunk();
+    tape.top = store.swept_begin;
+  }
   for (;;) {
     const Ref ref = tape.top - 4;
     const Node& node = *tape.node(ref);
-    if (node.meta >= one_handle) {
-      if (op_of(node) != Op::chunk_start || store.chunks[store.current].previous == no_chunk) break;
+    if (is_held(node)) break;
+    if (op_of(node) == Op::chunk_start) {
+      if (store.chunks[store.current].previous == no_chunk || store.current == store.no_grad_chunk) break;
       leave_chunk();
       continue;
     }
-    if ((node.meta & (labelled | opened)) != 0) forget(ref);
+    if ((node.head & (labelled | opened)) != 0) forget(ref);
     tape.top = ref - words_below(node);
   }
   tape.clean_from = std::min(tape.clean_from, tape.top);
+  tape.store->swept_end = 0;
   if (tape.top == tape.start) begin_again();
 }
 
 }  // namespace
 
 void start_tape() {
-  thread_local std::unique_ptr<EndOfThread> end;
   std::size_t words = std::size_t{1} << 32;
   Word* base = nullptr;
   while ((base = reserve(words)) == nullptr && words > 16 * chunk_words) words /= 2;
   if (base == nullptr) throw Error("Value", "memory for a tape", "none", "free some, or raise the process's limit");
   tape.store = new Store;
-  end = std::make_unique<EndOfThread>();
+  if (!thread_has_ended) {  // else a thread_local object's destructor makes Values: let that tape be
+    thread_local const EndOfThread end;
+    static_cast<void>(end);
+  }
   {
     const std::lock_guard lock(threads().mutex);
-    tape.thread = static_cast<Word>(++threads().last) << 32;
+    tape.thread = ++threads().last;
     threads().orphans[threads().last];
   }
   tape.base = base;
   tape.store->reserved_words = words;
-  tape.first_leaf = tape.store->next_leaf = static_cast<Ref>(words / 2);
+  tape.first_leaf = static_cast<Ref>(words / 2);
+  // Half a page off the records: loads from addresses that end as those of recent stores do are held up.
+  tape.store->next_leaf = tape.first_leaf + 256;
   tape.store->chunks.emplace_back();
   enter_chunk(0);
   tape.start = tape.clean_from = tape.top;
+}
+
+void freeze() {
+  const Store& store = *tape.store;
+  Ref top = tape.top;
+  for (std::uint32_t place = store.current;; place = store.chunks[place].previous) {
+    for (Ref ref = top - 4; ref > chunk_at(place); ref = older(ref)) {
+      Node* node = tape.node(ref);
+      if (op_of(*node) == Op::frozen) return;  // and so is what lies below
+      node->head = (without_extra(node->head) & ~Word{0xff}) | unheld(Op::frozen, words_below(*node));
+      node->operands = pair(nothing, nothing);
+    }
+    top = store.chunks[place].end;
+    if (place == store.no_grad_chunk) return;
+  }
 }
 
 void make_room(Ref words) {
@@ -220,45 +243,31 @@ void make_room(Ref words) {
   if (tape.top + words > tape.limit) enter_chunk(next_place());
 }
 
-Ref record_slowly(Word operands, Op op, double data) {
-  if (tape.store->no_grad > 0) return make_leaf(data);
-  make_room(4);
-  return record(operands, op, data);
-}
-
-Ref record_slowly(Word operands, Op op, double data, double number) {
-  if (tape.store->no_grad > 0) return make_leaf(data);
-  make_room(5);
-  return record(operands, op, data, number);
-}
-
-Ref make_leaf_slowly(double data) {
+void make_leaves() {
   if (tape.store == nullptr) start_tape();
   Store& store = *tape.store;
   release_orphans();
-  if (tape.free_leaf == 0) {
-    if (store.reserved_words - store.next_leaf < 4 * leaf_batch + 16)
-      throw Error("Value", "at most " + std::to_string(store.reserved_words / 8) + " leaves in a thread", "one more",
-                  "let go of Values no longer needed, or split the work between threads");
-    tape.free_leaf = store.next_leaf;
-    for (std::uint32_t i = 1; i <= leaf_batch; ++i, store.next_leaf += 4)
-      tape.node(store.next_leaf)->operands = i < leaf_batch ? store.next_leaf + 4 : 0;
-  }
-  return make_leaf(data);
+  if (tape.free_leaf != 0) return;
+  if (store.reserved_words - store.next_leaf < 4 * leaf_batch + 16)
+    throw Error("Value", "at most " + std::to_string(store.reserved_words / 8) + " leaves in a thread", "one more",
+                "let go of Values no longer needed, or split the work between threads");
+  tape.free_leaf = store.next_leaf;
+  for (std::uint32_t i = 1; i <= leaf_batch; ++i, store.next_leaf += 4)
+    tape.node(store.next_leaf)->operands = i < leaf_batch ? store.next_leaf + 4 : 0;
 }
 
 void free_leaf(Ref ref) {
   Node* leaf = tape.node(ref);
-  if ((leaf->meta & labelled) != 0) forget(ref);
+  if ((leaf->head & labelled) != 0) forget(ref);
   leaf->operands = tape.free_leaf;
   tape.free_leaf = ref;
 }
 
 void forget(Ref ref) {
   Store& store = *tape.store;
-  const std::uint32_t meta = tape.node(ref)->meta;
-  if ((meta & labelled) != 0) store.labels.erase(ref);
-  if ((meta & opened) == 0) return;
+  const Word head = tape.node(ref)->head;
+  if ((head & labelled) != 0) store.labels.erase(ref);
+  if ((head & opened) == 0) return;
   for (const Ref own : store.kept_apart.at(ref)) free_leaf(own);
   store.kept_apart.erase(ref);
 }
@@ -266,57 +275,59 @@ void forget(Ref ref) {
 void let_go_slowly(Ref ref) {
   Store& store = *tape.store;
   Node* node = tape.node(ref);
-  if ((node->meta & spilled) != 0) {
+  if ((node->head & spilled) != 0) {
     std::size_t& more = store.spilled_handles[ref];
     const std::size_t back = std::min<std::size_t>(more, 0x8000);
-    node->meta += static_cast<std::uint32_t>(back) * one_handle;
+    node->head += back * one_handle;
     if ((more -= back) == 0) {
       store.spilled_handles.erase(ref);
-      node->meta &= ~spilled;
+      node->head &= ~spilled;
     }
   } else if (ref + 4 == tape.top) {
     trim();
   } else if (!apart(ref)) {
     return;
   } else if (op_of(*node) != Op::leaf) {
-    let_go(node->third);  // kept apart for its owner
+    let_go(extra_of(*node));  // kept apart for its owner
+  } else if ((node->head & waiting) != 0) {
+    return;
   } else if (tape.top == tape.start) {
     free_leaf(ref);
-  } else if ((node->meta & waiting) == 0) {
-    node->meta |= waiting;
+  } else {
+    node->head |= waiting;
     store.waiting_leaves.push_back(ref);
     if (store.waiting_leaves.size() >= store.collect_leaves_at) collect();
   }
 }
 
-void spill_handles(Node* node) {
-  tape.store->spilled_handles[static_cast<Ref>(&node->operands - tape.base)] += 0x8000;
-  node->meta = (node->meta - 0x8000 * one_handle) | spilled;
+void spill_handles(Ref ref) {
+  tape.store->spilled_handles[ref] += 0x8000;
+  tape.node(ref)->head = (tape.node(ref)->head - 0x8000 * one_handle) | spilled;
 }
 
-void let_go_elsewhere(Word handle) noexcept {
+void let_go_elsewhere(std::uint32_t thread, Ref ref) noexcept {
   const std::lock_guard lock(threads().mutex);
-  const auto found = threads().orphans.find(thread_of(handle));
+  const auto found = threads().orphans.find(thread);
   if (found == threads().orphans.end()) return;
-  found->second.push_back(static_cast<Ref>(handle));
-  threads().any_orphans = true;
+  found->second.push_back(ref);
+  any_orphans = true;
 }
 
 void release_orphans() {
-  if (!threads().any_orphans) return;
+  if (!any_orphans) return;
   std::vector<Ref> orphans;
   {
     const std::lock_guard lock(threads().mutex);
-    orphans.swap(threads().orphans[this_thread()]);
-    threads().any_orphans = std::ranges::any_of(threads().orphans, [](const auto& one) { return !one.second.empty(); });
+    orphans.swap(threads().orphans[tape.thread]);
+    any_orphans = std::ranges::any_of(threads().orphans, [](const auto& one) { return !one.second.empty(); });
   }
   for (const Ref ref : orphans) let_go(ref);
 }
 
-void refuse(Word handle, const char* call) {
-  if (handle == 0) throw Error(call, "a Value", "one that was moved from", "assign to it before you use it again");
+void refuse(std::uint32_t thread, const char* call) {
+  if (thread == 0) throw Error(call, "a Value", "one that was moved from", "assign to it before you use it again");
   const std::lock_guard lock(threads().mutex);
-  const bool ended = !threads().orphans.contains(thread_of(handle));
+  const bool ended = !threads().orphans.contains(thread);
   throw Error(call, "a Value of this thread", ended ? "one whose thread has ended" : "one of another thread",
               "build and use a graph on one thread, and hand numbers between threads");
 }
@@ -325,15 +336,22 @@ void refuse(Word handle, const char* call) {
 
 namespace gradwalk {
 
+// Operations record as ever, which costs them nothing; what they made becomes numbers when the guard ends, or when
+// someone looks. A chunk of their own keeps them from becoming part of an older record.
 NoGrad::NoGrad() {
-  if (detail::tape.store == nullptr) detail::start_tape();
-  ++detail::tape.store->no_grad;
-  detail::set_limit();
+  using namespace detail;
+  if (tape.store == nullptr) start_tape();
+  if (tape.store->no_grad++ > 0) return;
+  if (tape.top != tape.start) enter_chunk(next_place());
+  tape.store->no_grad_chunk = tape.store->current;
 }
 
 NoGrad::~NoGrad() {
-  --detail::tape.store->no_grad;
-  detail::set_limit();
+  using namespace detail;
+  freeze();
+  if (--tape.store->no_grad > 0) return;
+  tape.store->no_grad_chunk = no_chunk;
+  trim();
 }
 
 }  // namespace gradwalk

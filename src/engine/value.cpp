@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <ostream>
 
 #include "store.hpp"
@@ -16,8 +17,8 @@ namespace {
 
 std::string sentence(std::string_view call, std::string_view needs, std::string_view got, std::string_view advice) {
   std::string text;
-  for (const std::string_view part : {call, std::string_view(": needs "), needs, std::string_view(", got "), got,
-                                      std::string_view("; "), advice})
+  for (const std::string_view part :
+       {call, std::string_view(": needs "), needs, std::string_view(", got "), got, std::string_view("; "), advice})
     text += part;
   return text;
 }
@@ -28,20 +29,23 @@ Error::Error(std::string_view call, std::string_view needs, std::string_view got
     : std::runtime_error(sentence(call, needs, got, advice)) {}
 
 std::string detail::format_number(double number) {
+  if (std::isnan(number)) return "nan";  // whatever its sign
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, number).ptr};
 }
+
+double rules::pow(double x, double y) { return std::pow(x, y); }
 
 const std::string& detail::custom_name(const Node& node) { return tape.store->custom_names[node.operands]; }
 
 std::uint64_t Value::id() const {
   node("id");
-  return handle_;
+  return pair(ref_, thread_);
 }
 
 Value& Value::label(std::string_view text) & {
   Node* n = node("label");
-  n->meta |= labelled;
+  n->head |= labelled;
   tape.store->labels[ref()] = text;
   return *this;
 }
@@ -49,7 +53,7 @@ Value& Value::label(std::string_view text) & {
 Value Value::label(std::string_view text) && { return std::move(label(text)); }
 
 std::string Value::label() const {
-  if ((node("label")->meta & labelled) == 0) return {};
+  if ((node("label")->head & labelled) == 0) return {};
   return tape.store->labels.at(ref());
 }
 
@@ -71,18 +75,20 @@ Value custom(double result, std::span<const Value> inputs, std::span<const doubl
   const auto words = static_cast<std::uint32_t>(2 * refs.size());
   make_room(words + 4);
   for (std::size_t i = 0; i < refs.size(); ++i) {
-    put(tape.base + tape.top++, derivatives[i]);
-    put(tape.base + tape.top++, static_cast<Word>(refs[i]));
+    tape.number(tape.top++) = derivatives[i];
+    tape.word(tape.top++) = refs[i];
   }
-  write_node(tape.base + tape.top, static_cast<Word>(found - names.begin()), fresh(Op::custom), words, result);
+  const Ref ref = tape.top;
   tape.top += 4;
-  return Handle::adopt(tape.top - 4);
+  write_node(ref, static_cast<Word>(found - names.begin()), fresh(Op::custom, words), result);
+  return Handle::adopt(ref);
 }
 
 Value custom(double result, std::initializer_list<CustomInput> inputs, std::string_view name) {
   std::vector<Value> values;
   std::vector<double> derivatives;
   for (const CustomInput& one : inputs) {
+    Handle::ref(one.input, "custom");
     values.push_back(one.input);
     derivatives.push_back(one.derivative);
   }

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// What a benchmark case is, and the list of them.
+//
+// A case is one piece of work in several variants. The first variant is the baseline: the others must give the same
+// results, and their times are ratios to its time. Limits are the bars and goals the project set itself.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bench {
+
+class Task {
+ public:
+  Task() = default;
+  Task(const Task&) = delete;
+  Task& operator=(const Task&) = delete;
+  virtual ~Task() = default;
+  virtual void run() = 0;  // what is timed; what is made once is made by the constructor
+  virtual std::vector<double> results() const = 0;
+};
+
+struct Limits {
+  std::optional<double> ratio = {};  // to the baseline, at most
+  std::optional<double> goal = {};   // the ratio we would like
+  std::optional<double> bytes = {};  // an op, at most
+};
+
+struct Variant {
+  std::string name;
+  double ops = 0;  // scalar operations in one run, as micrograd counts nodes
+  std::function<std::unique_ptr<Task>()> start;
+  Limits limits = {};
+};
+
+struct Case {
+  std::string name;
+  std::vector<Variant> variants;
+  bool alone = false;  // no other variant's task may be alive while one is timed
+  bool measure_memory = true;
+};
+
+struct Sizes {
+  int moons_steps = 20;
+  long links = 1'000'000;
+  long neurons = 100'000;
+  long products = 1'000'000;
+  long live_neurons = 10'000;
+  int first_power = 6, last_power = 7;  // scaling: chains of 10^first ... 10^last links
+
+  static Sizes smoke() { return {2, 1'000, 100, 1'000, 50, 2, 4}; }
+};
+
+Case moons(const Sizes& sizes);
+Case chain(const Sizes& sizes);
+Case neuron(const Sizes& sizes);
+Case products(const Sizes& sizes);
+Case scaling(const Sizes& sizes);
+Case live_neurons(const Sizes& sizes);
+
+struct Entry {
+  std::string_view name, about;
+  Case (*make)(const Sizes& sizes);
+};
+std::span<const Entry> entries();
+
+template <class T, class... Arguments>
+std::function<std::unique_ptr<Task>()> starting(Arguments... arguments) {
+  return [=] { return std::make_unique<T>(arguments...); };
+}
+
+}  // namespace bench

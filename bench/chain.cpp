@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// chain: x = x * b + c, as deep as a graph can be; and scaling, the same chain at ever larger sizes.
+// Results are the end of the chain and the gradients of its three leaves.
+#include <fmt/format.h>
+
+#include <gradwalk/gradwalk.hpp>
+
+#include "cases.hpp"
+#include "reference/hand.hpp"
+
+namespace bench {
+namespace {
+
+using gradwalk::Value;
+
+constexpr double start = 0.5, factor = 0.999999, addend = 1e-7;
+
+class Engine final : public Task {
+ public:
+  explicit Engine(long links) : links_(links) {}
+
+  void run() override {
+    Value a{start}, b{factor}, c{addend};
+    Value x = a;
+    for (long i = 0; i < links_; ++i) x = x * b + c;
+    x.backward();
+    results_ = {x.data(), a.grad(), b.grad(), c.grad()};
+  }
+  std::vector<double> results() const override { return results_; }
+
+ private:
+  long links_;
+  std::vector<double> results_;
+};
+
+class Hand final : public Task {
+ public:
+  explicit Hand(long links) : links_(links), results_(4) {}
+
+  void run() override { results_[0] = hand::chain(links_, start, factor, addend, &results_[1]); }
+  std::vector<double> results() const override { return results_; }
+
+ private:
+  long links_;
+  std::vector<double> results_;
+};
+
+// The chain at one size, walked back; its results depend on the size, so there are none to compare.
+class Sized final : public Task {
+ public:
+  explicit Sized(long links) : chain_(links) {}
+  void run() override { chain_.run(); }
+  std::vector<double> results() const override { return {}; }
+
+ private:
+  Engine chain_;
+};
+
+double ops(long links) { return 2.0 * static_cast<double>(links); }
+
+}  // namespace
+
+Case chain(const Sizes& sizes) {
+  return {"chain",
+          {{"hand", ops(sizes.links), starting<Hand>(sizes.links)},
+           {"engine", ops(sizes.links), starting<Engine>(sizes.links), {.ratio = 4.2, .goal = 3.8, .bytes = 32}}}};
+}
+
+Case scaling(const Sizes& sizes) {
+  Case scaling{"scaling", {}};
+  long links = 1;
+  for (int power = 1; power <= sizes.last_power; ++power) {
+    links *= 10;
+    if (power < sizes.first_power) continue;
+    const Limits limits = power == sizes.first_power ? Limits{} : Limits{.ratio = 1.5};
+    scaling.variants.push_back({fmt::format("chain-1e{}", power), ops(links), starting<Sized>(links), limits});
+  }
+  return scaling;
+}
+
+}  // namespace bench

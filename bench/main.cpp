@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// gradwalk-bench: times the engine against hand-written loops, in one program and in turns, and prints a table or JSON.
+// Ends with 0; with 1 when variants disagree, or under --check when a bar is missed; other numbers are wrong arguments.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+
+#include "cases.hpp"
+#include "measure.hpp"
+#include "report.hpp"
+
+namespace {
+
+using namespace bench;
+
+struct Options {
+  std::vector<std::string> names;
+  Budget budget;
+  bool list = false, json = false, check = false, with_long = false, smoke = false;
+};
+
+constexpr const char* examples = R"(Examples:
+  gradwalk-bench                              every case, a table
+  gradwalk-bench --case moons --seconds 10    one case, longer, for a steadier minimum
+  gradwalk-bench --json > results.jsonl       one object a line, for programs
+  gradwalk-bench --check --long               do all bars hold? (about 4 GB of memory)
+
+An op is one node of micrograd. ratio: to the first variant of the case, time by time. bytes/op: growth of peak resident
+memory in a fresh process. bar: what the project promises; goal: what it would like.)";
+
+std::vector<std::string> known_names() {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries()) names.emplace_back(entry.name);
+  return names;
+}
+
+std::vector<Case> selected_cases(const Options& options) {
+  Sizes sizes = options.smoke ? Sizes::smoke() : Sizes{};
+  if (options.with_long) ++sizes.last_power;
+  std::vector<Case> cases;
+  for (const Entry& entry : entries()) {
+    const bool named = std::find(options.names.begin(), options.names.end(), entry.name) != options.names.end();
+    if (named || options.names.empty()) cases.push_back(entry.make(sizes));
+  }
+  return cases;
+}
+
+void show(const std::string& line) {
+  fmt::print("{}\n", line);
+  std::fflush(stdout);
+}
+
+int run(const Options& options) {
+  const std::vector<Case> cases = selected_cases(options);
+  if (options.smoke) {
+    for (const Case& c : cases) check_results(c);
+    show(fmt::format("{} cases agree", cases.size()));
+    return 0;
+  }
+
+  std::vector<std::vector<std::optional<double>>> bytes;
+  for (const Case& c : cases) bytes.push_back(measure_memory(c));
+
+  std::vector<std::string> missed;
+  if (!options.json) show(table_head());
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    check_results(cases[i]);
+    for (const Row& row : rows(cases[i], measure_time(cases[i], options.budget), bytes[i])) {
+      show(options.json ? json_line(row) : table_line(row));
+      const std::vector<std::string> more = missed_bars(row);
+      missed.insert(missed.end(), more.begin(), more.end());
+    }
+  }
+  if (!options.check) return 0;
+  for (const std::string& text : missed) fmt::print(stderr, "gradwalk-bench: {}\n", text);
+  return missed.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Times gradwalk's engine against hand-written loops.", "gradwalk-bench");
+  Options options;
+  app.add_option("--case", options.names, "Run this case alone; may be given again")
+      ->check(CLI::IsMember(known_names()))
+      ->allow_extra_args(false);
+  app.add_option("--repeat", options.budget.rounds, "Give each variant at least so many turns of three runs")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--seconds", options.budget.seconds, "Repeat each case for at least so long")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_flag("--long", options.with_long, "With the largest sizes: chains of 10^8 links");
+  app.add_flag("--json", options.json, "Print one JSON object a line");
+  app.add_flag("--check", options.check, "Fail when a bar is missed");
+  app.add_flag("--smoke", options.smoke, "Run tiny sizes once, compare results, time nothing");
+  app.add_flag("--list", options.list, "List the cases");
+  app.footer(examples);
+  CLI11_PARSE(app, argc, argv);
+
+  if (options.list) {
+    for (const Entry& entry : entries()) show(fmt::format("{:<13} {}", entry.name, entry.about));
+    return 0;
+  }
+  try {
+    return run(options);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "gradwalk-bench: {}\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// moons: a step of training a small network, MLP 2-16-16-1 with ReLU on 100 rows, hinge loss + 1e-4 L2, SGD.
+// One run is a few steps from the same first parameters; results are the last loss, gradient and parameters.
+#include <algorithm>
+#include <array>
+#include <gradwalk/gradwalk.hpp>
+#include <span>
+
+#include "cases.hpp"
+#include "reference/hand.hpp"
+
+namespace bench {
+namespace {
+
+using gradwalk::Value;
+
+constexpr double ops_a_step = 65'077;  // micrograd's nodes: 100*(80 + 528 + 32 + 3) + 100 + 1 + 337*2 + 1 + 1
+constexpr double learning_rate = 0.05;
+constexpr std::size_t width = 16;
+
+// A neuron before its activation; its parameters are a weight for each input, then the bias.
+template <class Input>
+Value weighted_sum(std::span<const Value> neuron, std::span<const Input> inputs) {
+  Value sum = neuron[inputs.size()] + neuron[0] * inputs[0];
+  for (std::size_t i = 1; i < inputs.size(); ++i) sum += neuron[i] * inputs[i];
+  return sum;
+}
+
+template <class Input>
+void layer(std::span<const Value> parameters, std::span<const Input> inputs, std::span<Value> outputs) {
+  const std::size_t stride = inputs.size() + 1;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    outputs[i] = relu(weighted_sum(parameters.subspan(i * stride, stride), inputs));
+  }
+}
+
+Value loss(std::span<const Value> parameters, const hand::Moons& data) {
+  const auto first = parameters.first(width * 3), second = parameters.subspan(width * 3, width * (width + 1));
+  const auto last = parameters.last(width + 1);
+
+  std::array<Value, width> hidden1, hidden2;
+  Value total = 0.0;
+  for (std::size_t row = 0; row < hand::rows; ++row) {
+    layer(first, std::span<const double>(data.X[row]), hidden1);
+    layer(second, std::span<const Value>(hidden1), hidden2);
+    const Value score = weighted_sum(last, std::span<const Value>(hidden2));
+    total += relu(1.0 - data.y[row] * score);
+  }
+  Value squares = 0.0;
+  for (const Value& p : parameters) squares += p * p;
+  return total * (1.0 / hand::rows) + 1e-4 * squares;
+}
+
+class Engine final : public Task {
+ public:
+  explicit Engine(int steps) : steps_(steps), parameters_(std::begin(hand::moons().p0), std::end(hand::moons().p0)) {}
+
+  void run() override {
+    for (std::size_t i = 0; i < parameters_.size(); ++i) parameters_[i].data() = hand::moons().p0[i];
+    for (int step = 0; step < steps_; ++step) {
+      for (Value& p : parameters_) p.grad() = 0;
+      Value result = loss(parameters_, hand::moons());
+      result.backward();
+      for (Value& p : parameters_) p.data() -= learning_rate * p.grad();
+      loss_ = result.data();
+    }
+  }
+
+  std::vector<double> results() const override {
+    std::vector<double> numbers{loss_};
+    for (const Value& p : parameters_) numbers.push_back(p.grad());
+    for (const Value& p : parameters_) numbers.push_back(p.data());
+    return numbers;
+  }
+
+ private:
+  int steps_;
+  std::vector<Value> parameters_;
+  double loss_ = 0;
+};
+
+class Hand final : public Task {
+ public:
+  explicit Hand(int steps) : steps_(steps) {}
+
+  void run() override {
+    std::copy_n(hand::moons().p0, hand::parameters, parameters_.begin());
+    loss_ = hand::moons_steps(steps_, parameters_.data(), gradients_.data());
+  }
+
+  std::vector<double> results() const override {
+    std::vector<double> numbers{loss_};
+    numbers.insert(numbers.end(), gradients_.begin(), gradients_.end());
+    numbers.insert(numbers.end(), parameters_.begin(), parameters_.end());
+    return numbers;
+  }
+
+ private:
+  int steps_;
+  std::array<double, hand::parameters> parameters_{}, gradients_{};
+  double loss_ = 0;
+};
+
+}  // namespace
+
+Case moons(const Sizes& sizes) {
+  const double ops = ops_a_step * sizes.moons_steps;
+  return {"moons",
+          {{"hand", ops, starting<Hand>(sizes.moons_steps)},
+           {"engine", ops, starting<Engine>(sizes.moons_steps), {.ratio = 9.0, .goal = 7.8}}}};
+}
+
+}  // namespace bench

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// neuron: tanh(x1*w1 + x2*w2 + b), five leaves and five operations, made, walked back and dropped again and again.
+// Results are the sums of the gradients and of the outputs.
+#include <array>
+#include <gradwalk/gradwalk.hpp>
+
+#include "cases.hpp"
+#include "reference/hand.hpp"
+
+namespace bench {
+namespace {
+
+using gradwalk::Value;
+
+class Engine final : public Task {
+ public:
+  explicit Engine(long times) : times_(times) {}
+
+  void run() override {
+    sums_ = {};
+    for (long k = 0; k < times_; ++k) {
+      const double shift = 1e-6 * static_cast<double>(k);
+      Value x1{2.0 - shift}, x2{0.5 + shift};
+      Value w1{-0.3}, w2{0.7}, b{0.25};
+      Value out = tanh(x1 * w1 + x2 * w2 + b);
+      out.backward();
+      sums_[0] += x1.grad();
+      sums_[1] += x2.grad();
+      sums_[2] += w1.grad();
+      sums_[3] += w2.grad();
+      sums_[4] += b.grad();
+      sums_[5] += out.data();
+    }
+  }
+  std::vector<double> results() const override { return {sums_.begin(), sums_.end()}; }
+
+ private:
+  long times_;
+  std::array<double, 6> sums_{};
+};
+
+class Hand final : public Task {
+ public:
+  explicit Hand(long times) : times_(times) {}
+
+  void run() override { hand::neurons(times_, sums_.data()); }
+  std::vector<double> results() const override { return {sums_.begin(), sums_.end()}; }
+
+ private:
+  long times_;
+  std::array<double, 6> sums_{};
+};
+
+}  // namespace
+
+Case neuron(const Sizes& sizes) {
+  const double ops = 5.0 * static_cast<double>(sizes.neurons);
+  return {"neuron",
+          {{"hand", ops, starting<Hand>(sizes.neurons)},
+           {"engine", ops, starting<Engine>(sizes.neurons), {.ratio = 5.5, .goal = 3.7}}}};
+}
+
+}  // namespace bench

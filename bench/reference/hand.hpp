@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// The workloads by hand: what plain loops with hand-written gradients take, and the data both sides work on.
+// Compiled with flags of their own (bench/CMakeLists.txt), so this header declares and defines nothing inline.
+#pragma once
+
+namespace bench::hand {
+
+constexpr int rows = 100, parameters = 337;
+
+struct Moons {
+  double X[rows][2];
+  double y[rows];
+  double p0[parameters];  // neuron after neuron: its weights, then its bias; layers 2-16, 16-16, 16-1
+};
+const Moons& moons();
+
+// `steps` of gradient descent at rate 0.05 on p; g has the last gradient. Gives the last loss.
+double moons_steps(int steps, double* p, double* g);
+
+// x = x * b + c, n times from a; g = d/da, d/db, d/dc.
+double chain(long n, double a, double b, double c, double g[3]);
+
+// tanh(x1 * w1 + x2 * w2 + b), n times with the k-th x1, x2; sums of d/dx1, d/dx2, d/dw1, d/dw2, d/db and of the
+// result.
+void neurons(long n, double sums[6]);
+
+// The sum of a[i] * b[i]; g = the sums of d/da[i] * (1 + i % 7) and of d/db[i] * (1 + i % 5).
+double products(long n, const double* a, const double* b, double g[2]);
+void fill_products(long n, double* a, double* b);
+
+}  // namespace bench::hand

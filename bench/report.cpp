@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// Prints what was measured; see report.hpp for the forms.
+#include "report.hpp"
+
+#include <fmt/format.h>
+
+namespace bench {
+namespace {
+
+std::string cell(const std::optional<double>& number, int digits) {
+  return number ? fmt::format("{:.{}f}", *number, digits) : "";
+}
+
+std::string json_number(const std::optional<double>& number) {
+  return number ? fmt::format("{:.6g}", *number) : "null";
+}
+
+bool over(const std::optional<double>& number, const std::optional<double>& limit) {
+  return number && limit && *number > *limit;
+}
+
+std::string verdict(const Row& row) {
+  if (!row.limits.ratio && !row.limits.bytes) return "";
+  if (!missed_bars(row).empty()) return "over the bar";
+  return row.limits.goal && !over(row.ratio, row.limits.goal) ? "goal reached" : "ok";
+}
+
+std::string line(const std::vector<std::string>& cells) {
+  std::string text = fmt::format("{:<13} {:<14} {:>9} {:>7} {:>6} {:>6} {:>9} {:>6}  {}", cells[0], cells[1], cells[2],
+                                 cells[3], cells[4], cells[5], cells[6], cells[7], cells[8]);
+  return text.erase(text.find_last_not_of(' ') + 1);
+}
+
+}  // namespace
+
+std::vector<Row> rows(const Case& c, const std::vector<double>& ns_per_op,
+                      const std::vector<std::optional<double>>& bytes_per_op) {
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < c.variants.size(); ++i) {
+    const Variant& variant = c.variants[i];
+    rows.push_back({c.name, variant.name, c.variants[0].name, ns_per_op[i], ns_per_op[i] / ns_per_op[0],
+                    bytes_per_op[i], variant.limits});
+  }
+  return rows;
+}
+
+std::string table_head() { return line({"case", "variant", "ns/op", "ratio", "bar", "goal", "bytes/op", "bar", ""}); }
+
+std::string table_line(const Row& row) {
+  return line({row.name, row.variant, cell(row.ns_per_op, 3), cell(row.ratio, 2), cell(row.limits.ratio, 1),
+               cell(row.limits.goal, 1), cell(row.bytes_per_op, 1), cell(row.limits.bytes, 0), verdict(row)});
+}
+
+std::string json_line(const Row& row) {
+  const bool to_hand = row.baseline == "hand";
+  std::string text =
+      fmt::format(R"({{"case":"{}","variant":"{}","ns_per_op":{},"ratio_to_hand":{},"bytes_per_op":{})", row.name,
+                  row.variant, json_number(row.ns_per_op),
+                  json_number(to_hand ? std::optional(row.ratio) : std::nullopt), json_number(row.bytes_per_op));
+  if (!to_hand) text += fmt::format(R"(,"baseline":"{}","ratio":{})", row.baseline, json_number(row.ratio));
+  return text + "}";
+}
+
+std::vector<std::string> missed_bars(const Row& row) {
+  std::vector<std::string> missed;
+  if (over(row.ratio, row.limits.ratio)) {
+    missed.push_back(fmt::format("{} {}: needs at most {} times {}, got {:.2f}", row.name, row.variant,
+                                 cell(row.limits.ratio, 1), row.baseline, row.ratio));
+  }
+  if (row.limits.bytes && (!row.bytes_per_op || over(row.bytes_per_op, row.limits.bytes))) {
+    missed.push_back(fmt::format("{} {}: needs at most {} bytes an op, got {}", row.name, row.variant,
+                                 cell(row.limits.bytes, 0),
+                                 row.bytes_per_op ? cell(row.bytes_per_op, 1) : "no measurement"));
+  }
+  return missed;
+}
+
+}  // namespace bench

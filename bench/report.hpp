@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// What was measured, as rows of an aligned table or as JSON, one object a line; and which bars it misses.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cases.hpp"
+
+namespace bench {
+
+struct Row {
+  std::string name, variant, baseline;
+  double ns_per_op = 0;
+  double ratio = 1;  // to the baseline
+  std::optional<double> bytes_per_op;
+  Limits limits = {};
+};
+
+std::vector<Row> rows(const Case& c, const std::vector<double>& ns_per_op,
+                      const std::vector<std::optional<double>>& bytes_per_op);
+
+std::string table_head();
+std::string table_line(const Row& row);
+
+// The keys case, variant, ns_per_op, ratio_to_hand, bytes_per_op; where the baseline is not hand-written code,
+// ratio_to_hand is null and the keys baseline and ratio follow.
+std::string json_line(const Row& row);
+
+std::vector<std::string> missed_bars(const Row& row);
+
+}  // namespace bench

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Checks that the variants of a case agree, and times them in turns.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "measure.hpp"
+
+namespace bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int runs_a_turn = 3;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+bool nearly_equal(double x, double y) { return std::abs(x - y) <= 1e-9 * std::max(std::abs(x), std::abs(y)); }
+
+// The fastest of a few runs in a row. The first is not counted: it finds the caches full of another variant's memory,
+// which would hide how fast a variant is that fits into them.
+double turn(Task& task) {
+  task.run();
+  double fastest = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < runs_a_turn; ++i) {
+    const Clock::time_point start = Clock::now();
+    task.run();
+    fastest = std::min(fastest, seconds_since(start));
+  }
+  return fastest;
+}
+
+}  // namespace
+
+void check_results(const Case& c) {
+  std::vector<double> expected;
+  for (const Variant& variant : c.variants) {
+    const std::unique_ptr<Task> task = variant.start();
+    task->run();
+    const std::vector<double> got = task->results();
+    if (&variant == &c.variants.front()) expected = got;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      if (i < got.size() && nearly_equal(got[i], expected[i])) continue;
+      throw Disagreement(
+          fmt::format("{}: needs equal results, got {:.17g} from {} and {:.17g} from {} at number {}; "
+                      "nothing was timed",
+                      c.name, expected[i], c.variants.front().name,
+                      i < got.size() ? got[i] : std::numeric_limits<double>::quiet_NaN(), variant.name, i));
+    }
+  }
+}
+
+std::vector<double> measure_time(const Case& c, const Budget& budget) {
+  const std::size_t count = c.variants.size();
+  std::vector<std::unique_ptr<Task>> tasks(count);
+  std::vector<double> fastest(count, std::numeric_limits<double>::infinity());
+  const Clock::time_point start = Clock::now();
+  for (int round = 0; round < budget.rounds || seconds_since(start) < budget.seconds; ++round) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (tasks[i] == nullptr) tasks[i] = c.variants[i].start();
+      fastest[i] = std::min(fastest[i], turn(*tasks[i]));
+      if (c.alone) tasks[i].reset();
+    }
+  }
+  for (std::size_t i = 0; i < count; ++i) fastest[i] *= 1e9 / c.variants[i].ops;
+  return fastest;
+}
+
+}  // namespace bench
