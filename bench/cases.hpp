@@ -69,8 +69,7 @@ struct Entry {
 };
 std::span<const Entry> entries();
 
-template <class T, class... Arguments>
-std::function<std::unique_ptr<Task>()> starting(Arguments... arguments) {
+template <class T, class... Arguments> std::function<std::unique_ptr<Task>()> starting(Arguments... arguments) {
   return [=] { return std::make_unique<T>(arguments...); };
 }
 

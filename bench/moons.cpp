@@ -19,8 +19,7 @@ constexpr double learning_rate = 0.05;
 constexpr std::size_t width = 16;
 
 // A neuron before its activation; its parameters are a weight for each input, then the bias.
-template <class Input>
-Value weighted_sum(std::span<const Value> neuron, std::span<const Input> inputs) {
+template <class Input> Value weighted_sum(std::span<const Value> neuron, std::span<const Input> inputs) {
   Value sum = neuron[inputs.size()] + neuron[0] * inputs[0];
   for (std::size_t i = 1; i < inputs.size(); ++i) sum += neuron[i] * inputs[i];
   return sum;

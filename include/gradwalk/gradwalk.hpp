@@ -4,5 +4,6 @@
 
 #include "gradwalk/derivatives.hpp"
 #include "gradwalk/error.hpp"
+#include "gradwalk/graph.hpp"
 #include "gradwalk/ops.hpp"
 #include "gradwalk/value.hpp"

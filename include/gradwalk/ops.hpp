@@ -63,47 +63,30 @@ GRADWALK_EXPORT double pow(double x, double y);
 
 constexpr double max(double x, double y) { return x > y ? x : y; }
 
-template <class A, class B>
-constexpr std::common_type_t<A, B> select(bool condition, const A& a, const B& b) {
+template <class A, class B> constexpr std::common_type_t<A, B> select(bool condition, const A& a, const B& b) {
   return condition ? std::common_type_t<A, B>(a) : std::common_type_t<A, B>(b);
 }
 
-template <Op op>
-struct Rule;
+template <Op op> struct Rule;
 
-#define UNARY(name, symbol, domain_, value_, dx_)                           \
-  template <>                                                               \
-  struct Rule<Op::name> {                                                   \
-    static bool domain([[maybe_unused]] double x) { return domain_; }       \
-    template <class T>                                                      \
-    static T value(const T& x) {                                            \
-      return T(value_);                                                     \
-    }                                                                       \
-    template <class T>                                                      \
-    static T dx([[maybe_unused]] const T& x, [[maybe_unused]] const T& r) { \
-      return T(dx_);                                                        \
-    }                                                                       \
+#define UNARY(name, symbol, domain_, value_, dx_)                                           \
+  template <> struct Rule<Op::name> {                                                       \
+    static bool domain(UNUSED double x) { return domain_; }                                 \
+    template <class T> static T value(const T& x) { return T(value_); }                     \
+    template <class T> static T dx(UNUSED const T& x, UNUSED const T& r) { return T(dx_); } \
   };
-#define BINARY(name, symbol, domain_, value_, dx_, dy_)                                                  \
-  template <>                                                                                            \
-  struct Rule<Op::name> {                                                                                \
-    static bool domain([[maybe_unused]] double x, [[maybe_unused]] double y) { return domain_; }         \
-    template <class T>                                                                                   \
-    static T value(const T& x, const T& y) {                                                             \
-      return T(value_);                                                                                  \
-    }                                                                                                    \
-    template <class T>                                                                                   \
-    static T dx([[maybe_unused]] const T& x, [[maybe_unused]] const T& y, [[maybe_unused]] const T& r) { \
-      return T(dx_);                                                                                     \
-    }                                                                                                    \
-    template <class T>                                                                                   \
-    static T dy([[maybe_unused]] const T& x, [[maybe_unused]] const T& y, [[maybe_unused]] const T& r) { \
-      return T(dy_);                                                                                     \
-    }                                                                                                    \
+#define BINARY(name, symbol, domain_, value_, dx_, dy_)                                                        \
+  template <> struct Rule<Op::name> {                                                                          \
+    static bool domain(UNUSED double x, UNUSED double y) { return domain_; }                                   \
+    template <class T> static T value(const T& x, const T& y) { return T(value_); }                            \
+    template <class T> static T dx(UNUSED const T& x, UNUSED const T& y, UNUSED const T& r) { return T(dx_); } \
+    template <class T> static T dy(UNUSED const T& x, UNUSED const T& y, UNUSED const T& r) { return T(dy_); } \
   };
+#define UNUSED [[maybe_unused]]
 #include "gradwalk/ops.def"
 #undef UNARY
 #undef BINARY
+#undef UNUSED
 
 }  // namespace rules
 }  // namespace gradwalk

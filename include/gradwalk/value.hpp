@@ -6,10 +6,7 @@
 #pragma once
 
 #include <concepts>
-#include <initializer_list>
 #include <iosfwd>
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,8 +30,7 @@ concept AnyValue = std::same_as<std::remove_cvref_t<T>, Value>;
 class GRADWALK_EXPORT Value {
  public:
   Value() : Value(0.0) {}
-  template <Number T>
-  Value(T data)
+  template <Number T> Value(T data)
       : ref_(detail::make_leaf(static_cast<double>(data))),
         thread_(detail::tape.thread) {}  // NOLINT(google-explicit-constructor)
 
@@ -88,16 +84,10 @@ class GRADWALK_EXPORT Value {
 #define UNARY(name, ...)                                            \
   friend Value name(const Value& x) { return x.unary<Op::name>(); } \
   Value name() const { return unary<Op::name>(); }
-#define BINARY(name, ...)                                                              \
-  friend Value name(const Value& x, const Value& y) { return binary<Op::name>(x, y); } \
-  template <Number T>                                                                  \
-  friend Value name(const Value& x, T y) {                                             \
-    return binary<Op::name>(x, static_cast<double>(y));                                \
-  }                                                                                    \
-  template <Number T>                                                                  \
-  friend Value name(T x, const Value& y) {                                             \
-    return binary<Op::name>(static_cast<double>(x), y);                                \
-  }
+#define BINARY(name, ...)                                                                                            \
+  friend Value name(const Value& x, const Value& y) { return binary<Op::name>(x, y); }                               \
+  template <Number T> friend Value name(const Value& x, T y) { return binary<Op::name>(x, static_cast<double>(y)); } \
+  template <Number T> friend Value name(T x, const Value& y) { return binary<Op::name>(static_cast<double>(x), y); }
 #include "gradwalk/ops.def"
 #undef UNARY
 #undef BINARY
@@ -106,19 +96,14 @@ class GRADWALK_EXPORT Value {
   friend Value operator+(const Value& x) { return x; }
 #define OPERATOR(sign, op)                                                                \
   friend Value operator sign(const Value& x, const Value& y) { return binary<op>(x, y); } \
-  template <Number T>                                                                     \
-  friend Value operator sign(const Value& x, T y) {                                       \
+  template <Number T> friend Value operator sign(const Value& x, T y) {                   \
     return binary<op>(x, static_cast<double>(y));                                         \
   }                                                                                       \
-  template <Number T>                                                                     \
-  friend Value operator sign(T x, const Value& y) {                                       \
+  template <Number T> friend Value operator sign(T x, const Value& y) {                   \
     return binary<op>(static_cast<double>(x), y);                                         \
   }                                                                                       \
   Value& operator sign##=(const Value & y) { return *this = *this sign y; }               \
-  template <Number T>                                                                     \
-  Value& operator sign##=(T y) {                                                          \
-    return *this = *this sign y;                                                          \
-  }
+  template <Number T> Value& operator sign##=(T y) { return *this = *this sign y; }
   OPERATOR(-, Op::sub)
   OPERATOR(*, Op::mul)
   OPERATOR(/, Op::div)
@@ -126,18 +111,11 @@ class GRADWALK_EXPORT Value {
 
   // A sum may take over the node of a handle that dies with it, here a temporary, there the old node of `x += y`.
   friend Value operator+(const Value& x, const Value& y) { return binary<Op::add>(x, y); }
-  template <AnyValue X, AnyValue Y>
-  friend Value operator+(X&& x, Y&& y) {
+  template <AnyValue X, AnyValue Y> friend Value operator+(X&& x, Y&& y) {
     return sum(x, std::is_same_v<X, Value>, y, std::is_same_v<Y, Value>);
   }
-  template <Number T>
-  friend Value operator+(const Value& x, T y) {
-    return binary<Op::add>(x, static_cast<double>(y));
-  }
-  template <Number T>
-  friend Value operator+(T x, const Value& y) {
-    return binary<Op::add>(static_cast<double>(x), y);
-  }
+  template <Number T> friend Value operator+(const Value& x, T y) { return binary<Op::add>(x, static_cast<double>(y)); }
+  template <Number T> friend Value operator+(T x, const Value& y) { return binary<Op::add>(static_cast<double>(x), y); }
   Value& operator+=(const Value& y) { return *this = sum(*this, true, y, false); }
   Value& operator+=(Value&& y) {
     check(*this, y, "add");
@@ -147,22 +125,13 @@ class GRADWALK_EXPORT Value {
     y.empty();
     return *this;
   }
-  template <Number T>
-  Value& operator+=(T y) {
-    return *this = *this + y;
-  }
+  template <Number T> Value& operator+=(T y) { return *this = *this + y; }
 
   // Comparisons are of the data, as micrograd's users write them.
-#define COMPARISON(sign)                                                                       \
-  friend bool operator sign(const Value& x, const Value& y) { return x.data() sign y.data(); } \
-  template <Number T>                                                                          \
-  friend bool operator sign(const Value& x, T y) {                                             \
-    return x.data() sign static_cast<double>(y);                                               \
-  }                                                                                            \
-  template <Number T>                                                                          \
-  friend bool operator sign(T x, const Value& y) {                                             \
-    return static_cast<double>(x) sign y.data();                                               \
-  }
+#define COMPARISON(sign)                                                                                              \
+  friend bool operator sign(const Value& x, const Value& y) { return x.data() sign y.data(); }                        \
+  template <Number T> friend bool operator sign(const Value& x, T y) { return x.data() sign static_cast<double>(y); } \
+  template <Number T> friend bool operator sign(T x, const Value& y) { return static_cast<double>(x) sign y.data(); }
   COMPARISON(==)
   COMPARISON(!=)
   COMPARISON(<)
@@ -186,28 +155,24 @@ class GRADWALK_EXPORT Value {
   }
   void empty() const { const_cast<Value*>(this)->thread_ = 0; }  // the node has been given away
 
-  template <Op op>
-  Value unary() const {
+  template <Op op> Value unary() const {
     const detail::Node* x = node(gradwalk::name(op).data());
     detail::need_room(4);
     return adopt(detail::record(detail::pair(ref(), detail::nothing), op, rules::Rule<op>::value(x->data)));
   }
-  template <Op op>
-  static Value binary(const Value& x, const Value& y) {
+  template <Op op> static Value binary(const Value& x, const Value& y) {
     check(x, y, gradwalk::name(op).data());
     detail::need_room(4);
     const double data = rules::Rule<op>::value(x.here().data, y.here().data);
     return adopt(detail::record(detail::pair(x.ref(), y.ref()), op, data));
   }
-  template <Op op>
-  static Value binary(const Value& x, double y) {
+  template <Op op> static Value binary(const Value& x, double y) {
     const detail::Node* node = x.node(gradwalk::name(op).data());
     detail::need_room(5);
     const double data = rules::Rule<op>::value(node->data, y);
     return adopt(detail::record(detail::pair(x.ref(), detail::literal), op, data, y));
   }
-  template <Op op>
-  static Value binary(double x, const Value& y) {
+  template <Op op> static Value binary(double x, const Value& y) {
     const detail::Node* node = y.node(gradwalk::name(op).data());
     detail::need_room(5);
     const double data = rules::Rule<op>::value(x, node->data);
@@ -248,28 +213,6 @@ class GRADWALK_EXPORT NoGrad {
   NoGrad(const NoGrad&) = delete;
   NoGrad& operator=(const NoGrad&) = delete;
 };
-
-// Every node below the root once, inputs before their users: the order micrograd's depth-first search gives.
-GRADWALK_EXPORT std::vector<Value> topological_order(const Value& root);
-// The same graph evaluated again from its leaves' present data.
-GRADWALK_EXPORT void recompute(const Value& root);
-
-// A node with a result and local derivatives of the user's own.
-struct CustomInput {
-  const Value& input;
-  double derivative;
-};
-GRADWALK_EXPORT Value custom(double result, std::initializer_list<CustomInput> inputs,
-                             std::string_view name = "custom");
-GRADWALK_EXPORT Value custom(double result, std::span<const Value> inputs, std::span<const double> derivatives,
-                             std::string_view name = "custom");
-
-// The first node in topological order whose data is infinite or not a number, and a sentence that says so.
-struct NonFinite {
-  Value node;
-  std::string message;
-};
-GRADWALK_EXPORT std::optional<NonFinite> find_nonfinite(const Value& root);
 
 GRADWALK_EXPORT std::string to_string(const Value& value);  // Value(data=2, grad=64)
 GRADWALK_EXPORT std::ostream& operator<<(std::ostream& out, const Value& value);

@@ -87,6 +87,14 @@ void Value::backward(double seed) const {
   tape.clean_from = tape.top;
 }
 
-void Value::propagate() const { detail::deposit(detail::look_into(*this, "propagate")); }
+// Deposits made by hand are not a pass: the operands' gradients count as written by their user.
+void Value::propagate() const {
+  using namespace detail;
+  const Ref ref = look_into(*this, "propagate");
+  each_operand(ref, [](Ref operand) {
+    if (!apart(operand)) expose_gradient(operand);
+  });
+  deposit(ref);
+}
 
 }  // namespace gradwalk

@@ -9,8 +9,7 @@ namespace gradwalk::detail {
 // Nodes below `root` and the root itself, each once, operands before their users and in operand order. enter(ref) is
 // called when the search first meets a node; where it returns false the node is left out with what is below it.
 // The result lies in the store until the next search.
-template <class Enter>
-const std::vector<Ref>& search(Ref root, Enter enter) {
+template <class Enter> const std::vector<Ref>& search(Ref root, Enter enter) {
   std::vector<Ref>&order = tape.store->order, &stack = tape.store->stack;
   order.clear();
   stack.assign(1, root);

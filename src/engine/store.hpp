@@ -7,13 +7,15 @@
 #include <unordered_map>
 #include <vector>
 
-#include "gradwalk/value.hpp"
+#include "gradwalk/graph.hpp"
 
 namespace gradwalk::detail {
 
 inline constexpr Ref chunk_words = 8192;  // 64 KiB: nodes of one chunk die together, so small ones are reused sooner
 inline constexpr std::size_t least_to_collect = 32;
 inline constexpr std::uint32_t no_chunk = ~0u;
+
+constexpr Ref chunk_at(std::uint32_t place) { return place * chunk_words; }
 
 struct Chunk {
   std::uint32_t previous = no_chunk;  // the chunk filled before this one
@@ -61,8 +63,7 @@ constexpr bool are_nodes(Word operands) { return is_node(first(operands)) && is_
 constexpr bool has_literal(Word operands) { return first(operands) == literal || second(operands) == literal; }
 
 // Calls term(operands, at) for each term of a sum_of_products, last to first; `at` is where the operands stand.
-template <class Term>
-void each_term(Ref sum, Term term) {
+template <class Term> void each_term(Ref sum, Term term) {
   const Ref begin = sum - extra_of(*tape.node(sum));
   for (Ref at = sum; at >= begin; --at) {
     const Word operands = tape.word(at);
@@ -72,8 +73,7 @@ void each_term(Ref sum, Term term) {
 }
 
 // Calls visit(operand) for each operand that is a node, last to first.
-template <class Visit>
-void each_operand(Ref ref, Visit visit) {
+template <class Visit> void each_operand(Ref ref, Visit visit) {
   const Node& node = *tape.node(ref);
   const auto both = [&](Word operands) {
     if (is_node(second(operands))) visit(second(operands));
@@ -94,8 +94,7 @@ void each_operand(Ref ref, Visit visit) {
 }
 
 // Calls visit(operand, local derivative) for each operand that is a node. The one place where rules meet records.
-template <class Visit>
-void each_local(Ref ref, Visit visit) {
+template <class Visit> void each_local(Ref ref, Visit visit) {
   using rules::Rule;
   const Node& node = *tape.node(ref);
   const Ref a = first(node.operands), b = second(node.operands);
@@ -153,8 +152,11 @@ const std::string& custom_name(const Node& node);
 std::string format_number(double number);  // the shortest text that reads back as the same number
 
 void start_tape();
-void freeze();         // makes what was recorded under NoGrad numbers
-void forget(Ref ref);  // drops what the store keeps about a node that is going
+void enter_chunk(std::uint32_t place);
+std::uint32_t next_place();  // for a chunk
+void trim();                 // pops the newest nodes as long as no handle holds them
+void freeze();               // makes what was recorded under NoGrad numbers
+void forget(Ref ref);        // drops what the store keeps about a node that is going
 void free_leaf(Ref ref);
 void make_room(Ref words);  // for a record of so many words
 void release_orphans();     // handles that died on other threads

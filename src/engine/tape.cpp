@@ -1,64 +1,16 @@
 // SPDX-License-Identifier: MIT
-// The tape's slow paths: making room, giving back what is dead, and the border between threads.
+// The tape's slow paths: making room, and giving back what is dead.
 #include "gradwalk/tape.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <mutex>
 
 #include "store.hpp"
 
 namespace gradwalk::detail {
 
-constinit thread_local Tape tape;
-
 namespace {
 
 constexpr std::uint32_t leaf_batch = 1024;
-
-// Which threads have a tape, and the handles to their nodes that died elsewhere. Never destroyed: Values may outlive
-// it.
-struct Threads {
-  std::mutex mutex;
-  std::uint32_t last = 0;
-  std::unordered_map<std::uint32_t, std::vector<Ref>> orphans;
-};
-constinit std::atomic<bool> any_orphans = false;
-Threads& threads() {
-  static Threads* const all = new Threads;
-  return *all;
-}
-
-constinit thread_local bool thread_has_ended = false;
-
-struct EndOfThread {
-  ~EndOfThread() {
-    thread_has_ended = true;
-    {
-      const std::lock_guard lock(threads().mutex);
-      threads().orphans.erase(tape.thread);
-    }
-    unreserve(tape.base, tape.store->reserved_words);
-    delete tape.store;
-    tape = Tape{};
-  }
-};
-
-Ref chunk_at(std::uint32_t place) { return place * chunk_words; }
-
-// Makes the chunk at `place` the one that is written. Its first node only says where it starts.
-void enter_chunk(std::uint32_t place) {
-  Store& store = *tape.store;
-  const bool adjacent = store.current != no_chunk && place == store.current + 1;
-  const auto gap = adjacent ? chunk_at(place) - tape.top : 0;  // so older() steps over it
-  store.chunks[place] = {store.current, tape.top, true};
-  store.current = place;
-  store.peak = std::max(store.peak, ++store.chunks_used);
-  write_node(chunk_at(place), pair(nothing, nothing), unheld(Op::chunk_start, gap), 0);
-  tape.top = chunk_at(place) + 4;
-  if (!adjacent) tape.clean_from = tape.top;
-  tape.limit = chunk_at(store.current) + chunk_words;
-}
 
 void leave_chunk() {
   Store& store = *tape.store;
@@ -67,23 +19,6 @@ void leave_chunk() {
   store.current = chunk.previous;
   tape.top = tape.clean_from = chunk.end;
   tape.limit = chunk_at(store.current) + chunk_words;
-}
-
-// The next free place upwards, so that nodes lie in order; from the bottom again once the end is reached.
-std::uint32_t next_place() {
-  Store& store = *tape.store;
-  const auto free = [](const Chunk& chunk) { return !chunk.used; };
-  const auto begin = store.chunks.begin(), end = store.chunks.end();
-  auto found = std::find_if(begin + store.current + 1, end, free);
-  if (found == end && store.chunks_used < store.chunks.size()) found = std::find_if(begin, end, free);
-  if (found == end) {
-    if ((store.chunks.size() + 1) * chunk_words > tape.first_leaf)
-      throw Error("record", "a graph that fits its tape of " + std::to_string(tape.first_leaf / 4) + " nodes",
-                  "one more", "let go of graphs no longer needed, or split the work between threads");
-    store.chunks.emplace_back();
-    return static_cast<std::uint32_t>(store.chunks.size() - 1);
-  }
-  return static_cast<std::uint32_t>(found - begin);
 }
 
 // The tape has become empty: every waiting leaf can go, and the bottom chunk is the warmest.
@@ -170,6 +105,39 @@ void collect() {
   if (tape.top == tape.start) begin_again();
 }
 
+}  // namespace
+
+// Makes the chunk at `place` the one that is written. Its first node only says where it starts.
+void enter_chunk(std::uint32_t place) {
+  Store& store = *tape.store;
+  const bool adjacent = store.current != no_chunk && place == store.current + 1;
+  const auto gap = adjacent ? chunk_at(place) - tape.top : 0;  // so older() steps over it
+  store.chunks[place] = {store.current, tape.top, true};
+  store.current = place;
+  store.peak = std::max(store.peak, ++store.chunks_used);
+  write_node(chunk_at(place), pair(nothing, nothing), unheld(Op::chunk_start, gap), 0);
+  tape.top = chunk_at(place) + 4;
+  if (!adjacent) tape.clean_from = tape.top;
+  tape.limit = chunk_at(store.current) + chunk_words;
+}
+
+// The next free place upwards, so that nodes lie in order; from the bottom again once the end is reached.
+std::uint32_t next_place() {
+  Store& store = *tape.store;
+  const auto free = [](const Chunk& chunk) { return !chunk.used; };
+  const auto begin = store.chunks.begin(), end = store.chunks.end();
+  auto found = std::find_if(begin + store.current + 1, end, free);
+  if (found == end && store.chunks_used < store.chunks.size()) found = std::find_if(begin, end, free);
+  if (found == end) {
+    if ((store.chunks.size() + 1) * chunk_words > tape.first_leaf)
+      throw Error("record", "a graph that fits its tape of " + std::to_string(tape.first_leaf / 4) + " nodes",
+                  "one more", "let go of graphs no longer needed, or split the work between threads");
+    store.chunks.emplace_back();
+    return static_cast<std::uint32_t>(store.chunks.size() - 1);
+  }
+  return static_cast<std::uint32_t>(found - begin);
+}
+
 // Pops the newest nodes as long as no handle holds them.
 void trim() {
   const Store& store = *tape.store;
@@ -192,48 +160,6 @@ void trim() {
   tape.clean_from = std::min(tape.clean_from, tape.top);
   tape.store->swept_end = 0;
   if (tape.top == tape.start) begin_again();
-}
-
-}  // namespace
-
-void start_tape() {
-  std::size_t words = std::size_t{1} << 32;
-  Word* base = nullptr;
-  while ((base = reserve(words)) == nullptr && words > 16 * chunk_words) words /= 2;
-  if (base == nullptr) throw Error("Value", "memory for a tape", "none", "free some, or raise the process's limit");
-  tape.store = new Store;
-  if (!thread_has_ended) {  // else a thread_local object's destructor makes Values: let that tape be
-    thread_local const EndOfThread end;
-    static_cast<void>(end);
-  }
-  {
-    const std::lock_guard lock(threads().mutex);
-    tape.thread = ++threads().last;
-    threads().orphans[threads().last];
-  }
-  tape.base = base;
-  tape.store->reserved_words = words;
-  tape.first_leaf = static_cast<Ref>(words / 2);
-  // Half a page off the records: loads from addresses that end as those of recent stores do are held up.
-  tape.store->next_leaf = tape.first_leaf + 256;
-  tape.store->chunks.emplace_back();
-  enter_chunk(0);
-  tape.start = tape.clean_from = tape.top;
-}
-
-void freeze() {
-  const Store& store = *tape.store;
-  Ref top = tape.top;
-  for (std::uint32_t place = store.current;; place = store.chunks[place].previous) {
-    for (Ref ref = top - 4; ref > chunk_at(place); ref = older(ref)) {
-      Node* node = tape.node(ref);
-      if (op_of(*node) == Op::frozen) return;  // and so is what lies below
-      node->head = (without_extra(node->head) & ~Word{0xff}) | unheld(Op::frozen, words_below(*node));
-      node->operands = pair(nothing, nothing);
-    }
-    top = store.chunks[place].end;
-    if (place == store.no_grad_chunk) return;
-  }
 }
 
 void make_room(Ref words) {
@@ -305,53 +231,4 @@ void spill_handles(Ref ref) {
   tape.node(ref)->head = (tape.node(ref)->head - 0x8000 * one_handle) | spilled;
 }
 
-void let_go_elsewhere(std::uint32_t thread, Ref ref) noexcept {
-  const std::lock_guard lock(threads().mutex);
-  const auto found = threads().orphans.find(thread);
-  if (found == threads().orphans.end()) return;
-  found->second.push_back(ref);
-  any_orphans = true;
-}
-
-void release_orphans() {
-  if (!any_orphans) return;
-  std::vector<Ref> orphans;
-  {
-    const std::lock_guard lock(threads().mutex);
-    orphans.swap(threads().orphans[tape.thread]);
-    any_orphans = std::ranges::any_of(threads().orphans, [](const auto& one) { return !one.second.empty(); });
-  }
-  for (const Ref ref : orphans) let_go(ref);
-}
-
-void refuse(std::uint32_t thread, const char* call) {
-  if (thread == 0) throw Error(call, "a Value", "one that was moved from", "assign to it before you use it again");
-  const std::lock_guard lock(threads().mutex);
-  const bool ended = !threads().orphans.contains(thread);
-  throw Error(call, "a Value of this thread", ended ? "one whose thread has ended" : "one of another thread",
-              "build and use a graph on one thread, and hand numbers between threads");
-}
-
 }  // namespace gradwalk::detail
-
-namespace gradwalk {
-
-// Operations record as ever, which costs them nothing; what they made becomes numbers when the guard ends, or when
-// someone looks. A chunk of their own keeps them from becoming part of an older record.
-NoGrad::NoGrad() {
-  using namespace detail;
-  if (tape.store == nullptr) start_tape();
-  if (tape.store->no_grad++ > 0) return;
-  if (tape.top != tape.start) enter_chunk(next_place());
-  tape.store->no_grad_chunk = tape.store->current;
-}
-
-NoGrad::~NoGrad() {
-  using namespace detail;
-  freeze();
-  if (--tape.store->no_grad > 0) return;
-  tape.store->no_grad_chunk = no_chunk;
-  trim();
-}
-
-}  // namespace gradwalk

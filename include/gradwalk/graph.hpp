@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// Functions of whole graphs: their order, evaluating them again, nodes with derivatives of one's own, what went wrong.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gradwalk/value.hpp"
+
+namespace gradwalk {
+
+// Every node below the root once, inputs before their users: the order micrograd's depth-first search gives.
+GRADWALK_EXPORT std::vector<Value> topological_order(const Value& root);
+// The same graph evaluated again from its leaves' present data.
+GRADWALK_EXPORT void recompute(const Value& root);
+
+// A node with a result and local derivatives of the user's own.
+struct CustomInput {
+  const Value& input;
+  double derivative;
+};
+GRADWALK_EXPORT Value custom(double result, std::initializer_list<CustomInput> inputs,
+                             std::string_view name = "custom");
+GRADWALK_EXPORT Value custom(double result, std::span<const Value> inputs, std::span<const double> derivatives,
+                             std::string_view name = "custom");
+
+// The first node in topological order whose data is infinite or not a number, and a sentence that says so.
+struct NonFinite {
+  Value node;
+  std::string message;
+};
+GRADWALK_EXPORT std::optional<NonFinite> find_nonfinite(const Value& root);
+
+}  // namespace gradwalk

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+// What backward() does to gradients, row by row of DESIGN.md's table: seeds, repeated passes, shared graphs, graphs
+// beside each other on the tape, and products of zero and infinity.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <limits>
+
+#include "support.hpp"
+
+namespace gradwalk {
+namespace {
+
+using tests::sized;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+TEST(Backward, SetsTheRootsGradientToOneOrToTheSeed) {
+  const Value a{2};
+  Value root = a * a;
+  root.backward();
+  EXPECT_EQ(root.grad(), 1);
+  root.backward(-3);
+  EXPECT_EQ(root.grad(), -3);
+  EXPECT_EQ(a.grad(), 4 - 12);
+}
+
+TEST(Backward, OfALeafSetsItsGradientToTheSeed) {
+  Value a{2};
+  a.grad() = 7;
+  a.backward();
+  EXPECT_EQ(a.grad(), 1);
+  a.backward(5);
+  EXPECT_EQ(a.grad(), 5);
+}
+
+TEST(Backward, TwiceAccumulatesInLeavesButNotInside) {
+  Value a{2}, b{3};
+  Value c = a * b, d = c * c, root = d + c;
+  root.backward();
+  root.backward();
+  EXPECT_EQ(a.grad(), 2 * 39);
+  EXPECT_EQ(b.grad(), 2 * 26);
+  EXPECT_EQ(c.grad(), 13);
+  EXPECT_EQ(d.grad(), 1);
+}
+
+TEST(Backward, TwiceOverAFusedSumAccumulatesInLeavesButNotInside) {
+  Value a{2}, b{3};
+  const Value inner = a * b + a, root = inner * inner + b * 2 + a * inner;
+  root.backward();
+  const double da = a.grad(), db = b.grad(), d_inner = inner.grad();
+  root.backward();
+  EXPECT_EQ(a.grad(), 2 * da);
+  EXPECT_EQ(b.grad(), 2 * db);
+  EXPECT_EQ(inner.grad(), d_inner);
+}
+
+TEST(Backward, OfTwoRootsAddsInLeavesAndKeepsTheLastPassInside) {
+  Value a{2}, b{3};
+  const Value shared = a * b, first = shared * 2, second = shared * shared;
+  first.backward();
+  EXPECT_EQ(shared.grad(), 2);
+  second.backward();
+  EXPECT_EQ(shared.grad(), 12);
+  EXPECT_EQ(first.grad(), 1);
+  EXPECT_EQ(a.grad(), 6 + 36);
+  EXPECT_EQ(b.grad(), 4 + 24);
+}
+
+TEST(Backward, OfAnInnerNodeAfterItsUserLeavesTheUserAlone) {
+  Value a{2};
+  const Value inner = a * a, outer = inner * 5;
+  outer.backward();
+  inner.backward();
+  EXPECT_EQ(outer.grad(), 1);
+  EXPECT_EQ(inner.grad(), 1);
+  EXPECT_EQ(a.grad(), 20 + 4);
+}
+
+TEST(Backward, AfterMoreWasBuiltOnAWalkedGraphIsRight) {
+  Value a{2};
+  Value x = a * a;
+  x.backward();
+  for (int i = 0; i < 3; ++i) {
+    Value y = tanh(x * 0.1);
+    a.grad() = 0;
+    y.backward();
+    const double t = std::tanh(0.4);
+    EXPECT_NEAR(a.grad(), (1 - t * t) * 0.1 * 4, 1e-15);
+  }
+}
+
+TEST(Backward, WithAZeroSeedDepositsNothingAndClearsTheInside) {
+  Value a{2};
+  const Value inner = a * a, root = inner + a;
+  root.backward();
+  root.backward(0);
+  EXPECT_EQ(a.grad(), 5);
+  EXPECT_EQ(inner.grad(), 0);
+  EXPECT_EQ(root.grad(), 0);
+}
+
+TEST(Backward, NeverTouchesNodesTheRootDoesNotReach) {
+  Value a{2};
+  Value under = a * a, root = a * 3, beside = a * 5, above = root * 7;
+  under.grad() = beside.grad() = above.grad() = 42;
+  root.backward();
+  EXPECT_EQ(under.grad(), 42);
+  EXPECT_EQ(beside.grad(), 42);
+  EXPECT_EQ(above.grad(), 42);
+}
+
+TEST(Backward, OverwritesAGradientTheUserSetInside) {
+  Value a{2};
+  Value inner = a * a;
+  const Value root = inner * 3;
+  inner.grad() = 100;
+  root.backward();
+  EXPECT_EQ(inner.grad(), 3);
+  EXPECT_EQ(a.grad(), 12);
+}
+
+TEST(Backward, AddsToAGradientTheUserSetInALeaf) {
+  Value a{2};
+  a.grad() = 100;
+  const Value root = a * 3;
+  root.backward();
+  EXPECT_EQ(a.grad(), 103);
+}
+
+TEST(ANewNode, HasNoGradientAlsoInTheOldPlaceOfAWalkedOne) {
+  const Value a{2}, b{3}, c{4};
+  for (int i = 0; i < 3; ++i) {
+    Value product = a * b;
+    product.backward();
+    const Value sum = std::move(product) + c;
+    EXPECT_EQ(sum.grad(), 0);
+    Value longer = a * b + c;
+    longer.backward();
+    longer += a * b;
+    EXPECT_EQ(std::as_const(longer).grad(), 0);
+  }
+}
+
+TEST(GraphsInLockstep, AreWalkedBackOneByOneWithoutTouchingEachOther) {
+  constexpr int graphs = 50, length = 300;
+  std::vector<Value> leaves, heads, inner;
+  for (int i = 0; i < graphs; ++i) leaves.emplace_back(1 + i), heads.push_back(leaves.back());
+  for (int k = 0; k < length; ++k)
+    for (int i = 0; i < graphs; ++i) {
+      auto& head = heads[static_cast<std::size_t>(i)];
+      head = k % 2 == 0 ? head + 1 : head * 1.0 + leaves[static_cast<std::size_t>(i)];
+      if (k == length / 2) inner.push_back(head);
+    }
+  for (std::size_t walked = 0; walked < graphs; walked += 7) {
+    heads[walked].backward();
+    for (std::size_t i = 0; i < graphs; ++i) {
+      const bool reached = i % 7 == 0 && i <= walked;
+      ASSERT_EQ(std::as_const(heads[i]).grad(), reached ? 1 : 0);
+      ASSERT_EQ(std::as_const(inner[i]).grad(), reached ? 1 : 0);
+      ASSERT_EQ(std::as_const(leaves[i]).grad(), reached ? 1 + length / 2 : 0);
+    }
+  }
+}
+
+TEST(Cost, OfALadderOfSharedLevelsIsLinear) {
+  const Value x{1};
+  Value level = x;
+  for (int i = 0; i < 64; ++i) level = level + level;
+  EXPECT_EQ(topological_order(level).size(), 65u);
+  level.backward();
+  EXPECT_EQ(x.grad(), 0x1p64);
+  EXPECT_EQ(level.data(), 0x1p64);
+}
+
+TEST(Cost, OfALadderOfFusedLevelsIsLinear) {
+  const Value x{1}, one{1};
+  Value level = x;
+  for (int i = 0; i < 64; ++i) level += level * one;
+  level.backward();
+  EXPECT_EQ(x.grad(), 0x1p64);
+  recompute(level);
+  EXPECT_EQ(level.data(), 0x1p64);
+  EXPECT_EQ(topological_order(level).size(), 2u + 2 * 64);
+  level.backward();
+  EXPECT_EQ(x.grad(), 0x1p65);
+}
+
+TEST(Cost, OfOneSmallGraphDoesNotDependOnALargeOneBesideIt) {
+  const Value a{0.5};
+  Value small = tanh(a), large = a;
+  for (std::size_t i = 0; i < sized(3000000, 300000); ++i) large = tanh(large);
+  Value above = tanh(small);
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 2000; ++i) above.backward();  // 0.2 ms; walking over the large one 2000 times takes ten seconds
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
+}
+
+TEST(Cost, OfLookingAtALongSumIsLinear) {
+  const Value a{0.5}, b{2};
+  Value sum = a;
+  for (int i = 0; i < 200000; ++i) sum += a * b;
+  sum.backward();
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(topological_order(sum).size(), 400002u);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(sized(2, 20)));
+}
+
+TEST(ZeroGradient, TimesAnInfiniteDerivativeDepositsZero) {
+  Value x{0};
+  Value root = sqrt(x) * 0.0;
+  root.backward();
+  EXPECT_EQ(x.grad(), 0);
+  Value branch = max(sqrt(x) * 1.0, 5.0);
+  branch.backward();
+  EXPECT_EQ(x.grad(), 0);
+}
+
+TEST(ZeroGradient, OfASumOfProductsStaysZeroBesideAnInfiniteOperand) {
+  const Value x{1}, huge{infinity};
+  const Value sum = x * huge + x * 2 + huge * x;
+  const Value root = sum * 0.0;
+  root.backward();
+  EXPECT_EQ(x.grad(), 0);
+}
+
+TEST(NonzeroGradient, TimesAnInfiniteDerivativeIsDepositedAsItIs) {
+  const Value x{0};
+  sqrt(x).backward();
+  EXPECT_EQ(x.grad(), infinity);
+  const Value nan{std::nan("")}, y{2};
+  (y * nan).backward();
+  EXPECT_TRUE(std::isnan(y.grad()));
+}
+
+}  // namespace
+}  // namespace gradwalk

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+// How a session builds graphs and keeps and drops handles, each on the engine and on the plain evaluator.
+#include <cmath>
+#include <string>
+
+#include "../oracle/spell.hpp"
+#include "check.hpp"
+#include "session.hpp"
+#include "twin.hpp"
+
+namespace fuzz {
+
+using oracle::Spelling;
+
+namespace {
+
+constexpr Op unary_ops[] = {
+#define UNARY(name, ...) Op::name,
+#define BINARY(name, ...)
+#include "gradwalk/ops.def"
+#undef UNARY
+#undef BINARY
+};
+constexpr Op binary_ops[] = {
+#define UNARY(name, ...)
+#define BINARY(name, ...) Op::name,
+#include "gradwalk/ops.def"
+#undef UNARY
+#undef BINARY
+};
+constexpr Op operators[] = {Op::add, Op::mul, Op::sub, Op::div};
+
+template <std::size_t n> Op pick(const Op (&ops)[n], std::uint8_t byte) { return ops[byte % n]; }
+
+// Calls use(x), which may take the Value over if it dies.
+template <class Use> auto with(Slot& slot, bool dies, Use use) {
+  return dies ? use(std::move(*slot.value)) : use(std::as_const(*slot.value));
+}
+
+}  // namespace
+
+void Session::leaf(Bytes& bytes) {
+  Slot& slot = any(bytes);
+  const double data = bytes.number();
+  put(slot, data, twin_.leaf(data));
+}
+
+void Session::unary(Bytes& bytes) {
+  const Op op = pick(unary_ops, bytes.next());
+  Slot &x = full(bytes), &to = any(bytes);
+  put_made(to, oracle::unary(op, Spelling::operation, *x.value), twin_.unary(op, x.node));
+}
+
+void Session::binary(Bytes& bytes) {
+  const unsigned how = bytes.next();
+  const bool by_name = how % 4 == 0, x_is_number = how / 4 % 8 == 1, y_is_number = how / 4 % 8 == 2;
+  const Spelling spelling = by_name ? Spelling::function : Spelling::operation;
+  const Op op = by_name ? pick(binary_ops, bytes.next()) : pick(operators, bytes.next());
+  const double number = bytes.number();
+  Slot &x = full(bytes), &y = full(bytes), &to = any(bytes);
+  const bool one_slot = &x == &y, x_dies = how & 64 && !one_slot, y_dies = how & 128 && !one_slot;
+  if (x_is_number) {
+    const Index node = twin_.binary(op, constant(number), y.node);
+    Value value =
+        with(y, y_dies, [&](auto&& b) { return oracle::binary(op, spelling, number, std::forward<decltype(b)>(b)); });
+    if (y_dies) y.value.reset();
+    put_made(to, std::move(value), node);
+  } else if (y_is_number) {
+    const Index node = twin_.binary(op, x.node, constant(number));
+    Value value =
+        with(x, x_dies, [&](auto&& a) { return oracle::binary(op, spelling, std::forward<decltype(a)>(a), number); });
+    if (x_dies) x.value.reset();
+    put_made(to, std::move(value), node);
+  } else {
+    const Index node = twin_.binary(op, x.node, y.node);
+    Value value = with(x, x_dies, [&](auto&& a) {
+      return with(y, y_dies, [&](auto&& b) {
+        return oracle::binary(op, spelling, std::forward<decltype(a)>(a), std::forward<decltype(b)>(b));
+      });
+    });
+    if (x_dies) x.value.reset();
+    if (y_dies) y.value.reset();
+    put_made(to, std::move(value), node);
+  }
+}
+
+void Session::compound(Bytes& bytes) {
+  const unsigned how = bytes.next();
+  const Op op = pick(operators, bytes.next());
+  Slot& x = full(bytes);
+  if (how % 4 == 0) {
+    const double number = bytes.number();
+    oracle::compound(op, *x.value, number);
+    x.node = made(twin_.binary(op, x.node, constant(number)));
+    return;
+  }
+  Slot& y = full(bytes);
+  const bool dies = how % 4 == 1 && &x != &y;
+  const Index node = made(twin_.binary(op, x.node, y.node));
+  if (dies)
+    oracle::compound(op, *x.value, std::move(*y.value));
+  else
+    oracle::compound(op, *x.value, *y.value);
+  if (dies) y.value.reset();
+  x.node = node;
+}
+
+void Session::expression(Bytes& bytes) {
+  const unsigned which = bytes.next();
+  const double n = bytes.number();
+  Slot &a = full(bytes), &b = full(bytes), &c = full(bytes), &d = full(bytes), &to = any(bytes);
+  const auto twin = [&](const Slot& slot) { return Twin{&twin_, slot.node}; };
+  const Twin result = fuzz::expression(which, twin(a), twin(b), twin(c), twin(d), n);
+  put_made(to, fuzz::expression(which, *a.value, *b.value, *c.value, *d.value, n), result.node);
+}
+
+void Session::custom(Bytes& bytes) {
+  const std::size_t count = bytes.next() % 16 == 15 ? bytes.up_to(300) : bytes.next() % 4;
+  const double data = bytes.number();
+  std::vector<Value> inputs;
+  std::vector<double> derivatives;
+  std::vector<plain::Edge> edges;
+  Slot &first = full(bytes), &second = full(bytes), &to = any(bytes);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Slot& input = i % 2 == 0 ? first : second;
+    inputs.push_back(*input.value);
+    derivatives.push_back(bytes.number());
+    edges.push_back({input.node, derivatives.back()});
+  }
+  const std::string name = bytes.next() % 2 == 0 ? "custom" : "own";
+  Value value = gradwalk::custom(data, inputs, derivatives, name);
+  if (value.op() == Op::custom) check(value.op_name() == name, "a custom node's name");
+  put_made(to, std::move(value), count == 0 ? twin_.leaf(data) : twin_.custom(data, edges));
+}
+
+void Session::detach(Bytes& bytes) {
+  Slot &x = full(bytes), &to = any(bytes);
+  const Index node = twin_.leaf(twin_.at(x.node).data);
+  put(to, x.value->detach(), node);
+}
+
+void Session::without_gradients(Bytes& bytes) {
+  const gradwalk::NoGrad guard;
+  ++no_grad_;
+  if (no_grad_ < 4)
+    for (int i = bytes.next() % 4; i > 0; --i) act(bytes);
+  --no_grad_;
+}
+
+void Session::copy(Bytes& bytes) {
+  Slot &x = full(bytes), &to = any(bytes);
+  to = x;
+}
+
+void Session::move(Bytes& bytes) {
+  Slot &x = full(bytes), &to = any(bytes);
+  if (&x == &to) return;
+  to.node = x.node;
+  if (to.value)
+    *to.value = std::move(*x.value);
+  else
+    to.value.emplace(std::move(*x.value));
+  check(is_refused([&] { static_cast<void>(std::as_const(*x.value).data()); }), "a moved-from Value was used");
+  x.value.reset();
+}
+
+void Session::drop(Bytes& bytes) { any(bytes).value.reset(); }
+
+void Session::label(Bytes& bytes) {
+  Slot& x = full(bytes);
+  const std::string text = "label " + std::to_string(bytes.next() % 8);
+  x.value->label(text);
+  twin_.labels[x.node] = text;
+}
+
+void Session::many_copies(Bytes& bytes) {
+  Slot& x = full(bytes);
+  std::size_t count = bytes.up_to(60'000);
+  if (count > 20'000) count += 100'000;  // more handles than a node has room to count
+  actions_ += count / 16;
+  const std::vector<Value> copies(count, *x.value);
+  check(same_node(copies.back(), *x.value), "a copy is another node");
+}
+
+void Session::hoard(Bytes& bytes) {
+  const unsigned how = bytes.next();
+  Slot& x = full(bytes);
+  const double number = bytes.number();
+  for (std::size_t i = bytes.up_to(20'000); i > 0 && !is_over(); --i) {
+    switch (how % 4) {
+      case 0: hoard_.push_back({number, twin_.leaf(number)}); break;
+      case 1: hoard_.push_back(x); break;
+      case 2: hoard_.push_back({*x.value * number, made(twin_.binary(Op::mul, x.node, constant(number)))}); break;
+      default:  // a value that changes, each kept
+        hoard_.push_back({*x.value + 0.5, made(twin_.binary(Op::add, x.node, constant(0.5)))});
+        if (i % 16 == 0) put_made(x, sin(*x.value), twin_.unary(Op::sin, x.node));
+        break;
+    }
+  }
+}
+
+void Session::drop_hoard(Bytes& bytes) {
+  const unsigned how = bytes.next(), seed = bytes.next();
+  for (std::size_t i = bytes.up_to(20'000); i > 0 && !hoard_.empty(); --i) {
+    Slot& victim = how % 3 == 0 ? hoard_.back() : how % 3 == 1 ? hoard_.front() : hoard_[seed * i % hoard_.size()];
+    compare(*victim.value, victim.node);
+    std::swap(victim, hoard_.back());
+    hoard_.pop_back();
+  }
+  actions_ += 1 + hoard_.size() / 64;
+}
+
+// x = x * b + c, as a recurrence is written.
+void Session::chain(Bytes& bytes) {
+  Slot& slot = full(bytes);
+  const double data = bytes.number() / 4;
+  const Value b = data, c = 0.25;
+  Twin x{&twin_, slot.node};
+  const Twin twin_b{&twin_, twin_.leaf(data)}, twin_c{&twin_, twin_.leaf(0.25)};
+  for (std::size_t i = bytes.up_to(40'000); i > 0 && !is_over(); --i) {
+    *slot.value = *slot.value * b + c;
+    x = {&twin_, made((x * twin_b + twin_c).node)};
+  }
+  slot.node = x.node;
+}
+
+void Session::long_sum(Bytes& bytes) {
+  Slot &to = any(bytes), &a = full(bytes), &b = full(bytes);
+  const std::array how{bytes.next(), bytes.next(), bytes.next()};
+  const double n = bytes.number();
+  Value sum = *a.value * *b.value;
+  const Twin twin_a{&twin_, a.node}, twin_b{&twin_, b.node};
+  Twin twin = twin_a * twin_b;
+  twin.node = made(twin.node);
+  for (std::size_t i = bytes.up_to(40'000); i > 0 && !is_over(); --i) {
+    extend(sum, how[i % how.size()], *a.value, *b.value, n);
+    extend(twin, how[i % how.size()], twin_a, twin_b, n);
+    twin.node = made(twin.node);
+  }
+  put(to, std::move(sum), twin.node);
+}
+
+// Several graphs grown in turn, so that they lie interleaved on the tape.
+void Session::lockstep(Bytes& bytes) {
+  const std::size_t count = 2 + bytes.next() % 7;
+  const double n = bytes.number() / 4;
+  std::array<Slot*, 8> grown{};
+  for (std::size_t i = 0; i < count; ++i) {
+    grown[i] = &slots_[i];
+    if (!grown[i]->value) put(*grown[i], n, twin_.leaf(n));
+  }
+  for (std::size_t rounds = bytes.up_to(5'000); rounds > 0 && !is_over(); --rounds) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const Twin twin = sin(Twin{&twin_, grown[i]->node} * n + 0.5);
+      put_made(*grown[i], sin(*grown[i]->value * n + 0.5), twin.node);
+    }
+  }
+}
+
+void Session::repeat(Bytes& bytes) {
+  const std::size_t times = bytes.next();
+  const Bytes actions = bytes.take(1 + bytes.next() % 24);
+  if (depth_ == 2) return;
+  ++depth_;
+  for (std::size_t i = 0; i < times && !is_over(); ++i) run(actions);
+  --depth_;
+}
+
+}  // namespace fuzz

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+// Values and derivatives where they had to be decided: kinks, ties, zero powers, negative bases, overflow, NaN, and the
+// sentences of find_nonfinite.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "support.hpp"
+
+namespace gradwalk {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double tiny = std::numeric_limits<double>::denorm_min();
+const double nan = std::nan("");
+
+struct Slopes {
+  double data, dx, dy = 0;
+};
+MATCHER_P(Is, wanted, "") {
+  const auto same = [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); };
+  *result_listener << "data " << arg.data << ", dx " << arg.dx << ", dy " << arg.dy;
+  return same(arg.data, wanted.data) && same(arg.dx, wanted.dx) && same(arg.dy, wanted.dy);
+}
+
+template <class F> Slopes at(double x_data, F f) {
+  const Value x{x_data};
+  const Value r = f(x);
+  r.backward();
+  return {r.data(), x.grad()};
+}
+template <class F> Slopes at(double x_data, double y_data, F f) {
+  const Value x{x_data}, y{y_data};
+  const Value r = f(x, y);
+  r.backward();
+  return {r.data(), x.grad(), y.grad()};
+}
+
+#define OP(name) [](const auto&... operands) { return name(operands...); }
+
+TEST(Relu, HasNoSlopeAtZeroAndBelow) {
+  for (const double x : {0.0, -0.0, -1.0, -tiny, -infinity}) EXPECT_THAT(at(x, OP(relu)), Is(Slopes{0, 0}));
+  for (const double x : {tiny, 1.0, infinity}) EXPECT_THAT(at(x, OP(relu)), Is(Slopes{x, 1}));
+  EXPECT_TRUE(std::isnan(at(nan, OP(relu)).data));
+}
+
+TEST(Abs, HasNoSlopeAtZero) {
+  for (const double x : {0.0, -0.0}) EXPECT_THAT(at(x, OP(abs)), Is(Slopes{0, 0}));
+  EXPECT_THAT(at(-tiny, OP(abs)), Is(Slopes{tiny, -1}));
+  EXPECT_THAT(at(-infinity, OP(abs)), Is(Slopes{infinity, -1}));
+  EXPECT_THAT(at(2, OP(abs)), Is(Slopes{2, 1}));
+}
+
+TEST(MaxAndMin, SplitTheGradientOfATieInHalf) {
+  EXPECT_THAT(at(2, 3, OP(max)), Is(Slopes{3, 0, 1}));
+  EXPECT_THAT(at(3, 2, OP(max)), Is(Slopes{3, 1, 0}));
+  EXPECT_THAT(at(2, 3, OP(min)), Is(Slopes{2, 1, 0}));
+  EXPECT_THAT(at(3, 2, OP(min)), Is(Slopes{2, 0, 1}));
+  EXPECT_THAT(at(2, 2, OP(max)), Is(Slopes{2, 0.5, 0.5}));
+  EXPECT_THAT(at(2, 2, OP(min)), Is(Slopes{2, 0.5, 0.5}));
+  EXPECT_THAT(at(0.0, -0.0, OP(max)), Is(Slopes{0, 0.5, 0.5}));
+  EXPECT_THAT(at(infinity, infinity, OP(min)), Is(Slopes{infinity, 0.5, 0.5}));
+  EXPECT_THAT(at(2, [](const Value& x) { return max(x, x); }), Is(Slopes{2, 1}));
+  EXPECT_THAT(at(2, [](const Value& x) { return max(x, 2); }), Is(Slopes{2, 0.5}));
+}
+
+TEST(Pow, WithExponentZeroIsOneWithoutASlope) {
+  for (const double x : {0.0, -0.0, 1.0, -3.0, infinity, -infinity, tiny})
+    EXPECT_THAT(at(x, [](const Value& v) { return pow(v, 0); }), Is(Slopes{1, 0})) << x;
+}
+
+TEST(Pow, OfZero) {
+  EXPECT_THAT(at(0, [](const Value& v) { return pow(v, 1); }), Is(Slopes{0, 1}));
+  EXPECT_THAT(at(0, [](const Value& v) { return pow(v, 2); }), Is(Slopes{0, 0}));
+  EXPECT_THAT(at(0, [](const Value& v) { return pow(v, 0.5); }), Is(Slopes{0, infinity}));
+  EXPECT_THAT(at(0, [](const Value& v) { return pow(v, -1); }), Is(Slopes{infinity, -infinity}));
+}
+
+TEST(Pow, OfANegativeBase) {
+  EXPECT_THAT(at(-2, [](const Value& v) { return pow(v, 3); }), Is(Slopes{-8, 12}));
+  EXPECT_THAT(at(-2, [](const Value& v) { return pow(v, -2); }), Is(Slopes{0.25, 0.25}));
+  EXPECT_THAT(at(-8, [](const Value& v) { return pow(v, 1.0 / 3); }), Is(Slopes{nan, nan}));
+}
+
+TEST(Pow, OfTwoValuesHasNoSlopeInTheExponentWhereTheBaseIsZero) {
+  EXPECT_THAT(at(0, 2, OP(pow)), Is(Slopes{0, 0, 0}));
+  EXPECT_THAT(at(0, 1, OP(pow)), Is(Slopes{0, 1, 0}));
+  EXPECT_THAT(at(0, 0, OP(pow)), Is(Slopes{1, 0, 0}));
+  EXPECT_THAT(at(2, 0, OP(pow)), Is(Slopes{1, 0, std::log(2.0)}));
+  EXPECT_THAT(at(2, 3, OP(pow)), Is(Slopes{8, 12, 8 * std::log(2.0)}));
+  EXPECT_TRUE(std::isnan(at(-2, 2, OP(pow)).dy));
+}
+
+TEST(Sqrt, HasAnInfiniteSlopeAtZero) {
+  EXPECT_THAT(at(0, OP(sqrt)), Is(Slopes{0, infinity}));
+  EXPECT_THAT(at(-1, OP(sqrt)), Is(Slopes{nan, nan}));
+}
+
+TEST(DivAndLog, FollowIeeeAtZero) {
+  EXPECT_THAT(at(1, 0, OP(div)), Is(Slopes{infinity, infinity, -infinity}));
+  EXPECT_THAT(at(0, OP(log)), Is(Slopes{-infinity, infinity}));
+  EXPECT_TRUE(std::isnan(at(-1, OP(log)).data));
+}
+
+TEST(SaturatedOps, HaveFiniteSlopes) {
+  EXPECT_THAT(at(1000, OP(sigmoid)), Is(Slopes{1, 0}));
+  EXPECT_THAT(at(-1000, OP(sigmoid)), Is(Slopes{0, 0}));
+  EXPECT_THAT(at(1000, OP(softplus)), Is(Slopes{1000, 1}));
+  EXPECT_THAT(at(-1000, OP(softplus)), Is(Slopes{0, 0}));
+  EXPECT_THAT(at(0, OP(softplus)), Is(Slopes{std::log(2.0), 0.5}));
+  EXPECT_THAT(at(1000, OP(tanh)), Is(Slopes{1, 0}));
+  EXPECT_THAT(at(-1000, OP(exp)), Is(Slopes{0, 0}));
+  EXPECT_THAT(at(1000, OP(exp)), Is(Slopes{infinity, infinity}));
+  EXPECT_THAT(at(1000, OP(erf)), Is(Slopes{1, 0}));
+  EXPECT_THAT(at(infinity, OP(atan)), Is(Slopes{std::atan(infinity), 0}));
+}
+
+TEST(SmallArguments, LoseNoPrecision) {
+  EXPECT_THAT(at(1e-20, OP(log1p)), Is(Slopes{1e-20, 1}));
+  EXPECT_THAT(at(1e-20, OP(expm1)), Is(Slopes{1e-20, 1}));
+  EXPECT_THAT(at(tiny, OP(sin)), Is(Slopes{tiny, 1}));
+}
+
+TEST(Atan2, HasNoSlopeAtTheOrigin) { EXPECT_THAT(at(0, 0, OP(atan2)), Is(Slopes{0, 0, 0})); }
+
+TEST(FindNonfinite, FindsNothingInAFiniteGraph) {
+  const Value a{1};
+  EXPECT_FALSE(find_nonfinite(a * a + exp(a)));
+}
+
+TEST(FindNonfinite, NamesTheOpItsInputsAndItsDomain) {
+  const Value a = Value(0).label("a"), b = Value(1).label("b");
+  const Value bad = log(a), root = bad * b + 1;
+  const auto found = find_nonfinite(root);
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(same_node(found->node, bad));
+  EXPECT_EQ(found->message, "a node is -inf: log(a=0); log needs x > 0");
+}
+
+TEST(FindNonfinite, NamesALabelAndEveryInput) {
+  const Value a = Value(3).label("a"), zero{0};
+  EXPECT_EQ(find_nonfinite((a / zero).label("ratio") * a)->message, "'ratio' is inf: /(a=3, 0); div needs y != 0");
+  EXPECT_EQ(find_nonfinite(pow(-a, 0.5))->message, "a node is nan: **(-3, 0.5); pow needs x >= 0 || y == floor(y)");
+  EXPECT_EQ(find_nonfinite(exp(a * 1000))->message, "a node is inf: exp(3000)");
+  EXPECT_EQ(find_nonfinite(custom(nan, {{a, 1.0}, {zero, 2.0}}, "mine"))->message, "a node is nan: mine(a=3, 0)");
+}
+
+TEST(FindNonfinite, NamesALeaf) {
+  const Value a = Value(nan).label("a"), b{infinity}, one{1};
+  EXPECT_EQ(find_nonfinite(a * one)->message, "'a' is nan, and it is a leaf: set its data");
+  EXPECT_EQ(find_nonfinite(b)->message, "a node is inf, and it is a leaf: set its data");
+}
+
+TEST(FindNonfinite, LooksIntoSums) {
+  const Value huge = Value(1e200).label("huge"), one{1};
+  const Value root = one + huge * huge;
+  const auto found = find_nonfinite(root);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->message, "a node is inf: *(huge=1e+200, huge=1e+200)");
+  EXPECT_TRUE(same_node(found->node, root.inputs()[1]));
+}
+
+TEST(FindNonfinite, NamesTheFirstInTopologicalOrder) {
+  const Value x = Value(infinity).label("x"), y{1}, z = Value(infinity).label("z");
+  EXPECT_EQ(find_nonfinite(x * y + z)->node.label(), "x");
+  EXPECT_EQ(find_nonfinite(z + x * y)->node.label(), "z");
+  Value sum = x * y;
+  sum += z * y;
+  sum += z;
+  EXPECT_EQ(find_nonfinite(sum)->node.label(), "x");
+}
+
+}  // namespace
+}  // namespace gradwalk

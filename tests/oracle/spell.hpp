@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// An op of the table, chosen at run time, in each way a user can write it: by name, by operator, by compound operator.
+// Operands come as the user's arguments do: const Value& stays, Value&& dies, double is a plain number.
+// Only the four operators are spelled out, for C++ has no other way; names and rules come from ops.def.
+#pragma once
+
+#include <stdexcept>
+#include <utility>
+
+#include "gradwalk/gradwalk.hpp"
+
+namespace oracle {
+
+enum class Spelling { function, operation, compound };
+
+[[noreturn]] inline void fail(const std::string& what) { throw std::invalid_argument("cannot follow: " + what); }
+
+template <gradwalk::Op op, class X, class Y> gradwalk::Value by_operator(X&& x, Y&& y) {
+  using gradwalk::Op;
+  if constexpr (op == Op::add) return std::forward<X>(x) + std::forward<Y>(y);
+  if constexpr (op == Op::sub) return std::forward<X>(x) - std::forward<Y>(y);
+  if constexpr (op == Op::mul) return std::forward<X>(x) * std::forward<Y>(y);
+  if constexpr (op == Op::div) return std::forward<X>(x) / std::forward<Y>(y);
+  fail("no such operator");
+}
+
+template <class Y> void compound(gradwalk::Op op, gradwalk::Value& x, Y&& y) {
+  using gradwalk::Op;
+  switch (op) {
+    case Op::add: x += std::forward<Y>(y); break;
+    case Op::sub: x -= std::forward<Y>(y); break;
+    case Op::mul: x *= std::forward<Y>(y); break;
+    case Op::div: x /= std::forward<Y>(y); break;
+    default: fail("no such compound operator");
+  }
+}
+
+template <gradwalk::AnyValue X> gradwalk::Value unary(gradwalk::Op op, Spelling spelling, X&& x) {
+  using gradwalk::Op;
+  if (op == Op::neg && spelling == Spelling::operation) return -std::forward<X>(x);
+  switch (op) {
+#define UNARY(name, ...) \
+  case Op::name: return name(std::forward<X>(x));
+#define BINARY(name, ...)
+#include "gradwalk/ops.def"
+#undef UNARY
+#undef BINARY
+    default: fail("not a unary op");
+  }
+}
+
+template <class X, class Y> gradwalk::Value binary(gradwalk::Op op, Spelling spelling, X&& x, Y&& y) {
+  using gradwalk::Op;
+  if (spelling == Spelling::compound) {
+    gradwalk::Value result = std::forward<X>(x);
+    compound(op, result, std::forward<Y>(y));
+    return result;
+  }
+  switch (op) {
+#define UNARY(name, ...)
+#define BINARY(name, ...)                                                                    \
+  case Op::name:                                                                             \
+    if (spelling == Spelling::function) return name(std::forward<X>(x), std::forward<Y>(y)); \
+    return by_operator<Op::name>(std::forward<X>(x), std::forward<Y>(y));
+#include "gradwalk/ops.def"
+#undef UNARY
+#undef BINARY
+    default: fail("not a binary op");
+  }
+}
+
+}  // namespace oracle

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""Asks the engine: sends commands to the oracle program (tests/oracle/main.cpp) and reads its answers.
+
+GRADWALK_ORACLE names the program; the one built for this processor lies beside it as gradwalk_oracle_native.
+"""
+import functools
+import os
+import pathlib
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("GRADWALK_ORACLE", str(ROOT / "build/release/tests/oracle/gradwalk_oracle"))
+NATIVE = PROGRAM + "_native"
+
+
+def ask(commands, program=PROGRAM):
+    """The answer lines to a list of commands, all in one process."""
+    done = subprocess.run([program], input="\n".join(commands) + "\n", capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{program} ended with {done.returncode}: {done.stderr}"
+    return done.stdout.splitlines()
+
+
+def numbers(line):
+    return [float.fromhex(word) for word in line.split()]
+
+
+@functools.cache
+def op_table():
+    """name -> number of operands, as the engine's op table has it."""
+    rows = [line.split("\t") for line in ask(["table"])]
+    return {row[0]: int(row[1]) for row in rows}
+
+
+def evaluate(op, points):
+    """For each point (a tuple of operands): [value, derivative by each operand]."""
+    lines = ask([f"op {op} " + " ".join(float(x).hex() for x in point) for point in points])
+    return [numbers(line) for line in lines]

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""Random graphs, built in PyTorch and described for the oracle in the same breath.
+
+Values and local derivatives stay small and operands stay away from kinks, so that rounding is the only difference two
+engines can have. Sums of products, dying handles and constants are frequent, as they are in users' code.
+"""
+import torch
+
+from oracle import op_table
+from torch_ops import KINKS, TORCH
+
+# Many small graphs, few large ones: PyTorch spends about 50 microseconds a node.
+SIZES = [10_000] * 10 + [3_000] * 20 + [1_000] * 70 + [300] * 200 + [100] * 300 + [30] * 200 + [10] * 200
+
+
+class RandomGraph:
+    """`lines` for the oracle; `nodes` as tensors, one a line; the last is the root and reaches all."""
+
+    largest_value = 10.0
+    largest_derivative = 1.5
+    smallest_derivative = 1e-3  # but 0 is fine: 1 - r*r of a saturated tanh has few digits in either engine
+
+    def __init__(self, rng, size, leaves=None):
+        self.rng, self.size = rng, size
+        self.lines, self.nodes = [], []
+        self.live, self.unused = [], {}  # nodes whose handles live; those that no node uses, in order
+        self.edges = []  # (user, operand, local derivative)
+        for _ in range(leaves or rng.randint(1, max(2, size // 5))):
+            self.leaf()
+        while self.has_room():
+            rng.choice([self.any_op, self.any_op, self.product_and_sum, self.sum_of_products])()
+        self.join()
+
+    def has_room(self):
+        return len(self.nodes) + len(self.unused) < self.size
+
+    def leaf(self):
+        data = self.rng.uniform(-2, 2)
+        self.lines.append(f"leaf {data.hex()}")
+        self.take(torch.tensor(data, requires_grad=True))
+
+    def take(self, tensor):
+        self.nodes.append(tensor)
+        number = len(self.nodes) - 1
+        self.live.append(number)
+        self.unused[number] = True
+        return number
+
+    def some(self):
+        """A recent node more often than not, so that graphs are deep as well as wide."""
+        return self.rng.choice(self.live[-10:] if self.rng.random() < 0.4 else self.live)
+
+    def operand(self):
+        return self.rng.uniform(-2, 2) if self.rng.random() < 0.1 else self.some()
+
+    def add(self, op, spelling, *operands, dying=()):
+        """Takes one step if its value and derivatives are tame; its number, or None. A float operand is a constant."""
+        tensors = [self.nodes[one] if isinstance(one, int) else torch.tensor(one) for one in operands]
+        if KINKS.get(op, lambda *_: 1)(*(float(x) for x in tensors)) < 1e-6:
+            return None
+        result = TORCH[op](*tensors)
+        by = [i for i, one in enumerate(operands) if isinstance(one, int)]
+        detached = [x.detach().requires_grad_() for x in tensors]
+        locals_ = torch.autograd.grad(TORCH[op](*detached), [detached[i] for i in by])
+        if not abs(float(result)) <= self.largest_value:
+            return None
+        if not all(x == 0 or self.smallest_derivative <= abs(x) <= self.largest_derivative for x in map(float, locals_)):
+            return None
+        result.retain_grad()
+        for one in operands:
+            self.unused.pop(one, None)
+        self.live = [node for node in self.live if node not in dying] if dying else self.live
+        number = self.take(result)
+        self.edges += [(number, operands[i], float(x)) for i, x in zip(by, locals_)]
+        words = [f"{one}{'!' * (one in dying)}" if isinstance(one, int) else "=" + one.hex() for one in operands]
+        self.lines.append(" ".join([op, spelling, *words]))
+        return number
+
+    def any_op(self):
+        op = self.rng.choice(list(op_table()))
+        if op_table()[op] == 1:
+            self.add(op, "f", self.some())
+            return
+        first, second = self.rng.choice([(self.some(), self.operand()), (self.operand(), self.some())])
+        is_operator = op in ("add", "sub", "mul", "div")
+        self.add(op, self.rng.choice("fo") if is_operator else "f", first, second)
+
+    def product(self):
+        return self.add("mul", "o", self.some(), self.operand())
+
+    def product_and_sum(self):
+        addend, product = self.some(), self.product()
+        if product is not None:
+            pair = self.rng.choice([(product, addend), (addend, product)])
+            self.add("add", "o", *pair, dying=(product,))
+
+    def sum_of_products(self):
+        total = self.product()
+        for _ in range(self.rng.randint(1, 10)):
+            term = self.operand() if self.rng.random() < 0.3 else self.product()
+            if total is None or term is None or term == total or not self.has_room():
+                return
+            fresh = isinstance(term, int) and term == len(self.nodes) - 1 and term > total
+            dying = (total, term) if fresh else (total,)
+            total = self.add("add", self.rng.choice("oc"), total, term, dying=dying)
+
+    def join(self):
+        """The root is the sum of everything no node uses, so that it reaches the whole graph."""
+        self.largest_value = float("inf")
+        while len(self.unused) > 1:
+            first, second, *_ = self.unused
+            self.add("add", "o", *self.rng.choice([(first, second), (second, first)]))
+
+    def scales(self):
+        """By node, the largest deposit in its gradient, had nothing above it cancelled: noise that is left where large
+        deposits did cancel is passed on to nodes all of whose deposits are small."""
+        largest = [0.0] * len(self.nodes)
+        largest[-1] = abs(float(self.nodes[-1].grad))
+        for user, operand, local in reversed(self.edges):
+            largest[operand] = max(largest[operand], largest[user] * abs(local))
+        return largest

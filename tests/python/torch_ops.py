@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""What each op of the table is in PyTorch: the one thing the Python tests know of single ops.
+
+KINKS gives, for ops that are not smooth inside their domain, how far the operands are from where.
+"""
+import torch
+
+torch.set_num_threads(1)
+torch.set_default_dtype(torch.float64)
+
+TORCH = {
+    "add": torch.add,
+    "sub": torch.sub,
+    "mul": torch.mul,
+    "div": torch.div,
+    "pow": torch.pow,
+    "max": torch.maximum,
+    "min": torch.minimum,
+    "atan2": torch.atan2,
+    "neg": torch.neg,
+    "exp": torch.exp,
+    "log": torch.log,
+    "sqrt": torch.sqrt,
+    "tanh": torch.tanh,
+    "sigmoid": torch.sigmoid,
+    "relu": torch.relu,
+    "abs": torch.abs,
+    "sin": torch.sin,
+    "cos": torch.cos,
+    "tan": torch.tan,
+    "asin": torch.asin,
+    "acos": torch.acos,
+    "atan": torch.atan,
+    "sinh": torch.sinh,
+    "cosh": torch.cosh,
+    "log1p": torch.log1p,
+    "expm1": torch.expm1,
+    "erf": torch.erf,
+    "softplus": lambda x: torch.nn.functional.softplus(x, threshold=700),  # its own 20 costs seven digits
+}
+
+KINKS = {
+    "relu": lambda x: abs(x),
+    "abs": lambda x: abs(x),
+    "max": lambda x, y: abs(x - y),
+    "min": lambda x, y: abs(x - y),
+    "div": lambda x, y: abs(y),
+    "atan2": lambda x, y: max(abs(x), y),  # the cut is x = 0, y < 0
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Long random sessions beside the reference engine (session.hpp), many seeds: here bugs of reclaiming memory show.
+// GRADWALK_SEED=n runs one seed alone; GRADWALK_LONG runs many more.
+#include "session.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gradwalk::tests {
+namespace {
+
+void expect_equal_sessions(std::uint64_t first_seed, std::uint64_t seeds, std::size_t nodes) {
+  if (const char* seed = std::getenv("GRADWALK_SEED")) first_seed = std::strtoull(seed, nullptr, 10), seeds = 1;
+  for (std::uint64_t seed = first_seed; seed < first_seed + seeds; ++seed) {
+    SCOPED_TRACE("GRADWALK_SEED=" + std::to_string(seed));
+    Session(seed).run(nodes);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST(Session, ShortOnesAgreeWithTheReferenceWhateverIsDoneInWhateverOrder) {
+  expect_equal_sessions(1, long_run() ? 20000 : sized(400, 40), 3000);
+}
+
+TEST(Session, LongOnesAgreeWithTheReferenceWhileChunksOfTheTapeDieAndAreUsedAgain) {
+  expect_equal_sessions(1000000, long_run() ? 400 : sized(12, 2), sized(150000, 60000));
+}
+
+TEST(Session, OnSeveralThreadsAtOnceDoNotDisturbEachOther) {
+  std::vector<std::thread> threads;
+  for (std::uint64_t i = 0; i < 4; ++i)
+    threads.emplace_back([i] { expect_equal_sessions(2000000 + 1000 * i, sized(3, 1), sized(60000, 20000)); });
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace gradwalk::tests

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// What the tests share: the text of an Error, the process's resident memory, and sizes that shrink where a sanitizer
+// makes every access slow.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "gradwalk/gradwalk.hpp"
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define GRADWALK_TESTS_SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define GRADWALK_TESTS_SANITIZED 1
+#endif
+
+namespace gradwalk::tests {
+
+#ifdef GRADWALK_TESTS_SANITIZED
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+
+constexpr std::size_t sized(std::size_t plain, std::size_t under_sanitizer) {
+  return sanitized ? under_sanitizer : plain;
+}
+
+inline bool long_run() { return std::getenv("GRADWALK_LONG") != nullptr; }
+
+// What f's Error says; "no error" if it throws none.
+template <class F> std::string error_of(F f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+inline double resident_megabytes() {
+  std::ifstream statm("/proc/self/statm");
+  double size = 0, resident = 0;
+  statm >> size >> resident;
+  return resident * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1e6;
+}
+
+}  // namespace gradwalk::tests
