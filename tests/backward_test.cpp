@@ -217,6 +217,18 @@ TEST(ZeroGradient, TimesAnInfiniteDerivativeDepositsZero) {
   EXPECT_EQ(x.grad(), 0);
 }
 
+TEST(ZeroGradient, TimesAnInfiniteDerivativeDepositsZeroInEveryPassAndAfterALook) {
+  Value x{0};
+  const Value root = sqrt(x) * 0.0 + max(sqrt(x), 5.0);
+  for (int pass = 0; pass < 2; ++pass) root.backward();
+  EXPECT_EQ(x.grad(), 0);
+  const std::vector<Value> order = topological_order(root);
+  root.backward();
+  EXPECT_EQ(x.grad(), 0);
+  for (auto node = order.rbegin(); node != order.rend(); ++node) node->propagate();
+  EXPECT_EQ(x.grad(), 0);
+}
+
 TEST(ZeroGradient, OfASumOfProductsStaysZeroBesideAnInfiniteOperand) {
   const Value x{1}, huge{infinity};
   const Value sum = x * huge + x * 2 + huge * x;

@@ -137,6 +137,16 @@ TEST(MemoryOfTraining, IsFlatWhileNodesOfTheUsersOwnAndNoGradAreUsed) {
             1);
 }
 
+TEST(Memory, IsFlatWhileLeavesAreFoundAgainThroughTheirUsers) {
+  const Value a{2}, pin = a * a;  // with a node alive, dead leaves wait
+  std::vector<Value> leaves;
+  EXPECT_LT(growth([&](std::size_t) {
+              leaves.push_back((a * Value(1)).inputs()[1]);
+              if (leaves.size() == 1000) leaves.clear();
+            }),
+            1);
+}
+
 TEST(Positions, DoNotRunOutWhileAnEverImprovingLossIsKept) {
   const double nodes = long_run() ? 5e9 : static_cast<double>(sized(100000000, 1000000));
   Value x{1}, best{1e300};
@@ -216,7 +226,18 @@ TEST_P(ManyHandles, ToOneNodeAreCounted) {
   }
 }
 
-TEST(ManyHandles, GiveTheirNodeBackWithTheLastOne) {
+TEST(ManyHandles, GiveTheirNodesPlaceBackWithTheLastOne) {
+  const Value a{2};
+  std::uint64_t first = 0;
+  for (int round = 0; round < 5; ++round) {
+    const Value node = a * a;
+    if (round == 0) first = node.id();
+    EXPECT_EQ(node.id(), first);
+    const std::vector<Value> handles(200000, node);
+  }
+}
+
+TEST(ManyHandles, TakeNoMemoryThatStays) {
   const Value a{2};
   EXPECT_LT(growth([&](std::size_t i) {
               const Value node = a * a;

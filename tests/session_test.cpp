@@ -18,7 +18,7 @@ void expect_equal_sessions(std::uint64_t first_seed, std::uint64_t seeds, std::s
 }
 
 TEST(Session, ShortOnesAgreeWithTheReferenceWhateverIsDoneInWhateverOrder) {
-  expect_equal_sessions(1, long_run() ? 20000 : sized(400, 40), 3000);
+  expect_equal_sessions(1, long_run() ? 8000 : sized(400, 40), 3000);
 }
 
 TEST(Session, LongOnesAgreeWithTheReferenceWhileChunksOfTheTapeDieAndAreUsedAgain) {

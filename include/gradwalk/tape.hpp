@@ -126,8 +126,11 @@ inline Ref make_leaf(double data) {
   if (tape.free_leaf == 0) [[unlikely]]
     make_leaves();
   const Ref ref = tape.free_leaf;
-  tape.free_leaf = static_cast<Ref>(tape.node(ref)->operands);
-  write_node(ref, pair(nothing, nothing), fresh(Op::leaf), data);
+  Node* leaf = tape.node(ref);
+  tape.free_leaf = static_cast<Ref>(leaf->operands);
+  leaf->data = data;
+  leaf->head = fresh(Op::leaf);
+  leaf->grad = 0;
   return ref;
 }
 
@@ -140,14 +143,14 @@ inline void take_handle(Ref ref) {
 
 inline void let_go(Ref ref) {
   Node* node = tape.node(ref);
-  const Word left = node->head -= one_handle;
-  if (is_held(*node)) return;
-  if ((left & ~touched) == unheld(Op::leaf) && tape.top == tape.start) {
+  if (node->head == fresh(Op::leaf) && tape.top == tape.start) {
     node->operands = tape.free_leaf;
     tape.free_leaf = ref;
-  } else if (ref + 4 == tape.top || ref >= tape.first_leaf || (left & spilled) != 0) {
-    let_go_slowly(ref);
+    return;
   }
+  node->head -= one_handle;
+  if (is_held(*node)) return;
+  if (ref + 4 == tape.top || ref >= tape.first_leaf || (node->head & spilled) != 0) let_go_slowly(ref);
 }
 
 constexpr bool is_product(Word head) { return without_extra(head) == fresh(Op::mul); }

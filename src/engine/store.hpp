@@ -80,6 +80,7 @@ template <class Visit> void each_operand(Ref ref, Visit visit) {
     if (is_node(first(operands))) visit(first(operands));
   };
   switch (op_of(node)) {
+    case Op::leaf: break;
     case Op::sum_of_products: each_term(ref, [&](Word operands, Ref) { both(operands); }); break;
     case Op::custom:
       for (Ref at = ref; at > ref - extra_of(node); at -= 2) visit(static_cast<Ref>(tape.word(at - 1)));
@@ -159,7 +160,12 @@ void freeze();               // makes what was recorded under NoGrad numbers
 void forget(Ref ref);        // drops what the store keeps about a node that is going
 void free_leaf(Ref ref);
 void make_room(Ref words);  // for a record of so many words
-void release_orphans();     // handles that died on other threads
+
+extern std::atomic<bool> any_orphans;
+void release_orphans_now();
+inline void release_orphans() {  // handles that died on other threads
+  if (any_orphans.load(std::memory_order_relaxed)) release_orphans_now();
+}
 
 inline Ref Handle::ref(const Value& value, const char* call) {
   value.node(call);

@@ -145,12 +145,12 @@ void trim() {
     while (store.swept_begin < chunk_at(store.current)) leave_chunk();
     tape.top = store.swept_begin;
   }
-  for (;;) {
+  while (tape.top != tape.start) {
     const Ref ref = tape.top - 4;
     const Node& node = *tape.node(ref);
     if (is_held(node)) break;
     if (op_of(node) == Op::chunk_start) {
-      if (store.chunks[store.current].previous == no_chunk || store.current == store.no_grad_chunk) break;
+      if (store.current == store.no_grad_chunk) break;
       leave_chunk();
       continue;
     }

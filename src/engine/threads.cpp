@@ -10,6 +10,7 @@
 namespace gradwalk::detail {
 
 constinit thread_local Tape tape;
+constinit std::atomic<bool> any_orphans = false;
 
 namespace {
 
@@ -20,7 +21,6 @@ struct Threads {
   std::unordered_map<std::uint32_t, std::vector<Ref>> orphans;
   std::vector<Store*> late;  // of tapes made when their thread's end was over
 };
-constinit std::atomic<bool> any_orphans = false;
 Threads& threads() {
   static Threads* const all = new Threads;
   return *all;
@@ -77,8 +77,7 @@ void let_go_elsewhere(std::uint32_t thread, Ref ref) noexcept {
   any_orphans = true;
 }
 
-void release_orphans() {
-  if (!any_orphans) return;
+void release_orphans_now() {
   std::vector<Ref> orphans;
   {
     const std::lock_guard lock(threads().mutex);

@@ -64,7 +64,8 @@ class RandomGraph:
         locals_ = torch.autograd.grad(TORCH[op](*detached), [detached[i] for i in by])
         if not abs(float(result)) <= self.largest_value:
             return None
-        if not all(x == 0 or self.smallest_derivative <= abs(x) <= self.largest_derivative for x in map(float, locals_)):
+        slopes = [abs(float(x)) for x in locals_]
+        if not all(x == 0 or self.smallest_derivative <= x <= self.largest_derivative for x in slopes):
             return None
         result.retain_grad()
         for one in operands:

@@ -16,7 +16,8 @@ from oracle import ask, evaluate, numbers, op_table
 from torch_ops import KINKS, TORCH
 
 LARGEST = 1.7976931348623157e308
-MAGNITUDES = [0.0, 0.5, 1.0, 2.0, 3.0, 5e-324, 1e-310, 1e-200, 1e-8, 25.0, 710.0, 1e8, 1e154, 1e200, 1e300, LARGEST, math.inf]
+MAGNITUDES = [0.0, 5e-324, 1e-310, 1e-200, 1e-8, 0.5, 1.0, 2.0, 3.0, 25.0, 710.0,
+              1e8, 1e154, 1e200, 1e300, LARGEST, math.inf]
 EDGES = [sign * x for x in MAGNITUDES for sign in (1, -1)] + [math.nan]
 PARTS = ["value", "dx", "dy"]
 
@@ -29,9 +30,8 @@ class Except(NamedTuple):
     reason: str
 
 
-def is_squares_range(x, y):
-    """Whether x*x + y*y is an ordinary number."""
-    return 1e-300 < x * x + y * y < 1e300
+def are_squares_out_of_range(x, y):
+    return not 1e-300 < x * x + y * y < 1e300
 
 
 EXCEPTIONS = [
@@ -48,9 +48,9 @@ EXCEPTIONS = [
            "no direction at the origin: 0, as for the other kinks; PyTorch has NaN"),
     Except("atan2", ("dx", "dy"), lambda x, y: math.isinf(x) or math.isinf(y), None,
            "PyTorch has NaN from inf * 0; nothing is decided"),
-    Except("atan2", ("dx",), lambda x, y: not is_squares_range(x, y), lambda x, y: y / math.hypot(x, y) / math.hypot(x, y),
+    Except("atan2", ("dx",), are_squares_out_of_range, lambda x, y: y / math.hypot(x, y) / math.hypot(x, y),
            "the derivative is an ordinary number where PyTorch's x*x + y*y is 0 or infinite"),
-    Except("atan2", ("dy",), lambda x, y: not is_squares_range(x, y), lambda x, y: -x / math.hypot(x, y) / math.hypot(x, y),
+    Except("atan2", ("dy",), are_squares_out_of_range, lambda x, y: -x / math.hypot(x, y) / math.hypot(x, y),
            "as for dx"),
 ]
 
