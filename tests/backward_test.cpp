@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <limits>
+#include <random>
 
 #include "support.hpp"
 
@@ -161,6 +162,36 @@ TEST(GraphsInLockstep, AreWalkedBackOneByOneWithoutTouchingEachOther) {
       ASSERT_EQ(std::as_const(inner[i]).grad(), reached ? 1 : 0);
       ASSERT_EQ(std::as_const(leaves[i]).grad(), reached ? 1 + length / 2 : 0);
     }
+  }
+}
+
+TEST(GraphsThatComeAndGoInAnyOrder, AreWalkedBackRightWhereverTheTapeHasPutThem) {
+  struct Chain {
+    Value leaf{1}, head{leaf};
+  };
+  std::mt19937 random{11};
+  std::vector<Chain> chains(60);
+  for (std::size_t round = 0; round < sized(6000, 600); ++round) {
+    // A new chain from a leaf of its own, to which an older one's head is added on the way.
+    const Chain older = chains[random() % chains.size()];
+    Chain chain;
+    const auto grow = [&] {
+      for (std::size_t i = random() % 1500; i > 0; --i) chain.head = -(-chain.head);
+    };
+    grow();
+    chain.head = chain.head - older.head.detach() * 2 + older.leaf;
+    if (round % 3 == 0) chain.head = chain.head + older.head;
+    grow();
+    const double own = chain.leaf.grad(), others = older.leaf.grad();
+    chain.head.backward();
+    ASSERT_EQ(chain.leaf.grad() - own, 1) << "round " << round;
+    ASSERT_GE(older.leaf.grad() - others, 1) << "round " << round;
+    chains[random() % chains.size()] = std::move(chain);
+    Chain& again = chains[random() % chains.size()];
+    if (same_node(again.head, again.leaf)) continue;
+    const double before = again.leaf.grad();
+    again.head.backward();
+    ASSERT_EQ(again.leaf.grad() - before, 1) << "round " << round;
   }
 }
 

@@ -26,7 +26,7 @@ struct Node {
   std::function<std::vector<double>(const Node&)> derivatives;  // one an input
   double grad = 0, magnitude = 0;
   std::string label = {};
-  bool is_constant = false;  // a number written in an expression: nobody asks for its gradient
+  bool is_constant = false;  // a number written in an expression; its gradient is of the last pass too
 
   double x() const { return inputs[0]->data; }
   double y() const { return inputs[1]->data; }
@@ -152,7 +152,7 @@ inline void propagate(const Node& node) {
 inline void backward(const Ref& root, double seed = 1) {
   const std::vector<Ref> order = topological_order(root);
   for (const Ref& node : order)
-    if (!node->inputs.empty()) node->grad = node->magnitude = 0;
+    if (!node->inputs.empty() || node->is_constant) node->grad = node->magnitude = 0;
   root->grad = seed;
   root->magnitude = std::abs(seed);
   for (auto at = order.rbegin(); at != order.rend(); ++at) propagate(**at);

@@ -28,7 +28,8 @@ GRADWALK_EXPORT Value custom(double result, std::initializer_list<CustomInput> i
 GRADWALK_EXPORT Value custom(double result, std::span<const Value> inputs, std::span<const double> derivatives,
                              std::string_view name = "custom");
 
-// The first node in topological order whose data is infinite or not a number, and a sentence that says so.
+// The first node in topological order whose data is infinite or not a number, and a sentence that says so. Constants
+// do not count: max(x, -INFINITY) is well meant.
 struct NonFinite {
   Value node;
   std::string message;

@@ -190,6 +190,17 @@ inline Ref extend_sum(Ref sum, Ref product) {
   return append_term(sum, y.operands, numbers != 0, number, rules::Rule<Op::add>::value(x.data, y.data));
 }
 
+// product + other, where other was evaluated first and lies below: compilers choose the order.
+inline Ref join_products(Ref product, Ref other) {
+  const Node &x = *tape.node(product), &y = *tape.node(other);
+  if (product + 4 != tape.top || other + 4 != product || x.head != fresh(Op::mul) || y.head != fresh(Op::mul)) return 0;
+  const Word x_factors = x.operands, y_factors = y.operands;
+  if (first(x_factors) == other || second(x_factors) == other) return 0;
+  const double data = rules::Rule<Op::add>::value(x.data, y.data);
+  tape.node(other)->operands = x_factors;
+  return append_term(other, y_factors, false, 0, data);
+}
+
 // x + product
 inline Ref add_to_product(Ref x, Ref product) {
   const Node& y = *tape.node(product);

@@ -195,6 +195,8 @@ class GRADWALK_EXPORT Value {
   detail::Ref made = 0;
   if (x_dies && y_dies && (made = detail::extend_sum(x.ref_, y.ref_)) != 0) {
     x.empty(), y.empty();
+  } else if (x_dies && y_dies && (made = detail::join_products(x.ref_, y.ref_)) != 0) {
+    x.empty(), y.empty();
   } else if (y_dies && (made = detail::add_to_product(x.ref_, y.ref_)) != 0) {
     y.empty();
   } else if (x_dies && (made = detail::add_plain_term(x.ref_, y.ref_)) != 0) {

@@ -202,7 +202,7 @@ void recompute(const Value& root) {
 
 std::optional<NonFinite> find_nonfinite(const Value& root) {
   const std::vector<Ref>& order = search(Handle::ref(root, "find_nonfinite"), [](Ref) { return true; });
-  const auto bad = [](Ref ref) { return !std::isfinite(tape.node(ref)->data); };
+  const auto bad = [](Ref ref) { return !is_constant(ref) && !std::isfinite(tape.node(ref)->data); };
   const auto found = std::find_if(order.begin(), order.end(), bad);
   if (found == order.end()) return std::nullopt;
   Ref ref = *found;
