@@ -123,6 +123,20 @@ TEST(VectorProducts, NeedOneNumberACoordinate) {
             "hessian_vector_product: needs a vector as long as x, got 3 numbers for 2; give one number a coordinate");
 }
 
+TEST(Derivatives, OfFunctionsNeedRecording) {
+  const NoGrad guard;
+  EXPECT_THAT([] { gradient(polynomial, {2, 3}); },
+              ThrowsMessage<Error>("gradient: needs operations to be recorded, got a NoGrad guard; call it before the "
+                                   "guard or after its end"));
+  EXPECT_THROW(value_and_gradient(polynomial, {2, 3}), Error);
+  EXPECT_THROW(hessian(polynomial, {2, 3}), Error);
+  EXPECT_THROW(hessian_vector_product(polynomial, {2, 3}, {1, 1}), Error);
+  EXPECT_THROW(check_gradient(polynomial, {2, 3}), Error);
+  const VectorFunction both = [](const std::vector<Value>& x) { return x; };
+  EXPECT_THROW(jacobian(both, {2, 3}), Error);
+  EXPECT_THROW(jacobian_vector_product(both, {2, 3}, {1, 1}), Error);
+}
+
 TEST(Derivatives, CanBeDifferentiatedAgainAndAgain) {
   const Values x{1.5};
   Value nth = pow(x[0], 5);

@@ -112,5 +112,12 @@ TEST(Examples, PropagateOfAProductDepositsItsGradientTimesTheOtherOperand) {
   EXPECT_EQ(b.grad(), 2);
 }
 
+TEST(Examples, TheReadmesFunctionOfTwo) {
+  auto f = [](const std::vector<Value>& x) { return sin(x[0]) * exp(x[1]); };
+  EXPECT_THAT(gradient(f, {0.5, 1.0}),
+              testing::ElementsAre(testing::DoubleNear(2.385516, 1e-6), testing::DoubleNear(1.303213, 1e-6)));
+  EXPECT_TRUE(check_gradient(f, {0.5, 1.0}));
+}
+
 }  // namespace
 }  // namespace gradwalk

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tape: where nodes lie. One a thread; everything that costs time per operation is in this file, inline.
+// The tape: where nodes lie. One a thread; what costs time per operation is in this file, inline.
 //
 // Nodes lie in creation order, so their order on the tape is a topological order and backward() is one loop from the
 // newest down. A Value counts the handles of its node and nothing else: nodes without handles at the top are popped at
@@ -9,7 +9,6 @@
 // docs/architecture.md draws the layout and says why each part is as it is.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include "gradwalk/export.hpp"
@@ -26,13 +25,12 @@ using Ref = std::uint32_t;  // a node's distance from the tape's base, in words
 //   constant operand  operands (x, literal) or (literal, y), the number in the word below
 //   multiply_add      operands (x, y) and extra = z, no words below: x * y + z, z first if z_first is set
 //   sum_of_products   each word below and `operands` is a term: x * y, or a plain x as (x, nothing); left to right
-//   custom            n times two words below: local derivative, operand; operands is the number of its name
+//   custom            n times two words below: local derivative, operand; operands points to its name
 //   frozen            made under NoGrad: a number, whatever its words below once were
 struct Node {
   Word operands;
   double data;
-  Word
-      head;  // from below: op (8 bits), flags (8), handles (16), extra (32); one word, so that a store can be forwarded
+  Word head;  // from below: op (8 bits), flags (8), handles (16), extra (32)
   double grad;
 };
 static_assert(sizeof(Node) == 32);
@@ -151,88 +149,6 @@ inline void let_go(Ref ref) {
   node->head -= one_handle;
   if (is_held(*node)) return;
   if (ref + 4 == tape.top || ref >= tape.first_leaf || (node->head & spilled) != 0) let_go_slowly(ref);
-}
-
-constexpr bool is_product(Word head) { return without_extra(head) == fresh(Op::mul); }
-constexpr bool is_multiply_add(Word head) { return without_extra(head & ~z_first) == fresh(Op::multiply_add); }
-constexpr bool is_sum_of_products(Word head) { return without_extra(head) == fresh(Op::sum_of_products); }
-
-// Sums that take over the records of their operands, where these are the newest and their handles die. Each returns the
-// new record, or 0 where it does not apply. A node that moves up lies over what was another, so words change their
-// type: the fences keep the compiler from mixing reads of the old with writes of the new.
-
-// The product or sum with one term more; its room has been seen to.
-inline Ref append_term(Ref sum, Word term, bool has_number, double number, double data) {
-  const Word head = tape.node(sum)->head, factors = tape.node(sum)->operands;
-  Ref at = sum + 1, below = static_cast<Ref>(head >> 32) + 1;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (is_multiply_add(head)) {
-    const Word addend = pair(static_cast<Ref>(head >> 32), nothing);
-    tape.word(sum) = (head & z_first) != 0 ? addend : factors;
-    tape.word(at++) = (head & z_first) != 0 ? factors : addend;
-    below = 2;
-  }
-  if (has_number) tape.number(at++) = number, ++below;
-  write_node(at, term, fresh(Op::sum_of_products, below), data);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  tape.top = at + 4;
-  return at;
-}
-
-// sum + product
-inline Ref extend_sum(Ref sum, Ref product) {
-  const Node &x = *tape.node(sum), &y = *tape.node(product);
-  const Ref numbers = extra_of(y);
-  if (product + 4 != tape.top || !is_product(y.head) || sum + 4 + numbers != product) return 0;
-  if (!is_sum_of_products(x.head) && !is_multiply_add(x.head) && !is_product(x.head)) return 0;
-  if (first(y.operands) == sum || second(y.operands) == sum) return 0;
-  const double number = numbers != 0 ? tape.number(product - 1) : 0;
-  return append_term(sum, y.operands, numbers != 0, number, rules::Rule<Op::add>::value(x.data, y.data));
-}
-
-// product + other, where other was evaluated first and lies below: compilers choose the order.
-inline Ref join_products(Ref product, Ref other) {
-  const Node &x = *tape.node(product), &y = *tape.node(other);
-  if (product + 4 != tape.top || other + 4 != product || x.head != fresh(Op::mul) || y.head != fresh(Op::mul)) return 0;
-  const Word x_factors = x.operands, y_factors = y.operands;
-  if (first(x_factors) == other || second(x_factors) == other) return 0;
-  const double data = rules::Rule<Op::add>::value(x.data, y.data);
-  tape.node(other)->operands = x_factors;
-  return append_term(other, y_factors, false, 0, data);
-}
-
-// x + product
-inline Ref add_to_product(Ref x, Ref product) {
-  const Node& y = *tape.node(product);
-  if (product + 4 != tape.top || !is_product(y.head) || x == product) return 0;
-  const double data = rules::Rule<Op::add>::value(tape.node(x)->data, y.data);
-  const Word factors = y.operands;
-  if (extra_of(y) == 0) {
-    write_node(product, factors, fresh(Op::multiply_add, x) | z_first, data);
-    return product;
-  }
-  if (tape.top == tape.limit) return 0;
-  const double number = tape.number(product - 1);  // number, product become x, number, product
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  tape.word(product - 1) = pair(x, nothing);
-  tape.number(product) = number;
-  write_node(product + 1, factors, fresh(Op::sum_of_products, 2), data);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  ++tape.top;
-  return product + 1;
-}
-
-// sum + y
-inline Ref add_plain_term(Ref sum, Ref y) {
-  const Node& x = *tape.node(sum);
-  if (sum + 4 != tape.top || sum == y) return 0;
-  const double data = rules::Rule<Op::add>::value(x.data, tape.node(y)->data);
-  if (x.head == fresh(Op::mul)) {
-    write_node(sum, x.operands, fresh(Op::multiply_add, y), data);
-    return sum;
-  }
-  const bool grows = is_sum_of_products(x.head) || is_multiply_add(x.head) || is_product(x.head);
-  return grows && tape.top + 2 <= tape.limit ? append_term(sum, pair(y, nothing), false, 0, data) : 0;
 }
 
 }  // namespace gradwalk::detail

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "gradwalk/error.hpp"
+#include "gradwalk/sums.hpp"
 #include "gradwalk/tape.hpp"
 
 namespace gradwalk {
@@ -31,8 +32,7 @@ class GRADWALK_EXPORT Value {
  public:
   Value() : Value(0.0) {}
   template <Number T> Value(T data)
-      : ref_(detail::make_leaf(static_cast<double>(data))),
-        thread_(detail::tape.thread) {}  // NOLINT(google-explicit-constructor)
+      : ref_(detail::make_leaf(number(data))), thread_(detail::tape.thread) {}  // NOLINT(google-explicit-constructor)
 
   Value(const Value& other) : ref_(other.ref_), thread_(other.thread_) {
     detail::take_handle((other.node("copy"), ref_));
@@ -81,41 +81,35 @@ class GRADWALK_EXPORT Value {
   std::uint64_t id() const;  // one number a node, among the nodes alive
   friend bool same_node(const Value& x, const Value& y) { return x.id() == y.id(); }
 
+  // Each function of two operands takes Values, or a Value and a number.
+#define FORMS(Result, name, expression)                                              \
+  friend Result name(const Value& x, const Value& y) { return expression; }          \
+  template <Number T> friend Result name(const Value& x, T y) { return expression; } \
+  template <Number T> friend Result name(T x, const Value& y) { return expression; }
 #define UNARY(name, ...)                                            \
   friend Value name(const Value& x) { return x.unary<Op::name>(); } \
   Value name() const { return unary<Op::name>(); }
-#define BINARY(name, ...)                                                                                            \
-  friend Value name(const Value& x, const Value& y) { return binary<Op::name>(x, y); }                               \
-  template <Number T> friend Value name(const Value& x, T y) { return binary<Op::name>(x, static_cast<double>(y)); } \
-  template <Number T> friend Value name(T x, const Value& y) { return binary<Op::name>(static_cast<double>(x), y); }
+#define BINARY(name, ...) FORMS(Value, name, binary<Op::name>(x, y))
 #include "gradwalk/ops.def"
 #undef UNARY
 #undef BINARY
 
   friend Value operator-(const Value& x) { return x.unary<Op::neg>(); }
   friend Value operator+(const Value& x) { return x; }
-#define OPERATOR(sign, op)                                                                \
-  friend Value operator sign(const Value& x, const Value& y) { return binary<op>(x, y); } \
-  template <Number T> friend Value operator sign(const Value& x, T y) {                   \
-    return binary<op>(x, static_cast<double>(y));                                         \
-  }                                                                                       \
-  template <Number T> friend Value operator sign(T x, const Value& y) {                   \
-    return binary<op>(static_cast<double>(x), y);                                         \
-  }                                                                                       \
-  Value& operator sign##=(const Value & y) { return *this = *this sign y; }               \
-  template <Number T> Value& operator sign##=(T y) { return *this = *this sign y; }
+#define OPERATOR(sign, op)                      \
+  FORMS(Value, operator sign, binary<op>(x, y)) \
+  template <class Y> Value& operator sign##=(const Y & y) { return *this = *this sign y; }
   OPERATOR(-, Op::sub)
   OPERATOR(*, Op::mul)
   OPERATOR(/, Op::div)
 #undef OPERATOR
 
   // A sum may take over the node of a handle that dies with it, here a temporary, there the old node of `x += y`.
-  friend Value operator+(const Value& x, const Value& y) { return binary<Op::add>(x, y); }
+  FORMS(Value, operator+, binary<Op::add>(x, y))
   template <AnyValue X, AnyValue Y> friend Value operator+(X&& x, Y&& y) {
     return sum(x, std::is_same_v<X, Value>, y, std::is_same_v<Y, Value>);
   }
-  template <Number T> friend Value operator+(const Value& x, T y) { return binary<Op::add>(x, static_cast<double>(y)); }
-  template <Number T> friend Value operator+(T x, const Value& y) { return binary<Op::add>(static_cast<double>(x), y); }
+  template <Number T> Value& operator+=(T y) { return *this = *this + y; }
   Value& operator+=(const Value& y) { return *this = sum(*this, true, y, false); }
   Value& operator+=(Value&& y) {
     check(*this, y, "add");
@@ -125,58 +119,54 @@ class GRADWALK_EXPORT Value {
     y.empty();
     return *this;
   }
-  template <Number T> Value& operator+=(T y) { return *this = *this + y; }
 
   // Comparisons are of the data, as micrograd's users write them.
-#define COMPARISON(sign)                                                                                              \
-  friend bool operator sign(const Value& x, const Value& y) { return x.data() sign y.data(); }                        \
-  template <Number T> friend bool operator sign(const Value& x, T y) { return x.data() sign static_cast<double>(y); } \
-  template <Number T> friend bool operator sign(T x, const Value& y) { return static_cast<double>(x) sign y.data(); }
-  COMPARISON(==)
-  COMPARISON(!=)
-  COMPARISON(<)
-  COMPARISON(<=)
-  COMPARISON(>)
-  COMPARISON(>=)
-#undef COMPARISON
+  FORMS(bool, operator==, number(x) == number(y))
+  FORMS(bool, operator!=, number(x) != number(y))
+  FORMS(bool, operator<, number(x) < number(y))
+  FORMS(bool, operator<=, number(x) <= number(y))
+  FORMS(bool, operator>, number(x) > number(y))
+  FORMS(bool, operator>=, number(x) >= number(y))
+#undef FORMS
 
  private:
   friend struct detail::Handle;
   Value(detail::Ref ref, std::uint32_t thread) : ref_(ref), thread_(thread) {}
   static Value adopt(detail::Ref ref) { return {ref, detail::tape.thread}; }
 
-  detail::Ref ref() const { return ref_; }
+  template <Number T> static double number(T n) { return static_cast<double>(n); }
+  static double number(const Value& value) { return value.data(); }
   bool is_here() const { return thread_ == detail::tape.thread; }
   const detail::Node& here() const { return *detail::tape.node(ref_); }
   detail::Node* node(const char* call) const {
     if (!is_here()) [[unlikely]]
       detail::refuse(thread_, call);
-    return detail::tape.node(ref());
+    return detail::tape.node(ref_);
   }
   void empty() const { const_cast<Value*>(this)->thread_ = 0; }  // the node has been given away
 
   template <Op op> Value unary() const {
     const detail::Node* x = node(gradwalk::name(op).data());
     detail::need_room(4);
-    return adopt(detail::record(detail::pair(ref(), detail::nothing), op, rules::Rule<op>::value(x->data)));
+    return adopt(detail::record(detail::pair(ref_, detail::nothing), op, rules::Rule<op>::value(x->data)));
   }
   template <Op op> static Value binary(const Value& x, const Value& y) {
     check(x, y, gradwalk::name(op).data());
     detail::need_room(4);
     const double data = rules::Rule<op>::value(x.here().data, y.here().data);
-    return adopt(detail::record(detail::pair(x.ref(), y.ref()), op, data));
+    return adopt(detail::record(detail::pair(x.ref_, y.ref_), op, data));
   }
-  template <Op op> static Value binary(const Value& x, double y) {
+  template <Op op, Number T> static Value binary(const Value& x, T y) {
     const detail::Node* node = x.node(gradwalk::name(op).data());
     detail::need_room(5);
-    const double data = rules::Rule<op>::value(node->data, y);
-    return adopt(detail::record(detail::pair(x.ref(), detail::literal), op, data, y));
+    const double data = rules::Rule<op>::value(node->data, number(y));
+    return adopt(detail::record(detail::pair(x.ref_, detail::literal), op, data, number(y)));
   }
-  template <Op op> static Value binary(double x, const Value& y) {
+  template <Op op, Number T> static Value binary(T x, const Value& y) {
     const detail::Node* node = y.node(gradwalk::name(op).data());
     detail::need_room(5);
-    const double data = rules::Rule<op>::value(x, node->data);
-    return adopt(detail::record(detail::pair(detail::literal, y.ref()), op, data, x));
+    const double data = rules::Rule<op>::value(number(x), node->data);
+    return adopt(detail::record(detail::pair(detail::literal, y.ref_), op, data, number(x)));
   }
   static Value sum(const Value& x, bool x_dies, const Value& y, bool y_dies);
   static void check(const Value& x, const Value& y, const char* call) {
@@ -188,14 +178,11 @@ class GRADWALK_EXPORT Value {
   std::uint32_t thread_;  // the number of its tape; 0: empty
 };
 
-// x + y, as add, but a product that is the newest record and that no one else holds becomes part of its sum: x + a * b
-// is one record, and a sum of products grows in place. Looking at such a node splits it again (graph.cpp).
+// x + y, as add, but in the place of records that would otherwise die with the call (sums.hpp).
 [[gnu::always_inline]] inline Value Value::sum(const Value& x, bool x_dies, const Value& y, bool y_dies) {
   check(x, y, "add");
   detail::Ref made = 0;
-  if (x_dies && y_dies && (made = detail::extend_sum(x.ref_, y.ref_)) != 0) {
-    x.empty(), y.empty();
-  } else if (x_dies && y_dies && (made = detail::join_products(x.ref_, y.ref_)) != 0) {
+  if (x_dies && y_dies && (made = detail::join_sums(x.ref_, y.ref_)) != 0) {
     x.empty(), y.empty();
   } else if (y_dies && (made = detail::add_to_product(x.ref_, y.ref_)) != 0) {
     y.empty();

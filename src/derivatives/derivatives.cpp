@@ -33,6 +33,11 @@ void need_same_size(const char* call, const Numbers& x, const Numbers& v) {
               "give one number a coordinate");
 }
 
+void need_recording(const char* call) {
+  if (tape.store == nullptr || tape.store->no_grad == 0) return;
+  throw Error(call, "operations to be recorded", "a NoGrad guard", "call it before the guard or after its end");
+}
+
 // Gradients that are Values: one backward pass, recorded.
 class RecordedPass {
  public:
@@ -98,15 +103,20 @@ std::vector<Value> derivatives(const Value& root, std::span<const Value> inputs)
 }
 
 std::pair<double, Numbers> value_and_gradient(const ScalarFunction& f, const Numbers& x) {
+  need_recording("value_and_gradient");
   const std::vector<Value> at = leaves(x);
   const Value result = f(at);
   result.backward();
   return {result.data(), gradients(at)};
 }
 
-Numbers gradient(const ScalarFunction& f, const Numbers& x) { return value_and_gradient(f, x).second; }
+Numbers gradient(const ScalarFunction& f, const Numbers& x) {
+  need_recording("gradient");
+  return value_and_gradient(f, x).second;
+}
 
 std::vector<Numbers> jacobian(const VectorFunction& f, const Numbers& x) {
+  need_recording("jacobian");
   std::vector<Value> at = leaves(x);
   const std::vector<Value> outputs = f(at);
   std::vector<Numbers> rows;
@@ -120,6 +130,7 @@ std::vector<Numbers> jacobian(const VectorFunction& f, const Numbers& x) {
 
 Numbers jacobian_vector_product(const VectorFunction& f, const Numbers& x, const Numbers& v) {
   need_same_size("jacobian_vector_product", x, v);
+  need_recording("jacobian_vector_product");
   const std::vector<Value> at = leaves(x);
   std::unordered_map<Ref, double> tangents;
   for (std::size_t i = 0; i < at.size(); ++i) tangents[Handle::ref(at[i], "jacobian_vector_product")] = v[i];
@@ -144,11 +155,13 @@ Numbers jacobian_vector_product(const VectorFunction& f, const Numbers& x, const
 }
 
 std::vector<Numbers> hessian(const ScalarFunction& f, const Numbers& x) {
+  need_recording("hessian");
   return jacobian([&](const std::vector<Value>& at) { return derivatives(f(at), at); }, x);
 }
 
 Numbers hessian_vector_product(const ScalarFunction& f, const Numbers& x, const Numbers& v) {
   need_same_size("hessian_vector_product", x, v);
+  need_recording("hessian_vector_product");
   return gradient(
       [&](const std::vector<Value>& at) {
         const std::vector<Value> slope = derivatives(f(at), at);
@@ -160,6 +173,7 @@ Numbers hessian_vector_product(const ScalarFunction& f, const Numbers& x, const 
 }
 
 GradientCheck check_gradient(const ScalarFunction& f, const Numbers& x, double tolerance) {
+  need_recording("check_gradient");
   const Numbers exact = gradient(f, x);
   const auto value_at = [&](std::size_t i, double shifted) {
     Numbers moved = x;

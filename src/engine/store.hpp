@@ -3,8 +3,10 @@
 // the words of a record.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "gradwalk/graph.hpp"
@@ -39,7 +41,7 @@ struct Store {
   std::unordered_map<Ref, std::vector<Ref>> kept_apart;  // an opened node's own nodes; with any, backward() searches
   std::unordered_map<Ref, std::string> labels;
   std::unordered_map<Ref, std::size_t> spilled_handles;
-  std::vector<std::string> custom_names;
+  std::unordered_set<std::string> custom_names;
   std::vector<Ref> order, stack;  // room for searches, kept between them
 };
 
@@ -159,7 +161,6 @@ void trim();                 // pops the newest nodes as long as no handle holds
 void freeze();               // makes what was recorded under NoGrad numbers
 void forget(Ref ref);        // drops what the store keeps about a node that is going
 void free_leaf(Ref ref);
-void make_room(Ref words);  // for a record of so many words
 
 extern std::atomic<bool> any_orphans;
 void release_orphans_now();
@@ -170,7 +171,7 @@ inline void release_orphans() {  // handles that died on other threads
 inline Ref Handle::ref(const Value& value, const char* call) {
   value.node(call);
   if (tape.store->no_grad > 0) freeze();
-  return value.ref();
+  return value.ref_;
 }
 
 // The memory under a tape (memory.cpp).

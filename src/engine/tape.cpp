@@ -21,6 +21,17 @@ void leave_chunk() {
   tape.limit = chunk_at(store.current) + chunk_words;
 }
 
+// All but those that collect() has marked.
+void free_waiting_leaves() {
+  std::erase_if(tape.store->waiting_leaves, [](Ref ref) {
+    Node* leaf = tape.node(ref);
+    const bool needed = (leaf->head & entered) != 0;
+    leaf->head &= needed ? ~entered : ~waiting;
+    if (!needed && !is_held(*leaf)) free_leaf(ref);
+    return !needed;
+  });
+}
+
 // The tape has become empty: every waiting leaf can go, and the bottom chunk is the warmest.
 void begin_again() {
   Store& store = *tape.store;
@@ -30,12 +41,8 @@ void begin_again() {
     tape.start = tape.clean_from = tape.top;
     if (store.no_grad > 0) store.no_grad_chunk = 0;
   }
-  for (const Ref ref : store.waiting_leaves) {
-    Node* leaf = tape.node(ref);
-    leaf->head &= ~waiting;
-    if (!is_held(*leaf)) free_leaf(ref);
-  }
-  store.waiting_leaves.clear();
+  free_waiting_leaves();
+  store.custom_names.clear();
   // A large graph's pages go back to the system once a pass has done with much less.
   if (store.chunks.size() > 1024 && store.chunks.size() > 2 * store.peak) {
     discard(tape.base + chunk_at(static_cast<std::uint32_t>(store.peak)),
@@ -89,15 +96,7 @@ void collect() {
     place = chunk.previous;
   }
   tape.start = chunk_at(user) + 4;
-  std::erase_if(store.waiting_leaves, [](Ref ref) {
-    Node* leaf = tape.node(ref);
-    const bool needed = (leaf->head & entered) != 0;
-    leaf->head &= ~entered;
-    if (needed) return false;
-    leaf->head &= ~waiting;
-    if (!is_held(*leaf)) free_leaf(ref);
-    return true;
-  });
+  free_waiting_leaves();
   for (const auto& [owner, own] : store.kept_apart)
     for (const Ref ref : own) tape.node(ref)->head &= ~entered;
   store.collect_at = std::max(least_to_collect, 2 * store.chunks_used);
@@ -123,19 +122,18 @@ void enter_chunk(std::uint32_t place) {
 
 // The next free place upwards, so that nodes lie in order; from the bottom again once the end is reached.
 std::uint32_t next_place() {
-  Store& store = *tape.store;
-  const auto free = [](const Chunk& chunk) { return !chunk.used; };
-  const auto begin = store.chunks.begin(), end = store.chunks.end();
-  auto found = std::find_if(begin + store.current + 1, end, free);
-  if (found == end && store.chunks_used < store.chunks.size()) found = std::find_if(begin, end, free);
-  if (found == end) {
-    if ((store.chunks.size() + 1) * chunk_words > tape.first_leaf)
+  std::vector<Chunk>& chunks = tape.store->chunks;
+  const auto is_free = [](const Chunk& chunk) { return !chunk.used; };
+  auto found = std::find_if(chunks.begin() + tape.store->current + 1, chunks.end(), is_free);
+  if (found == chunks.end() && tape.store->chunks_used < chunks.size())
+    found = std::find_if(chunks.begin(), chunks.end(), is_free);
+  if (found == chunks.end()) {
+    if ((chunks.size() + 1) * chunk_words > tape.first_leaf)
       throw Error("record", "a graph that fits its tape of " + std::to_string(tape.first_leaf / 4) + " nodes",
                   "one more", "let go of graphs no longer needed, or split the work between threads");
-    store.chunks.emplace_back();
-    return static_cast<std::uint32_t>(store.chunks.size() - 1);
+    found = chunks.insert(found, Chunk{});
   }
-  return static_cast<std::uint32_t>(found - begin);
+  return static_cast<std::uint32_t>(found - chunks.begin());
 }
 
 // Pops the newest nodes as long as no handle holds them.
@@ -211,15 +209,11 @@ void let_go_slowly(Ref ref) {
     }
   } else if (ref + 4 == tape.top) {
     trim();
-  } else if (!apart(ref)) {
-    return;
-  } else if (op_of(*node) != Op::leaf) {
+  } else if (apart(ref) && !is_leaf(ref)) {
     let_go(extra_of(*node));  // kept apart for its owner
-  } else if ((node->head & waiting) != 0) {
-    return;
-  } else if (tape.top == tape.start) {
+  } else if (apart(ref) && tape.top == tape.start) {
     free_leaf(ref);
-  } else {
+  } else if (apart(ref) && (node->head & waiting) == 0) {
     node->head |= waiting;
     store.waiting_leaves.push_back(ref);
     if (store.waiting_leaves.size() >= store.collect_leaves_at) collect();

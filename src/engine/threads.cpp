@@ -46,7 +46,7 @@ struct EndOfThread {
 void start_tape() {
   std::size_t words = std::size_t{1} << 32;
   Word* base = nullptr;
-  while ((base = reserve(words)) == nullptr && words > 16 * chunk_words) words /= 2;
+  while ((base = reserve(words)) == nullptr && words > std::size_t{16} * chunk_words) words /= 2;
   if (base == nullptr) throw Error("Value", "memory for a tape", "none", "free some, or raise the process's limit");
   tape.store = new Store;
   {

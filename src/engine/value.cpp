@@ -36,7 +36,9 @@ std::string detail::format_number(double number) {
 
 double rules::pow(double x, double y) { return std::pow(x, y); }
 
-const std::string& detail::custom_name(const Node& node) { return tape.store->custom_names[node.operands]; }
+const std::string& detail::custom_name(const Node& node) {
+  return *reinterpret_cast<const std::string*>(node.operands);
+}
 
 std::uint64_t Value::id() const {
   node("id");
@@ -46,7 +48,7 @@ std::uint64_t Value::id() const {
 Value& Value::label(std::string_view text) & {
   Node* n = node("label");
   n->head |= labelled;
-  tape.store->labels[ref()] = text;
+  tape.store->labels[ref_] = text;
   return *this;
 }
 
@@ -54,7 +56,7 @@ Value Value::label(std::string_view text) && { return std::move(label(text)); }
 
 std::string Value::label() const {
   if ((node("label")->head & labelled) == 0) return {};
-  return tape.store->labels.at(ref());
+  return tape.store->labels.at(ref_);
 }
 
 Value custom(double result, std::span<const Value> inputs, std::span<const double> derivatives, std::string_view name) {
@@ -69,9 +71,7 @@ Value custom(double result, std::span<const Value> inputs, std::span<const doubl
   for (const Value& input : inputs) refs.push_back(Handle::ref(input, "custom"));
   if (refs.empty() || tape.store->no_grad > 0) return Value(result);
 
-  std::vector<std::string>& names = tape.store->custom_names;
-  auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) found = names.insert(names.end(), std::string(name));
+  const std::string* kept_name = &*tape.store->custom_names.emplace(name).first;
   const auto words = static_cast<std::uint32_t>(2 * refs.size());
   make_room(words + 4);
   for (std::size_t i = 0; i < refs.size(); ++i) {
@@ -80,7 +80,7 @@ Value custom(double result, std::span<const Value> inputs, std::span<const doubl
   }
   const Ref ref = tape.top;
   tape.top += 4;
-  write_node(ref, static_cast<Word>(found - names.begin()), fresh(Op::custom, words), result);
+  write_node(ref, reinterpret_cast<Word>(kept_name), fresh(Op::custom, words), result);
   return Handle::adopt(ref);
 }
 
