@@ -125,9 +125,10 @@ TEST(VectorProducts, NeedOneNumberACoordinate) {
 
 TEST(Derivatives, OfFunctionsNeedRecording) {
   const NoGrad guard;
-  EXPECT_THAT([] { gradient(polynomial, {2, 3}); },
-              ThrowsMessage<Error>("gradient: needs operations to be recorded, got a NoGrad guard; call it before the "
-                                   "guard or after its end"));
+  EXPECT_THAT(
+      [] { gradient(polynomial, {2, 3}); },
+      testing::ThrowsMessage<Error>("gradient: needs operations to be recorded, got a NoGrad guard; call it before the "
+                                    "guard or after its end"));
   EXPECT_THROW(value_and_gradient(polynomial, {2, 3}), Error);
   EXPECT_THROW(hessian(polynomial, {2, 3}), Error);
   EXPECT_THROW(hessian_vector_product(polynomial, {2, 3}, {1, 1}), Error);
