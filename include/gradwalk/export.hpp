@@ -5,3 +5,7 @@
 #pragma once
 
 #define GRADWALK_EXPORT __attribute__((visibility("default")))
+
+// For the few functions that every operation runs through: a compiler that has inlined enough would stop short of them,
+// and a call keeps Values out of registers.
+#define GRADWALK_INLINE [[gnu::always_inline]] inline

@@ -18,7 +18,7 @@ constexpr bool is_multiply_add(Word head) { return without_extra(head & ~z_first
 constexpr bool is_sum_of_products(Word head) { return without_extra(head) == fresh(Op::sum_of_products); }
 
 // The product or sum with one term more; its room has been seen to.
-inline Ref append_term(Ref sum, Word term, bool has_number, double number, double data) {
+GRADWALK_INLINE Ref append_term(Ref sum, Word term, bool has_number, double number, double data) {
   const Word head = tape.node(sum)->head, factors = tape.node(sum)->operands;
   Ref at = sum + 1, below = static_cast<Ref>(head >> 32) + 1;
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -36,7 +36,7 @@ inline Ref append_term(Ref sum, Word term, bool has_number, double number, doubl
 }
 
 // sum + product
-inline Ref extend_sum(Ref sum, Ref product) {
+GRADWALK_INLINE Ref extend_sum(Ref sum, Ref product) {
   const Node &x = *tape.node(sum), &y = *tape.node(product);
   const Ref numbers = extra_of(y);
   if (product + 4 != tape.top || !is_product(y.head) || sum + 4 + numbers != product) return 0;
@@ -59,7 +59,7 @@ inline Ref join_sums(Ref x, Ref y) {
 }
 
 // x + product
-inline Ref add_to_product(Ref x, Ref product) {
+GRADWALK_INLINE Ref add_to_product(Ref x, Ref product) {
   const Node& y = *tape.node(product);
   if (product + 4 != tape.top || !is_product(y.head) || x == product) return 0;
   const double data = rules::Rule<Op::add>::value(tape.node(x)->data, y.data);
@@ -80,7 +80,7 @@ inline Ref add_to_product(Ref x, Ref product) {
 }
 
 // sum + y
-inline Ref add_plain_term(Ref sum, Ref y) {
+GRADWALK_INLINE Ref add_plain_term(Ref sum, Ref y) {
   const Node& x = *tape.node(sum);
   if (sum + 4 != tape.top || sum == y) return 0;
   const double data = rules::Rule<Op::add>::value(x.data, tape.node(y)->data);

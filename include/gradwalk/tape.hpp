@@ -90,7 +90,7 @@ GRADWALK_EXPORT void let_go_elsewhere(std::uint32_t thread, Ref ref) noexcept;
 GRADWALK_EXPORT void spill_handles(Ref ref);
 [[noreturn]] GRADWALK_EXPORT void refuse(std::uint32_t thread, const char* call);
 
-inline void write_node(Ref ref, Word operands, Word head, double data) {
+GRADWALK_INLINE void write_node(Ref ref, Word operands, Word head, double data) {
   Node* node = tape.node(ref);
   node->operands = operands;
   node->head = head;
@@ -100,19 +100,19 @@ inline void write_node(Ref ref, Word operands, Word head, double data) {
 
 // Called before a record is computed: whatever follows is one stretch of code without a call, in which the compiler
 // knows what it has just written.
-inline void need_room(Ref words) {
+GRADWALK_INLINE void need_room(Ref words) {
   if (tape.top + words > tape.limit) [[unlikely]]
     make_room(words);
 }
 
-inline Ref record(Word operands, Op op, double data) {
+GRADWALK_INLINE Ref record(Word operands, Op op, double data) {
   const Ref ref = tape.top;
   tape.top = ref + 4;
   write_node(ref, operands, fresh(op), data);
   return ref;
 }
 
-inline Ref record(Word operands, Op op, double data, double number) {
+GRADWALK_INLINE Ref record(Word operands, Op op, double data, double number) {
   const Ref ref = tape.top + 1;
   tape.top = ref + 4;
   tape.number(ref - 1) = number;
@@ -120,7 +120,7 @@ inline Ref record(Word operands, Op op, double data, double number) {
   return ref;
 }
 
-inline Ref make_leaf(double data) {
+GRADWALK_INLINE Ref make_leaf(double data) {
   if (tape.free_leaf == 0) [[unlikely]]
     make_leaves();
   const Ref ref = tape.free_leaf;
@@ -139,7 +139,7 @@ inline void take_handle(Ref ref) {
   node->head += one_handle;
 }
 
-inline void let_go(Ref ref) {
+GRADWALK_INLINE void let_go(Ref ref) {
   Node* node = tape.node(ref);
   if (node->head == fresh(Op::leaf) && tape.top == tape.start) {
     node->operands = tape.free_leaf;

@@ -111,7 +111,7 @@ class GRADWALK_EXPORT Value {
   }
   template <Number T> Value& operator+=(T y) { return *this = *this + y; }
   Value& operator+=(const Value& y) { return *this = sum(*this, true, y, false); }
-  Value& operator+=(Value&& y) {
+  GRADWALK_INLINE Value& operator+=(Value&& y) {
     check(*this, y, "add");
     const detail::Ref grown = detail::extend_sum(ref_, y.ref_);
     if (grown == 0) return *this = sum(*this, true, y, true);
@@ -150,7 +150,7 @@ class GRADWALK_EXPORT Value {
     detail::need_room(4);
     return adopt(detail::record(detail::pair(ref_, detail::nothing), op, rules::Rule<op>::value(x->data)));
   }
-  template <Op op> static Value binary(const Value& x, const Value& y) {
+  template <Op op> GRADWALK_INLINE static Value binary(const Value& x, const Value& y) {
     check(x, y, gradwalk::name(op).data());
     detail::need_room(4);
     const double data = rules::Rule<op>::value(x.here().data, y.here().data);
@@ -179,7 +179,7 @@ class GRADWALK_EXPORT Value {
 };
 
 // x + y, as add, but in the place of records that would otherwise die with the call (sums.hpp).
-[[gnu::always_inline]] inline Value Value::sum(const Value& x, bool x_dies, const Value& y, bool y_dies) {
+GRADWALK_INLINE Value Value::sum(const Value& x, bool x_dies, const Value& y, bool y_dies) {
   check(x, y, "add");
   detail::Ref made = 0;
   if (x_dies && y_dies && (made = detail::join_sums(x.ref_, y.ref_)) != 0) {

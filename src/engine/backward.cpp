@@ -33,21 +33,23 @@ bool reaches_only_clean_nodes(Ref root) {
 void sweep(Ref root) {
   Ref low = root, begin = root;  // low: the lowest node a deposit has reached; leaves lie above every node
   Word heads = 0;
-  for (Ref ref = root; ref >= low;) {
+  int held = 0;
+  for (Ref ref = root; ref >= low; ref = begin - 4) {
     const Node& node = *tape.node(ref);
     if (node.grad != 0) {
       each_local(ref, [&, gradient = node.grad](Ref operand, double local) {
         tape.node(operand)->grad += gradient * local;
-        low = std::min(low, operand);
+        if (operand < low) low = operand;
       });
     }
-    if (ref != root) heads |= node.head;
+    heads |= node.head;
+    held += is_held(node);
     begin = ref - words_below(node);
-    ref = begin - 4;
   }
-  const bool only_root_held = (heads & (most_handles | labelled | opened)) == 0;
+  // If only the root has a handle, all of this goes with it.
+  const bool goes_at_once = held == 1 && (heads & (labelled | opened)) == 0;
   tape.store->swept_begin = begin;
-  tape.store->swept_end = only_root_held ? root + 4 : 0;
+  tape.store->swept_end = goes_at_once ? root + 4 : 0;
 }
 
 void deposit(Ref ref) {

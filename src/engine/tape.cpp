@@ -41,8 +41,8 @@ void begin_again() {
     tape.start = tape.clean_from = tape.top;
     if (store.no_grad > 0) store.no_grad_chunk = 0;
   }
-  free_waiting_leaves();
-  store.custom_names.clear();
+  if (!store.waiting_leaves.empty()) free_waiting_leaves();
+  if (!store.custom_names.empty()) store.custom_names.clear();
   // A large graph's pages go back to the system once a pass has done with much less.
   if (store.chunks.size() > 1024 && store.chunks.size() > 2 * store.peak) {
     discard(tape.base + chunk_at(static_cast<std::uint32_t>(store.peak)),
@@ -139,7 +139,7 @@ std::uint32_t next_place() {
 // Pops the newest nodes as long as no handle holds them.
 void trim() {
   const Store& store = *tape.store;
-  if (tape.top == store.swept_end && (tape.node(tape.top - 4)->head & (labelled | opened)) == 0) {
+  if (tape.top == store.swept_end) {
     while (store.swept_begin < chunk_at(store.current)) leave_chunk();
     tape.top = store.swept_begin;
   }

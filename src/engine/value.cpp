@@ -48,6 +48,7 @@ std::uint64_t Value::id() const {
 Value& Value::label(std::string_view text) & {
   Node* n = node("label");
   n->head |= labelled;
+  tape.store->swept_end = 0;
   tape.store->labels[ref_] = text;
   return *this;
 }
