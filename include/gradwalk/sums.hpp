@@ -38,12 +38,20 @@ GRADWALK_INLINE Ref append_term(Ref sum, Word term, bool has_number, double numb
 // sum + product
 GRADWALK_INLINE Ref extend_sum(Ref sum, Ref product) {
   const Node &x = *tape.node(sum), &y = *tape.node(product);
+  const Word head = x.head, factors = y.operands;
+  if (product + 4 != tape.top || first(factors) == sum || second(factors) == sum) return 0;
+  const double data = rules::Rule<Op::add>::value(x.data, y.data);
+  if (is_sum_of_products(head) && y.head == fresh(Op::mul) && sum + 4 == product) [[likely]] {  // as in a loop
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    write_node(sum + 1, factors, head + (Word{1} << 32), data);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    tape.top = sum + 5;
+    return sum + 1;
+  }
   const Ref numbers = extra_of(y);
-  if (product + 4 != tape.top || !is_product(y.head) || sum + 4 + numbers != product) return 0;
-  if (!is_sum_of_products(x.head) && !is_multiply_add(x.head) && !is_product(x.head)) return 0;
-  if (first(y.operands) == sum || second(y.operands) == sum) return 0;
-  const double number = numbers != 0 ? tape.number(product - 1) : 0;
-  return append_term(sum, y.operands, numbers != 0, number, rules::Rule<Op::add>::value(x.data, y.data));
+  if (!is_product(y.head) || sum + 4 + numbers != product) return 0;
+  if (!is_sum_of_products(head) && !is_multiply_add(head) && !is_product(head)) return 0;
+  return append_term(sum, factors, numbers != 0, numbers != 0 ? tape.number(product - 1) : 0, data);
 }
 
 // x + y of products or sums; compilers choose which is evaluated first and lies below.

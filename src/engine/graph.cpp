@@ -76,6 +76,7 @@ void open(Ref ref) {
   if (!is_compound(*node)) return;
   Opening opening{ref, tape.store->kept_apart[ref]};
   node->head |= opened;
+  tape.store->swept_end = 0;
   if (op_of(*node) == Op::multiply_add) {
     const Ref z = extra_of(*node);
     const bool first_z = (node->head & z_first) != 0;

@@ -35,14 +35,15 @@ void free_waiting_leaves() {
 // The tape has become empty: every waiting leaf can go, and the bottom chunk is the warmest.
 void begin_again() {
   Store& store = *tape.store;
+  if (store.peak == 1 && store.waiting_leaves.empty() && store.custom_names.empty()) return;
   if (store.current != 0) {
     leave_chunk();
     enter_chunk(0);
     tape.start = tape.clean_from = tape.top;
     if (store.no_grad > 0) store.no_grad_chunk = 0;
   }
-  if (!store.waiting_leaves.empty()) free_waiting_leaves();
-  if (!store.custom_names.empty()) store.custom_names.clear();
+  free_waiting_leaves();
+  store.custom_names.clear();
   // A large graph's pages go back to the system once a pass has done with much less.
   if (store.chunks.size() > 1024 && store.chunks.size() > 2 * store.peak) {
     discard(tape.base + chunk_at(static_cast<std::uint32_t>(store.peak)),
@@ -196,17 +197,20 @@ void forget(Ref ref) {
   store.kept_apart.erase(ref);
 }
 
+static void unspill_handles(Ref ref) {
+  std::size_t& more = tape.store->spilled_handles[ref];
+  const std::size_t back = std::min<std::size_t>(more, 0x8000);
+  tape.node(ref)->head += back * one_handle;
+  if ((more -= back) > 0) return;
+  tape.store->spilled_handles.erase(ref);
+  tape.node(ref)->head &= ~spilled;
+}
+
 void let_go_slowly(Ref ref) {
   Store& store = *tape.store;
   Node* node = tape.node(ref);
   if ((node->head & spilled) != 0) {
-    std::size_t& more = store.spilled_handles[ref];
-    const std::size_t back = std::min<std::size_t>(more, 0x8000);
-    node->head += back * one_handle;
-    if ((more -= back) == 0) {
-      store.spilled_handles.erase(ref);
-      node->head &= ~spilled;
-    }
+    unspill_handles(ref);
   } else if (ref + 4 == tape.top) {
     trim();
   } else if (apart(ref) && !is_leaf(ref)) {
