@@ -4,6 +4,7 @@
 
 #include "gradwalk/derivatives.hpp"
 #include "gradwalk/error.hpp"
+#include "gradwalk/expression.hpp"
 #include "gradwalk/graph.hpp"
 #include "gradwalk/ops.hpp"
 #include "gradwalk/value.hpp"

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// The subcommands of `gradwalk`. Each adds itself to the command line with its options, help and examples; what it
+// prints goes to stdout, what went wrong is thrown and told by main.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace gradwalk::cli {
+
+void add_eval(CLI::App& app);
+void add_ops(CLI::App& app);
+
+}  // namespace gradwalk::cli

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// gradwalk eval: values and gradients of every name in an expression.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "gradwalk/expression.hpp"
+#include "input.hpp"
+
+namespace gradwalk::cli {
+namespace {
+
+struct Options {
+  Input input;
+  bool json = false;
+  int digits = 6;
+};
+
+struct Row {
+  std::string name;
+  double data, grad;
+};
+
+std::vector<Row> evaluate(const std::string& text) {
+  const Expression expression = parse(text);
+  expression.root.backward();
+  std::vector<Row> rows;
+  bool root_has_name = false;
+  for (const auto& [name, value] : expression.names) {
+    rows.push_back({name, value.data(), value.grad()});
+    root_has_name = root_has_name || same_node(value, expression.root);
+  }
+  if (!root_has_name) rows.push_back({"(root)", expression.root.data(), expression.root.grad()});
+  return rows;
+}
+
+// JSON has no infinities and no NaN: they are strings.
+nlohmann::ordered_json number(double x) {
+  if (std::isfinite(x)) return x;
+  return std::isnan(x) ? "nan" : x > 0 ? "inf" : "-inf";
+}
+
+void print_json(const std::vector<Row>& rows) {
+  nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
+  for (const Row& row : rows)
+    nodes.push_back({{"name", row.name}, {"data", number(row.data)}, {"grad", number(row.grad)}});
+  fmt::print("{}\n", nlohmann::ordered_json{{"nodes", nodes}}.dump());
+}
+
+void print_table(const std::vector<Row>& rows, int digits) {
+  std::vector<std::array<std::string, 3>> cells{{"name", "data", "grad"}};
+  for (const Row& row : rows)
+    cells.push_back({row.name, fmt::format("{:.{}g}", row.data, digits), fmt::format("{:.{}g}", row.grad, digits)});
+  std::array<std::size_t, 3> widths{};
+  for (const auto& line : cells)
+    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  for (const auto& [name, data, grad] : cells)
+    fmt::print("{:<{}}  {:>{}}  {:>{}}\n", name, widths[0], data, widths[1], grad, widths[2]);
+}
+
+}  // namespace
+
+void add_eval(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("eval", "values and gradients of every name in an expression");
+  options->input.add_to(*command);
+  command->add_option("--digits", options->digits, "significant digits of the table")
+      ->check(CLI::Range(1, 17))
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "as JSON, every digit, non-finite numbers as strings");
+  command->footer(
+      "Examples:\n  gradwalk eval 'a=2; b=-3; c=10; e=a+b; f=e*c'\n  echo 'x=0.5; tanh(x)' | gradwalk eval -");
+  command->callback([options] {
+    const std::vector<Row> rows = evaluate(options->input.text());
+    options->json ? print_json(rows) : print_table(rows, options->digits);
+  });
+}
+
+}  // namespace gradwalk::cli

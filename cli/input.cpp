@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// Reads an expression, never more of it than the parser takes.
+#include "input.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+
+#include "gradwalk/expression.hpp"
+
+namespace gradwalk::cli {
+namespace {
+
+std::string read(std::istream& in) {
+  std::string text(longest_expression + 1, '\0');  // one more than fits, so that the parser says what does
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  return text;
+}
+
+}  // namespace
+
+void Input::add_to(CLI::App& command) {
+  auto* expression = command.add_option("EXPR", expression_, "the expression; - reads it from standard input");
+  auto* file = command.add_option("-f,--file", file_, "read the expression from a file")->option_text("FILE");
+  file->excludes(expression);
+}
+
+std::string Input::text() const {
+  if (!file_.empty()) {
+    std::ifstream in(file_, std::ios::binary);
+    std::string text = in ? read(in) : "";
+    if (!in.is_open() || in.bad())
+      throw Error("gradwalk", "a file that can be read", "'" + file_ + "' (" + std::strerror(errno) + ")",
+                  "check its name");
+    return text;
+  }
+  if (expression_.empty())
+    throw Error("gradwalk", "an expression", "none",
+                "give one, such as 'a=2; b=-3; a*b', or --file, or - for standard input");
+  return expression_ == "-" ? read(std::cin) : expression_;
+}
+
+}  // namespace gradwalk::cli

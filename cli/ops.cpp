@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// gradwalk ops: the op table as text, rules and domains as ops.def writes them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "gradwalk/ops.hpp"
+
+namespace gradwalk::cli {
+namespace {
+
+template <class Print> void each_op(Print print) {
+  for (const OpInfo& op : op_table)
+    if (op.operands > 0) print(op);
+}
+
+void print_table() {
+  std::size_t name = 0, value = 0;
+  each_op([&](const OpInfo& op) {
+    name = std::max(name, op.name.size());
+    value = std::max(value, op.value.size());
+  });
+  fmt::print("x and y are the operands, r is the result; dx and dy are the local derivatives.\n\n");
+  each_op([&](const OpInfo& op) {
+    fmt::print("{:<{}}  r = {:<{}}  dx = {}", op.name, name, op.value, value, op.dx);
+    if (op.operands == 2) fmt::print("  dy = {}", op.dy);
+    if (op.domain != "true") fmt::print("  where {}", op.domain);
+    fmt::print("\n");
+  });
+}
+
+void print_json() {
+  nlohmann::ordered_json ops = nlohmann::ordered_json::array();
+  each_op([&](const OpInfo& op) {
+    nlohmann::ordered_json one{{"name", op.name},     {"symbol", op.symbol}, {"operands", op.operands},
+                               {"domain", op.domain}, {"value", op.value},   {"dx", op.dx}};
+    if (op.operands == 2) one["dy"] = op.dy;
+    ops.push_back(one);
+  });
+  fmt::print("{}\n", nlohmann::ordered_json{{"ops", ops}}.dump());
+}
+
+}  // namespace
+
+void add_ops(CLI::App& app) {
+  const auto json = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand("ops", "every operation, its rule, its derivatives and its domain");
+  command->add_flag("--json", *json, "as JSON");
+  command->callback([json] { *json ? print_json() : print_table(); });
+}
+
+}  // namespace gradwalk::cli

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Expressions as text, parsed into labelled Values: "a=2; b=-3; c=10; e=a+b; f=e*c".
+//
+// Assignments and expressions, separated by ';' or newlines; names, numbers, + - * / ** and ^, parentheses, and every
+// function of the op table by its name. Precedence is Python's: -a**2 is -(a**2), and ** groups to the right. The signs
+// people paste are understood too: · × ÷ − ² ³. A name given to a number is a leaf; numbers elsewhere are constants.
+// What follows # on a line is a comment. Text from outside is hostile: sizes are bounded and nothing recurses.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gradwalk/value.hpp"
+
+namespace gradwalk {
+
+struct Expression {
+  Value root;                                        // the last statement's value
+  std::vector<std::pair<std::string, Value>> names;  // in the order they first appear, with what each names at the end
+};
+
+// Says what was expected where; what() ends with the line in question and a caret below the place.
+class GRADWALK_EXPORT ExpressionError : public Error {
+ public:
+  ExpressionError(std::string_view text, std::size_t at, std::string_view needs, std::string_view got,
+                  std::string_view advice);
+  std::size_t line, column;  // from 1; the column in characters, not bytes
+};
+
+inline constexpr std::size_t longest_expression = 4u << 20;   // bytes
+inline constexpr std::size_t largest_expression = 1'000'000;  // operations
+
+GRADWALK_EXPORT Expression parse(std::string_view text);
+
+}  // namespace gradwalk

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: MIT
+// Expressions into Values: operator precedence with two explicit stacks, so no input is too deep.
+#include <algorithm>
+#include <unordered_map>
+#include <variant>
+
+#include "token.hpp"
+
+namespace gradwalk {
+namespace detail {
+namespace {
+
+using Operand = std::variant<double, Value>;  // numbers stay numbers until a Value meets them
+
+// What waits for its operands: an operation, an opened parenthesis, or a function's.
+struct Waiting {
+  enum { operation, parenthesis, call } kind;
+  Op op;
+  int precedence;        // of an operation
+  std::size_t at;        // in the text
+  std::size_t operands;  // of a call: how many there were when it opened
+};
+
+constexpr int sum_precedence = 1, product_precedence = 2, sign_precedence = 3, power_precedence = 4;
+
+struct Binary {
+  Op op;
+  int precedence;
+};
+Binary binary_of(char sign) {
+  switch (sign) {
+    case '+': return {Op::add, sum_precedence};
+    case '-': return {Op::sub, sum_precedence};
+    case '*': return {Op::mul, product_precedence};
+    case '/': return {Op::div, product_precedence};
+    default: return {Op::pow, power_precedence};
+  }
+}
+
+template <class... Operands> constexpr bool are_numbers = (std::is_same_v<Operands, double> && ...);
+
+Operand apply(Op op, const Operand& a) {
+  const auto with = [op]<class X>(const X& x) -> Operand {
+    switch (op) {
+#define UNARY(name, ...)                      \
+  case Op::name:                              \
+    if constexpr (are_numbers<X>) {           \
+      return rules::Rule<Op::name>::value(x); \
+    } else {                                  \
+      return name(x);                         \
+    }
+#define BINARY(...)
+#include "gradwalk/ops.def"
+#undef UNARY
+#undef BINARY
+      default: return x;
+    }
+  };
+  return std::visit(with, a);
+}
+
+Operand apply(Op op, const Operand& a, const Operand& b) {
+  const auto with = [op]<class X, class Y>(const X& x, const Y& y) -> Operand {
+    switch (op) {
+#define UNARY(...)
+#define BINARY(name, ...)                        \
+  case Op::name:                                 \
+    if constexpr (are_numbers<X, Y>) {           \
+      return rules::Rule<Op::name>::value(x, y); \
+    } else {                                     \
+      return name(x, y);                         \
+    }
+#include "gradwalk/ops.def"
+#undef UNARY
+#undef BINARY
+      default: return x;
+    }
+  };
+  return std::visit(with, a, b);
+}
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text), tokens_(text), token_(tokens_.next()), ahead_(tokens_.next()) {}
+
+  Expression run() {
+    bool any = false;
+    for (;; take()) {
+      while (token_.kind == Kind::separator) take();
+      if (token_.kind == Kind::end) break;
+      statement();
+      any = true;
+      if (token_.kind == Kind::end) break;
+      if (token_.kind != Kind::separator) refuse("an operator, ';' or the end", "put one between the two");
+    }
+    if (!any) refuse("an expression", "write one, such as a=2; b=a*3");
+    Expression result{as_value(last_), {}};
+    for (const std::string& name : order_) result.names.emplace_back(name, names_.at(name));
+    return result;
+  }
+
+ private:
+  void take() {
+    token_ = ahead_;
+    if (token_.kind != Kind::end) ahead_ = tokens_.next();
+  }
+
+  [[noreturn]] void refuse(std::string_view needs, std::string_view advice) const {
+    const std::string got = token_.kind == Kind::end         ? "the end"
+                            : token_.kind == Kind::separator ? "the end of the statement"
+                                                             : "'" + std::string(token_.text) + "'";
+    throw ExpressionError(text_, token_.at, needs, got, advice);
+  }
+
+  static Value as_value(const Operand& operand) {
+    if (const Value* value = std::get_if<Value>(&operand)) return *value;
+    return Value(std::get<double>(operand));
+  }
+
+  void statement() {
+    if (token_.kind != Kind::name || ahead_.kind != Kind::assign) {
+      last_ = expression();
+      return;
+    }
+    const std::string name(token_.text);
+    if (function_named(name) != nullptr) refuse("a name that is not a function's", "call it something else");
+    take(), take();
+    Value value = as_value(expression());
+    if (value.label().empty()) value.label(name);
+    if (!names_.contains(name)) order_.push_back(name);
+    names_.insert_or_assign(name, value);
+    last_ = std::move(value);
+  }
+
+  // Up to a token that cannot continue it: a separator, the end, or one that does not belong.
+  Operand expression() {
+    operands_.clear(), waiting_.clear();
+    open_ = 0;
+    bool complete = false;  // an operand has been read, so an operator may follow
+    do {
+      while (open_ > 0 && token_.kind == Kind::separator && token_.text == "\n") take();
+      complete = complete ? after_operand() : operand();
+    } while (!done_);
+    done_ = false;
+    settle(0, false);
+    if (!waiting_.empty()) throw ExpressionError(text_, waiting_.back().at, "')' for this '('", "none", "close it");
+    return std::move(operands_.back());
+  }
+
+  // Reads what may start an operand; true if that was all of it.
+  bool operand() {
+    const Token token = token_;
+    switch (token.kind) {
+      case Kind::number: operands_.emplace_back(token.number); break;
+      case Kind::name:
+        if (ahead_.kind == Kind::open) return open_call();
+        operands_.emplace_back(named(token));
+        break;
+      case Kind::open:
+        waiting_.push_back({Waiting::parenthesis, Op::leaf, 0, token.at, 0});
+        ++open_;
+        take();
+        return false;
+      case Kind::sign:
+        if (token.sign != '-' && token.sign != '+') refuse("a number, a name or '('", "write one before the operator");
+        if (token.sign == '-') waiting_.push_back({Waiting::operation, Op::neg, sign_precedence, token.at, 0});
+        take();
+        return false;
+      default: refuse("a number, a name or '('", "write one here");
+    }
+    take();
+    return true;
+  }
+
+  bool open_call() {
+    const OpInfo* function = function_named(token_.text);
+    if (function == nullptr) refuse("a function of the op table", "gradwalk ops lists them; a product needs its *");
+    const Op op = static_cast<Op>(function - op_table.data());
+    waiting_.push_back({Waiting::call, op, 0, token_.at, operands_.size()});
+    ++open_;
+    take(), take();
+    return false;
+  }
+
+  // Reads what may follow an operand; true if it is still one, sets done_ if nothing does.
+  bool after_operand() {
+    const Token token = token_;
+    if (token.kind == Kind::sign && (token.sign == '2' || token.sign == '3')) {
+      operands_.back() = apply_counted(Op::pow, operands_.back(), Operand(token.sign == '2' ? 2.0 : 3.0));
+    } else if (token.kind == Kind::sign) {
+      const auto [op, precedence] = binary_of(token.sign);
+      settle(precedence, op == Op::pow);
+      waiting_.push_back({Waiting::operation, op, precedence, token.at, 0});
+      take();
+      return false;
+    } else if (token.kind == Kind::close && open_ > 0) {
+      close();
+    } else if (token.kind == Kind::comma && open_ > 0) {
+      settle(0, false);
+      if (waiting_.back().kind != Waiting::call) refuse("')'", "only functions take several operands");
+      take();
+      return false;
+    } else {
+      if (token.kind == Kind::close) refuse("an operator or the end", "open a parenthesis first");
+      done_ = true;
+      return true;
+    }
+    take();
+    return true;
+  }
+
+  void close() {
+    settle(0, false);
+    const Waiting opened = waiting_.back();
+    waiting_.pop_back();
+    --open_;
+    if (opened.kind != Waiting::call) return;
+    const std::size_t count = operands_.size() - opened.operands,
+                      wanted = static_cast<std::size_t>(info(opened.op).operands);
+    if (count != wanted)
+      throw ExpressionError(
+          text_, opened.at,
+          std::string(name(opened.op)) + " of " + std::to_string(wanted) + (wanted == 1 ? " operand" : " operands"),
+          std::to_string(count), "separate operands by commas");
+    reduce(opened.op);
+  }
+
+  // Applies what waits on top and binds at least as tightly as an operator of this precedence.
+  void settle(int precedence, bool groups_right) {
+    while (!waiting_.empty() && waiting_.back().kind == Waiting::operation &&
+           (waiting_.back().precedence > precedence || (waiting_.back().precedence == precedence && !groups_right))) {
+      const Op op = waiting_.back().op;
+      waiting_.pop_back();
+      reduce(op);
+    }
+  }
+
+  void reduce(Op op) {
+    if (info(op).operands == 1) {
+      operands_.back() = apply_counted(op, operands_.back());
+      return;
+    }
+    const Operand right = std::move(operands_.back());
+    operands_.pop_back();
+    operands_.back() = apply_counted(op, operands_.back(), right);
+  }
+
+  Operand apply_counted(Op op, const auto&... operands) {
+    if (++operations_ > largest_expression)
+      throw ExpressionError(text_, token_.at, "at most " + std::to_string(largest_expression) + " operations", "more",
+                            "split it, or build the graph in a program");
+    return apply(op, operands...);
+  }
+
+  Operand named(const Token& token) const {
+    const auto found = names_.find(std::string(token.text));
+    if (found != names_.end()) return found->second;
+    if (function_named(token.text) != nullptr)
+      refuse("a number, a name or '('", "put the function's operand in parentheses");
+    throw ExpressionError(text_, token.at, "a name that has a value", "'" + std::string(token.text) + "'",
+                          "give it one first: " + std::string(token.text) + " = 2;");
+  }
+
+  static const OpInfo* function_named(std::string_view text) {
+    const auto is_it = [text](const OpInfo& one) { return one.operands > 0 && one.name == text; };
+    const auto found = std::find_if(op_table.begin(), op_table.end(), is_it);
+    return found == op_table.end() ? nullptr : &*found;
+  }
+
+  std::string_view text_;
+  Tokens tokens_;
+  Token token_, ahead_;
+  std::vector<Operand> operands_;
+  std::vector<Waiting> waiting_;
+  std::size_t open_ = 0;  // parentheses
+  bool done_ = false;
+  std::size_t operations_ = 0;
+  Operand last_;
+  std::vector<std::string> order_;
+  std::unordered_map<std::string, Value> names_;
+};
+
+// The line around a place, cut to what a terminal shows, and a caret under it.
+std::string with_caret(std::string_view line, std::size_t at) {
+  const auto is_start = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
+  std::size_t begin = at > 40 ? at - 40 : 0, end = std::min(line.size(), at + 30);
+  while (begin > 0 && !is_start(line[begin])) --begin;
+  while (end < line.size() && !is_start(line[end])) ++end;
+  std::string text = "\n  ", caret = "\n  ";
+  if (begin > 0) text += "...", caret += "   ";
+  for (const char c : line.substr(begin, end - begin)) text += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  if (end < line.size()) text += "...";
+  caret.append(static_cast<std::size_t>(std::count_if(line.begin() + static_cast<std::ptrdiff_t>(begin),
+                                                      line.begin() + static_cast<std::ptrdiff_t>(at), is_start)),
+               ' ');
+  return text + caret + '^';
+}
+
+std::size_t line_start(std::string_view text, std::size_t at) {
+  const std::size_t before = text.substr(0, at).rfind('\n');
+  return before == std::string_view::npos ? 0 : before + 1;
+}
+
+std::string advice_with_place(std::string_view text, std::size_t at, std::string_view advice) {
+  const std::size_t start = line_start(text, at);
+  const std::string_view line = text.substr(start, text.find('\n', start) - start);
+  return std::string(advice) + with_caret(line, at - start);
+}
+
+}  // namespace
+}  // namespace detail
+
+ExpressionError::ExpressionError(std::string_view text, std::size_t at, std::string_view needs, std::string_view got,
+                                 std::string_view advice)
+    : Error("expression", needs, got, detail::advice_with_place(text, at, advice)),
+      line(1 +
+           static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'))),
+      column(1) {
+  for (const char c : text.substr(detail::line_start(text, at), at - detail::line_start(text, at)))
+    column += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+}
+
+Expression parse(std::string_view text) {
+  if (text.size() > longest_expression)
+    throw ExpressionError(text.substr(0, 60), 0, "at most " + std::to_string(longest_expression) + " bytes",
+                          std::to_string(text.size()), "split it, or build the graph in a program");
+  return detail::Parser(text).run();
+}
+
+}  // namespace gradwalk

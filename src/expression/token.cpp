@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// Reads numbers, names and signs, the pasted ones among them, out of hostile bytes.
+#include "token.hpp"
+
+#include <array>
+#include <charconv>
+#include <system_error>
+
+namespace gradwalk::detail {
+namespace {
+
+struct Sign {
+  std::string_view text;
+  Kind kind;
+  char sign;
+};
+
+// Longer ones first. In UTF-8: · × ÷ − ² ³.
+constexpr std::array signs{
+    Sign{"**", Kind::sign, '^'},
+    Sign{"\xc2\xb7", Kind::sign, '*'},
+    Sign{"\xc3\x97", Kind::sign, '*'},
+    Sign{"\xc3\xb7", Kind::sign, '/'},
+    Sign{"\xe2\x88\x92", Kind::sign, '-'},
+    Sign{"\xc2\xb2", Kind::sign, '2'},
+    Sign{"\xc2\xb3", Kind::sign, '3'},
+    Sign{"^", Kind::sign, '^'},
+    Sign{"*", Kind::sign, '*'},
+    Sign{"/", Kind::sign, '/'},
+    Sign{"+", Kind::sign, '+'},
+    Sign{"-", Kind::sign, '-'},
+    Sign{"(", Kind::open, 0},
+    Sign{")", Kind::close, 0},
+    Sign{",", Kind::comma, 0},
+    Sign{"=", Kind::assign, 0},
+    Sign{";", Kind::separator, 0},
+    Sign{"\n", Kind::separator, 0},
+};
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool starts_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+}  // namespace
+
+Token Tokens::number_at(std::size_t at) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text_.data() + at, text_.data() + text_.size(), number);
+  const std::string_view written = text_.substr(at, static_cast<std::size_t>(end - text_.data()) - at);
+  if (error == std::errc::result_out_of_range)
+    throw ExpressionError(text_, at, "a number between 5e-324 and 1.8e308", written, "write one a double can hold");
+  if (error != std::errc()) throw ExpressionError(text_, at, "a number", text_.substr(at, 1), "write digits");
+  at_ = at + written.size();
+  return {Kind::number, at, written, 0, number};
+}
+
+Token Tokens::next() {
+  while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\r')) ++at_;
+  if (at_ < text_.size() && text_[at_] == '#') at_ = std::min(text_.find('\n', at_), text_.size());
+  if (at_ == text_.size()) return {Kind::end, at_, "", 0, 0};
+  const std::size_t at = at_;
+  if (is_digit(text_[at]) || (text_[at] == '.' && at + 1 < text_.size() && is_digit(text_[at + 1])))
+    return number_at(at);
+  if (starts_name(text_[at])) {
+    while (at_ < text_.size() && (starts_name(text_[at_]) || is_digit(text_[at_]))) ++at_;
+    return {Kind::name, at, text_.substr(at, at_ - at), 0, 0};
+  }
+  for (const Sign& sign : signs) {
+    if (!text_.substr(at).starts_with(sign.text)) continue;
+    at_ += sign.text.size();
+    return {sign.kind, at, text_.substr(at, sign.text.size()), sign.sign, 0};
+  }
+  std::size_t size = 1;  // the whole character, if it has several bytes
+  while (at + size < text_.size() && (static_cast<unsigned char>(text_[at + size]) & 0xc0) == 0x80) ++size;
+  throw ExpressionError(text_, at, "a number, a name or a sign", "'" + std::string(text_.substr(at, size)) + "'",
+                        "names are letters, digits and _");
+}
+
+}  // namespace gradwalk::detail

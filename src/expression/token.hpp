@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// The words of an expression, one at a time, each with its place.
+#pragma once
+
+#include <string_view>
+
+#include "gradwalk/expression.hpp"
+
+namespace gradwalk::detail {
+
+enum class Kind { number, name, sign, open, close, comma, assign, separator, end };
+
+struct Token {
+  Kind kind = Kind::end;
+  std::size_t at = 0;     // in the text
+  std::string_view text;  // as written
+  char sign = 0;          // + - * / ^, or 2 and 3 for a raised digit
+  double number = 0;
+};
+
+class Tokens {
+ public:
+  explicit Tokens(std::string_view text) : text_(text) {}
+  Token next();
+
+ private:
+  Token number_at(std::size_t at);
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace gradwalk::detail

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""The command line as its users meet it: what it prints, where, and how it exits. GRADWALK names another program."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("GRADWALK", ROOT / "build/release/gradwalk")
+
+
+def gradwalk(*arguments, stdin=""):
+    return subprocess.run([PROGRAM, *arguments], input=stdin, capture_output=True, text=True, timeout=60)
+
+
+def test_eval_prints_an_aligned_table():
+    run = gradwalk("eval", "a=2; b=-3; c=10; e=a+b; f=e*c")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout == (
+        "name  data  grad\n"
+        "a        2    10\n"
+        "b       -3    10\n"
+        "c       10    -1\n"
+        "e       -1    10\n"
+        "f      -10     1\n"
+    )
+
+
+def test_eval_json_gives_every_digit_and_strings_for_what_json_cannot_say():
+    nodes = json.loads(gradwalk("eval", "--json", "a=0.1; b=1/0*a; c=a-a; c/0").stdout)["nodes"]
+    assert [node["name"] for node in nodes] == ["a", "b", "c", "(root)"]
+    assert nodes[0]["data"] == 0.1
+    assert nodes[1]["data"] == "inf"
+    assert nodes[3]["data"] == "nan"
+
+
+@pytest.mark.parametrize("source", ["argument", "file", "stdin"])
+def test_eval_reads_from(source, tmp_path):
+    text = "x = 3\ny = x**2\n"
+    path = tmp_path / "an expression.txt"
+    path.write_text(text)
+    run = {
+        "argument": lambda: gradwalk("eval", text),
+        "file": lambda: gradwalk("eval", "--file", str(path)),
+        "stdin": lambda: gradwalk("eval", "-", stdin=text),
+    }[source]()
+    assert run.stdout == "name  data  grad\nx        3     6\ny        9     1\n"
+
+
+def test_digits():
+    assert "0.333" in gradwalk("eval", "--digits", "3", "a=1/3; a").stdout.split()
+    assert gradwalk("eval", "--digits", "99", "1").returncode == 2
+
+
+def test_a_wrong_expression_is_shown_with_a_caret_and_exits_1():
+    run = gradwalk("eval", "a=2; b=a+")
+    assert (run.returncode, run.stdout) == (1, "")
+    assert run.stderr == (
+        "expression: needs a number, a name or '(', got the end; write one here\n  a=2; b=a+\n           ^\n"
+    )
+
+
+def test_a_missing_file_and_a_missing_expression_say_what_to_do():
+    run = gradwalk("eval", "--file", "/nowhere/at all")
+    assert run.returncode == 1
+    assert run.stderr == (
+        "gradwalk: needs a file that can be read, got '/nowhere/at all' (No such file or directory); check its name\n"
+    )
+    assert "needs an expression, got none" in gradwalk("eval").stderr
+
+
+def test_a_wrong_command_line_exits_2_and_help_exits_0():
+    assert gradwalk().returncode == 2
+    assert gradwalk("nonsense").returncode == 2
+    assert gradwalk("eval", "--nonsense", "1").returncode == 2
+    assert "Examples:" in gradwalk("eval", "--help").stdout
+    assert gradwalk("--help").returncode == 0
+    assert gradwalk("--version").stdout.startswith("gradwalk 0.")
+
+
+def test_ops_lists_the_table():
+    text = gradwalk("ops").stdout
+    assert "tanh      r = tanh(x)" in text and "dx = 1 - r * r" in text and "where x > 0" in text
+    ops = {op["name"]: op for op in json.loads(gradwalk("ops", "--json").stdout)["ops"]}
+    assert ops["div"] == {
+        "name": "div", "symbol": "/", "operands": 2, "domain": "y != 0", "value": "x / y", "dx": "1 / y", "dy": "-r / y",
+    }
+
+
+def test_output_that_cannot_be_written_is_an_error():
+    with open("/dev/full", "w") as full:
+        run = subprocess.run([PROGRAM, "ops"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert run.returncode == 1
+    assert "needs a place to write" in run.stderr
