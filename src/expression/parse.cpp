@@ -37,7 +37,7 @@ Binary binary_of(char sign) {
   }
 }
 
-template <class... Operands> constexpr bool are_numbers = (std::is_same_v<Operands, double> && ...);
+template <class... Operands> constexpr bool are_numbers = !std::disjunction_v<std::is_same<Operands, Value>...>;
 
 Operand apply(Op op, const Operand& a) {
   const auto with = [op]<class X>(const X& x) -> Operand {
