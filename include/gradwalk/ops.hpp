@@ -69,24 +69,22 @@ template <class A, class B> constexpr std::common_type_t<A, B> select(bool condi
 
 template <Op op> struct Rule;
 
-#define UNARY(name, symbol, domain_, value_, dx_)                                           \
-  template <> struct Rule<Op::name> {                                                       \
-    static bool domain(UNUSED double x) { return domain_; }                                 \
-    template <class T> static T value(const T& x) { return T(value_); }                     \
-    template <class T> static T dx(UNUSED const T& x, UNUSED const T& r) { return T(dx_); } \
+#define UNARY(name, symbol, domain_, value_, dx_)                                               \
+  template <> struct Rule<Op::name> {                                                           \
+    static bool domain(double x) { return (void)x, domain_; }                                   \
+    template <class T> static T value(const T& x) { return T(value_); }                         \
+    template <class T> static T dx(const T& x, const T& r) { return (void)x, (void)r, T(dx_); } \
   };
-#define BINARY(name, symbol, domain_, value_, dx_, dy_)                                                        \
-  template <> struct Rule<Op::name> {                                                                          \
-    static bool domain(UNUSED double x, UNUSED double y) { return domain_; }                                   \
-    template <class T> static T value(const T& x, const T& y) { return T(value_); }                            \
-    template <class T> static T dx(UNUSED const T& x, UNUSED const T& y, UNUSED const T& r) { return T(dx_); } \
-    template <class T> static T dy(UNUSED const T& x, UNUSED const T& y, UNUSED const T& r) { return T(dy_); } \
+#define BINARY(name, symbol, domain_, value_, dx_, dy_)                                                              \
+  template <> struct Rule<Op::name> {                                                                                \
+    static bool domain(double x, double y) { return (void)x, (void)y, domain_; }                                     \
+    template <class T> static T value(const T& x, const T& y) { return T(value_); }                                  \
+    template <class T> static T dx(const T& x, const T& y, const T& r) { return (void)x, (void)y, (void)r, T(dx_); } \
+    template <class T> static T dy(const T& x, const T& y, const T& r) { return (void)x, (void)y, (void)r, T(dy_); } \
   };
-#define UNUSED [[maybe_unused]]
 #include "gradwalk/ops.def"
 #undef UNARY
 #undef BINARY
-#undef UNUSED
 
 }  // namespace rules
 }  // namespace gradwalk

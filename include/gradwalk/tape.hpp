@@ -4,7 +4,7 @@
 // Nodes lie in creation order, so their order on the tape is a topological order and backward() is one loop from the
 // newest down. A Value counts the handles of its node and nothing else: nodes without handles at the top are popped at
 // once; dead stretches in the middle are found when the tape has doubled (tape.cpp). Nodes never move while a handle
-// lives. Leaves lie apart, in order of creation, so a long-lived parameter pins nothing.
+// lives. Leaves lie apart, so a long-lived parameter pins nothing; fresh ones lie in order of creation.
 //
 // docs/architecture.md draws the layout and says why each part is as it is.
 #pragma once
@@ -25,7 +25,7 @@ using Ref = std::uint32_t;  // a node's distance from the tape's base, in words
 //   constant operand  operands (x, literal) or (literal, y), the number in the word below
 //   multiply_add      operands (x, y) and extra = z, no words below: x * y + z, z first if z_first is set
 //   sum_of_products   each word below and `operands` is a term: x * y, or a plain x as (x, nothing); left to right
-//   custom            n times two words below: local derivative, operand; operands points to its name
+//   custom            n times two words below: local derivative, operand; its name is in the store
 //   frozen            made under NoGrad: a number, whatever its words below once were
 struct Node {
   Word operands;

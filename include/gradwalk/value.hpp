@@ -27,6 +27,8 @@ template <class T>
 concept Number = std::is_arithmetic_v<T>;
 template <class T>
 concept AnyValue = std::same_as<std::remove_cvref_t<T>, Value>;
+template <class T>
+concept NumberOrValue = Number<T> || AnyValue<T>;
 
 class GRADWALK_EXPORT Value {
  public:
@@ -68,7 +70,7 @@ class GRADWALK_EXPORT Value {
   }
   double grad() const& { return node("grad")->grad; }
 
-  void backward(double seed = 1.0) const;  // gradients of everything below, of this Value by each
+  void backward(double seed = 1.0) const;  // the derivative of this Value by each node below it
   void propagate() const;                  // this node's own step: its gradient times each local derivative, deposited
   Value detach() const { return Value(node("detach")->data); }
 
@@ -82,30 +84,30 @@ class GRADWALK_EXPORT Value {
   friend bool same_node(const Value& x, const Value& y) { return x.id() == y.id(); }
 
   // Each function of two operands takes Values, or a Value and a number.
-#define FORMS(Result, name, expression)                                              \
+#define GRADWALK_FORMS(Result, name, expression)                                     \
   friend Result name(const Value& x, const Value& y) { return expression; }          \
   template <Number T> friend Result name(const Value& x, T y) { return expression; } \
   template <Number T> friend Result name(T x, const Value& y) { return expression; }
 #define UNARY(name, ...)                                            \
   friend Value name(const Value& x) { return x.unary<Op::name>(); } \
   Value name() const { return unary<Op::name>(); }
-#define BINARY(name, ...) FORMS(Value, name, binary<Op::name>(x, y))
+#define BINARY(name, ...) GRADWALK_FORMS(Value, name, binary<Op::name>(x, y))
 #include "gradwalk/ops.def"
 #undef UNARY
 #undef BINARY
 
   friend Value operator-(const Value& x) { return x.unary<Op::neg>(); }
   friend Value operator+(const Value& x) { return x; }
-#define OPERATOR(sign, op)                      \
-  FORMS(Value, operator sign, binary<op>(x, y)) \
-  template <class Y> Value& operator sign##=(const Y & y) { return *this = *this sign y; }
-  OPERATOR(-, Op::sub)
-  OPERATOR(*, Op::mul)
-  OPERATOR(/, Op::div)
-#undef OPERATOR
+#define GRADWALK_OPERATOR(sign, op)                      \
+  GRADWALK_FORMS(Value, operator sign, binary<op>(x, y)) \
+  template <NumberOrValue Y> Value& operator sign##=(const Y & y) { return *this = *this sign y; }
+  GRADWALK_OPERATOR(-, Op::sub)
+  GRADWALK_OPERATOR(*, Op::mul)
+  GRADWALK_OPERATOR(/, Op::div)
+#undef GRADWALK_OPERATOR
 
   // A sum may take over the node of a handle that dies with it, here a temporary, there the old node of `x += y`.
-  FORMS(Value, operator+, binary<Op::add>(x, y))
+  GRADWALK_FORMS(Value, operator+, binary<Op::add>(x, y))
   template <AnyValue X, AnyValue Y> friend Value operator+(X&& x, Y&& y) {
     return sum(x, std::is_same_v<X, Value>, y, std::is_same_v<Y, Value>);
   }
@@ -116,18 +118,18 @@ class GRADWALK_EXPORT Value {
     const detail::Ref grown = detail::extend_sum(ref_, y.ref_);
     if (grown == 0) return *this = sum(*this, true, y, true);
     ref_ = grown;
-    y.empty();
+    y.give_away();
     return *this;
   }
 
   // Comparisons are of the data, as micrograd's users write them.
-  FORMS(bool, operator==, number(x) == number(y))
-  FORMS(bool, operator!=, number(x) != number(y))
-  FORMS(bool, operator<, number(x) < number(y))
-  FORMS(bool, operator<=, number(x) <= number(y))
-  FORMS(bool, operator>, number(x) > number(y))
-  FORMS(bool, operator>=, number(x) >= number(y))
-#undef FORMS
+  GRADWALK_FORMS(bool, operator==, number(x) == number(y))
+  GRADWALK_FORMS(bool, operator!=, number(x) != number(y))
+  GRADWALK_FORMS(bool, operator<, number(x) < number(y))
+  GRADWALK_FORMS(bool, operator<=, number(x) <= number(y))
+  GRADWALK_FORMS(bool, operator>, number(x) > number(y))
+  GRADWALK_FORMS(bool, operator>=, number(x) >= number(y))
+#undef GRADWALK_FORMS
 
  private:
   friend struct detail::Handle;
@@ -143,7 +145,7 @@ class GRADWALK_EXPORT Value {
       detail::refuse(thread_, call);
     return detail::tape.node(ref_);
   }
-  void empty() const { const_cast<Value*>(this)->thread_ = 0; }  // the node has been given away
+  void give_away() const { const_cast<Value*>(this)->thread_ = 0; }  // the node has been given away
 
   template <Op op> Value unary() const {
     const detail::Node* x = node(gradwalk::name(op).data());
@@ -183,11 +185,11 @@ GRADWALK_INLINE Value Value::sum(const Value& x, bool x_dies, const Value& y, bo
   check(x, y, "add");
   detail::Ref made = 0;
   if (x_dies && y_dies && (made = detail::join_sums(x.ref_, y.ref_)) != 0) {
-    x.empty(), y.empty();
+    x.give_away(), y.give_away();
   } else if (y_dies && (made = detail::add_to_product(x.ref_, y.ref_)) != 0) {
-    y.empty();
+    y.give_away();
   } else if (x_dies && (made = detail::add_plain_term(x.ref_, y.ref_)) != 0) {
-    x.empty();
+    x.give_away();
   } else {
     return binary<Op::add>(x, y);
   }

@@ -104,8 +104,9 @@ std::vector<Value> derivatives(const Value& root, std::span<const Value> inputs)
 
 std::pair<double, Numbers> value_and_gradient(const ScalarFunction& f, const Numbers& x) {
   need_recording("value_and_gradient");
-  const std::vector<Value> at = leaves(x);
+  std::vector<Value> at = leaves(x);
   const Value result = f(at);
+  zero_gradients(at);  // f may have walked back itself
   result.backward();
   return {result.data(), gradients(at)};
 }

@@ -46,8 +46,10 @@ void sweep(Ref root) {
     held += is_held(node);
     begin = ref - words_below(node);
   }
-  // If only the root has a handle, all of this goes with it.
+  // If only the root has a handle, all of this goes with it. It must then stay the node it is: a root that became part
+  // of a later sum would leave the stretch ending in the middle of that.
   const bool goes_at_once = held == 1 && (heads & (labelled | opened)) == 0;
+  if (goes_at_once) tape.node(root)->head |= touched;
   tape.store->swept_begin = begin;
   tape.store->swept_end = goes_at_once ? root + 4 : 0;
 }

@@ -171,7 +171,7 @@ Op Value::op() const {
 
 std::string_view Value::op_name() const {
   if (op() != Op::custom) return symbol(op());
-  return custom_name(here());
+  return custom_name(ref_);
 }
 
 std::vector<Value> Value::inputs() const {
@@ -196,7 +196,7 @@ void recompute(const Value& root) {
   const std::vector<Ref>& order = search(Handle::ref(root, "recompute"), is_recorded);
   for (const Ref ref : order)
     if (op_of(*tape.node(ref)) == Op::custom)
-      throw Error("recompute", "ops with a rule of their own", "the custom node '" + custom_name(*tape.node(ref)) + "'",
+      throw Error("recompute", "ops with a rule of their own", "the custom node '" + custom_name(ref) + "'",
                   "record the graph again instead");
   for (const Ref ref : order) tape.node(ref)->data = evaluate(ref);
 }

@@ -23,13 +23,16 @@ void detail::freeze() {
 NoGrad::NoGrad() {
   using namespace detail;
   if (tape.store == nullptr) start_tape();
-  if (tape.store->no_grad++ > 0) return;
-  if (tape.top != tape.start) enter_chunk(next_place());
-  tape.store->no_grad_chunk = tape.store->current;
+  if (tape.store->no_grad == 0) {
+    if (tape.top != tape.start) enter_chunk(next_place());
+    tape.store->no_grad_chunk = tape.store->current;
+  }
+  ++tape.store->no_grad;
 }
 
 NoGrad::~NoGrad() {
   using namespace detail;
+  if (tape.store == nullptr || tape.store->no_grad == 0) return;  // it outlived its thread's tape
   freeze();
   if (--tape.store->no_grad > 0) return;
   tape.store->no_grad_chunk = no_chunk;

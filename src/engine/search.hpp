@@ -13,6 +13,12 @@ template <class Enter> const std::vector<Ref>& search(Ref root, Enter enter) {
   std::vector<Ref>&order = tape.store->order, &stack = tape.store->stack;
   order.clear();
   stack.assign(1, root);
+  struct ClearMarks {  // also when `enter` throws
+    ~ClearMarks() {
+      for (const Ref ref : tape.store->order) tape.node(ref)->head &= ~(entered | finished);
+      for (const Ref ref : tape.store->stack) tape.node(ref)->head &= ~(entered | finished);
+    }
+  } const at_the_end;
   while (!stack.empty()) {
     const Ref ref = stack.back();
     Node* node = tape.node(ref);
@@ -28,7 +34,6 @@ template <class Enter> const std::vector<Ref>& search(Ref root, Enter enter) {
     node->head |= finished;
     order.push_back(ref);
   }
-  for (const Ref ref : order) tape.node(ref)->head &= ~(entered | finished);
   return order;
 }
 

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "gradwalk/graph.hpp"
@@ -32,17 +31,20 @@ struct Store {
   std::size_t collect_at = least_to_collect;  // chunks in use at which dead ones are looked for
   std::size_t peak = 0;                       // chunks used at most since the tape was last empty
   std::size_t reserved_words = 0;
-  Ref swept_begin = 0, swept_end = 0;  // what the last sweep passed over, if only its root has handles: it goes at once
-  Ref next_leaf = 0;                   // leaf memory never used before
-  std::vector<Ref> waiting_leaves;     // dead, but a node may still read them
+  // What the last sweep passed over, if only its root has handles: it goes at once. 0 as soon as that may have changed:
+  // a new handle or label, a node opened, anything popped or collected.
+  Ref swept_begin = 0, swept_end = 0;
+  Ref next_leaf = 0;                // leaf memory never used before
+  std::vector<Ref> waiting_leaves;  // dead, but a node may still read them
   std::size_t collect_leaves_at = 16384;
   int no_grad = 0;                                       // guards alive
   std::uint32_t no_grad_chunk = no_chunk;                // what they make lies from this chunk on
   std::unordered_map<Ref, std::vector<Ref>> kept_apart;  // an opened node's own nodes; with any, backward() searches
   std::unordered_map<Ref, std::string> labels;
   std::unordered_map<Ref, std::size_t> spilled_handles;
-  std::unordered_set<std::string> custom_names;
-  std::vector<Ref> order, stack;  // room for searches, kept between them
+  std::unordered_map<Ref, std::string> custom_names;
+  std::atomic<bool> has_orphans = false;  // set by other threads: handles of this one died there
+  std::vector<Ref> order, stack;          // room for searches, kept between them
 };
 
 struct Handle {
@@ -151,7 +153,7 @@ inline Value Handle::share(Ref ref) {
 }
 
 Ref look_into(const Value& value, const char* call);  // the node, its parts made nodes of their own
-const std::string& custom_name(const Node& node);
+const std::string& custom_name(Ref ref);
 std::string format_number(double number);  // the shortest text that reads back as the same number
 
 void start_tape();
@@ -162,10 +164,9 @@ void freeze();               // makes what was recorded under NoGrad numbers
 void forget(Ref ref);        // drops what the store keeps about a node that is going
 void free_leaf(Ref ref);
 
-extern std::atomic<bool> any_orphans;
 void release_orphans_now();
 inline void release_orphans() {  // handles that died on other threads
-  if (any_orphans.load(std::memory_order_relaxed)) release_orphans_now();
+  if (tape.store->has_orphans.load(std::memory_order_relaxed)) release_orphans_now();
 }
 
 inline Ref Handle::ref(const Value& value, const char* call) {

@@ -35,7 +35,7 @@ void free_waiting_leaves() {
 // The tape has become empty: every waiting leaf can go, and the bottom chunk is the warmest.
 void begin_again() {
   Store& store = *tape.store;
-  if (store.peak == 1 && store.waiting_leaves.empty() && store.custom_names.empty()) return;
+  if (store.peak == 1 && store.waiting_leaves.empty()) return;
   if (store.current != 0) {
     leave_chunk();
     enter_chunk(0);
@@ -43,7 +43,6 @@ void begin_again() {
     if (store.no_grad > 0) store.no_grad_chunk = 0;
   }
   free_waiting_leaves();
-  store.custom_names.clear();
   // A large graph's pages go back to the system once a pass has done with much less.
   if (store.chunks.size() > 1024 && store.chunks.size() > 2 * store.peak) {
     discard(tape.base + chunk_at(static_cast<std::uint32_t>(store.peak)),
@@ -65,6 +64,7 @@ void mark(Ref ref) {
 void collect() {
   Store& store = *tape.store;
   if (store.no_grad > 0) freeze();
+  store.swept_end = 0;
   std::vector<bool> live(store.chunks.size());
   Ref top = tape.top;
   for (std::uint32_t place = store.current; place != no_chunk; place = store.chunks[place].previous) {
@@ -139,7 +139,7 @@ std::uint32_t next_place() {
 
 // Pops the newest nodes as long as no handle holds them.
 void trim() {
-  const Store& store = *tape.store;
+  Store& store = *tape.store;
   if (tape.top == store.swept_end) {
     while (store.swept_begin < chunk_at(store.current)) leave_chunk();
     tape.top = store.swept_begin;
@@ -157,14 +157,17 @@ void trim() {
     tape.top = ref - words_below(node);
   }
   tape.clean_from = std::min(tape.clean_from, tape.top);
-  tape.store->swept_end = 0;
+  store.swept_end = 0;
   if (tape.top == tape.start) begin_again();
 }
 
 void make_room(Ref words) {
   if (tape.top + words <= tape.limit) return;
   release_orphans();
-  if (tape.store->chunks_used >= tape.store->collect_at) collect();
+  const Store& store = *tape.store;
+  const bool is_full =
+      store.chunks_used == store.chunks.size() && (store.chunks_used + 1) * chunk_words > tape.first_leaf;
+  if (store.chunks_used >= store.collect_at || is_full) collect();
   if (tape.top + words > tape.limit) enter_chunk(next_place());
 }
 
@@ -172,8 +175,10 @@ void make_leaves() {
   if (tape.store == nullptr) start_tape();
   Store& store = *tape.store;
   release_orphans();
+  const bool is_full = store.reserved_words - store.next_leaf < 4 * leaf_batch + 16;
+  if (is_full && tape.free_leaf == 0) collect();
   if (tape.free_leaf != 0) return;
-  if (store.reserved_words - store.next_leaf < 4 * leaf_batch + 16)
+  if (is_full)
     throw Error("Value", "at most " + std::to_string(store.reserved_words / 8) + " leaves in a thread", "one more",
                 "let go of Values no longer needed, or split the work between threads");
   tape.free_leaf = store.next_leaf;
@@ -191,7 +196,7 @@ void free_leaf(Ref ref) {
 void forget(Ref ref) {
   Store& store = *tape.store;
   const Word head = tape.node(ref)->head;
-  if ((head & labelled) != 0) store.labels.erase(ref);
+  if ((head & labelled) != 0) store.labels.erase(ref), store.custom_names.erase(ref);
   if ((head & opened) == 0) return;
   for (const Ref own : store.kept_apart.at(ref)) free_leaf(own);
   store.kept_apart.erase(ref);

@@ -10,7 +10,6 @@
 namespace gradwalk::detail {
 
 constinit thread_local Tape tape;
-constinit std::atomic<bool> any_orphans = false;
 
 namespace {
 
@@ -18,7 +17,11 @@ namespace {
 struct Threads {
   std::mutex mutex;
   std::uint32_t last = 0;
-  std::unordered_map<std::uint32_t, std::vector<Ref>> orphans;
+  struct Orphans {
+    Store* store;
+    std::vector<Ref> refs;
+  };
+  std::unordered_map<std::uint32_t, Orphans> orphans;
   std::vector<Store*> late;  // of tapes made when their thread's end was over
 };
 Threads& threads() {
@@ -52,7 +55,7 @@ void start_tape() {
   {
     const std::lock_guard lock(threads().mutex);
     tape.thread = ++threads().last;
-    threads().orphans[tape.thread];
+    threads().orphans[tape.thread].store = tape.store;
     if (thread_has_ended) threads().late.push_back(tape.store);  // by a thread_local object's destructor: let it be
   }
   if (!thread_has_ended) {
@@ -73,16 +76,16 @@ void let_go_elsewhere(std::uint32_t thread, Ref ref) noexcept {
   const std::lock_guard lock(threads().mutex);
   const auto found = threads().orphans.find(thread);
   if (found == threads().orphans.end()) return;
-  found->second.push_back(ref);
-  any_orphans = true;
+  found->second.refs.push_back(ref);
+  found->second.store->has_orphans = true;
 }
 
 void release_orphans_now() {
   std::vector<Ref> orphans;
   {
     const std::lock_guard lock(threads().mutex);
-    orphans.swap(threads().orphans[tape.thread]);
-    any_orphans = std::ranges::any_of(threads().orphans, [](const auto& one) { return !one.second.empty(); });
+    orphans.swap(threads().orphans[tape.thread].refs);
+    tape.store->has_orphans = false;
   }
   for (const Ref ref : orphans) let_go(ref);
 }

@@ -36,9 +36,7 @@ std::string detail::format_number(double number) {
 
 double rules::pow(double x, double y) { return std::pow(x, y); }
 
-const std::string& detail::custom_name(const Node& node) {
-  return *reinterpret_cast<const std::string*>(node.operands);
-}
+const std::string& detail::custom_name(Ref ref) { return tape.store->custom_names.at(ref); }
 
 std::uint64_t Value::id() const {
   node("id");
@@ -56,8 +54,9 @@ Value& Value::label(std::string_view text) & {
 Value Value::label(std::string_view text) && { return std::move(label(text)); }
 
 std::string Value::label() const {
-  if ((node("label")->head & labelled) == 0) return {};
-  return tape.store->labels.at(ref_);
+  node("label");
+  const auto found = tape.store->labels.find(ref_);
+  return found == tape.store->labels.end() ? "" : found->second;
 }
 
 Value custom(double result, std::span<const Value> inputs, std::span<const double> derivatives, std::string_view name) {
@@ -72,7 +71,6 @@ Value custom(double result, std::span<const Value> inputs, std::span<const doubl
   for (const Value& input : inputs) refs.push_back(Handle::ref(input, "custom"));
   if (refs.empty() || tape.store->no_grad > 0) return Value(result);
 
-  const std::string* kept_name = &*tape.store->custom_names.emplace(name).first;
   const auto words = static_cast<std::uint32_t>(2 * refs.size());
   make_room(words + 4);
   for (std::size_t i = 0; i < refs.size(); ++i) {
@@ -81,8 +79,10 @@ Value custom(double result, std::span<const Value> inputs, std::span<const doubl
   }
   const Ref ref = tape.top;
   tape.top += 4;
-  write_node(ref, reinterpret_cast<Word>(kept_name), fresh(Op::custom, words), result);
-  return Handle::adopt(ref);
+  write_node(ref, pair(nothing, nothing), fresh(Op::custom, words) | labelled, result);
+  Value made = Handle::adopt(ref);
+  tape.store->custom_names[ref] = name;
+  return made;
 }
 
 Value custom(double result, std::initializer_list<CustomInput> inputs, std::string_view name) {
