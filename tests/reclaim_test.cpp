@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+// Corners of giving memory back: stretches that go at once, chunks used again, and a tape that is full.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "gradwalk/gradwalk.hpp"
+#include "support.hpp"
+
+namespace gradwalk {
+namespace {
+
+TEST(ASweptRoot, ThatBecomesATermOfASumTakesNothingElseWithIt) {
+  Value a{2.0}, b{3.0};
+  {
+    Value s = a * b, p = a * b;
+    p.backward();
+    s += std::move(p);
+    for (int i = 0; i < 3; ++i) s += a * b;
+    EXPECT_EQ(s.data(), 30);
+  }
+  Value x = tanh(a);
+  for (int i = 0; i < 100'000; ++i) x = tanh(x);
+  EXPECT_EQ(topological_order(x).size(), 100'002u);
+}
+
+TEST(ASweptStretch, IsForgottenWhenTheTapeIsCollectedUnderNoGrad) {
+  Value w{0.5};
+  Value loss = tanh(sin(cos(w)));
+  loss.backward();
+  const NoGrad guard;
+  loss = w.detach();
+  for (int i = 0; i < 20'000; ++i) const Value row{1.0};
+  const Value p = sin(w), q = cos(w);
+  {
+    const Value temporary = tan(w);
+  }
+  const Value r = exp(w), s = exp(w);
+  EXPECT_EQ(p.data(), std::sin(0.5));
+  EXPECT_EQ(q.data(), std::cos(0.5));
+}
+
+TEST(ASweptStretch, IsForgottenWhenItsChunkIsUsedAgain) {
+  Value a{0.5}, r = a;
+  for (int i = 0; i < 100; ++i) r = sin(r);
+  r.backward();
+  const std::uint64_t end = r.id() + 4;
+  for (int i = 0; i < 4'000; ++i) r = cos(r);
+  Value x = sin(a);
+  r = a;
+  for (int i = 0; i < 100'000; ++i) {  // long enough to collect, and to come back to the first chunk
+    x = x * 1.0;
+    if (x.id() + 8 == end) const Value t = exp(x);  // popped exactly where the old stretch ended
+    if (x.id() + 9 == end) const Value t = x * 2.0;
+  }
+  a.grad() = 0;
+  x.backward();
+  EXPECT_EQ(a.grad(), std::cos(0.5));
+}
+
+TEST(ACustomName, SurvivesTheTapeBecomingEmptyWhileItIsMade) {
+  Value a{2.0};
+  std::vector<Value> many(4'000, a);
+  const std::vector<double> ones(many.size(), 1.0);
+  Value kept = sin(a);
+  std::thread([gone = std::move(kept)] {}).join();  // its handle dies elsewhere, and is let go when room is made
+  const Value made = custom(1.0, many, ones, "a name that is too long for the small string buffer");
+  EXPECT_EQ(made.op_name(), "a name that is too long for the small string buffer");
+}
+
+TEST(AGuard, MayOutliveItsThreadsTape) {
+  EXPECT_EXIT(
+      {
+        static const NoGrad guard;
+        const Value a{2.0};
+        std::exit(static_cast<int>((a * a).data()));
+      },
+      testing::ExitedWithCode(4), "");
+}
+
+[[noreturn]] void run_with_little_memory(std::size_t megabytes, const std::function<bool()>& body) {
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit limits{};
+  limits.rlim_cur = limits.rlim_max = pages * 4096 + (megabytes << 20);
+  setrlimit(RLIMIT_AS, &limits);
+  bool ok = false;
+  std::thread([&] { ok = body(); }).join();
+  std::_Exit(ok ? 0 : 1);
+}
+
+// Runs the body on a thread whose tape finds only so many megabytes of address space; true is success.
+void with_little_memory(std::size_t megabytes, const std::function<bool()>& body) {
+  if (tests::sanitized) GTEST_SKIP() << "sanitizers need address space of their own";
+  EXPECT_EXIT(run_with_little_memory(megabytes, body), testing::ExitedWithCode(0), "");
+}
+
+TEST(AFullTape, IsAnErrorThatLeavesTheThreadUsable) {
+  with_little_memory(400, [] {
+    Value a{0.5}, x = a;
+    std::string message;
+    try {
+      for (;;) x = sin(x);
+    } catch (const Error& error) {
+      message = error.what();
+    }
+    bool guard_refused = false;
+    try {
+      const NoGrad guard;
+    } catch (const Error&) {
+      guard_refused = true;
+    }
+    x = a;
+    const Value y = a * a;
+    y.backward();
+    return message.starts_with("record: needs a graph that fits its tape of ") && guard_refused && a.grad() == 1;
+  });
+}
+
+TEST(AFullTape, IsSearchedForWhatIsDeadFirst) {
+  with_little_memory(200, [] {
+    Value a{0.5};
+    constexpr int chunk = 2047;
+    Value live = a, junk = a;
+    for (int i = 0; i < 130 * chunk; ++i) live = sin(live);
+    for (int i = 0; i < 100 * chunk; ++i) junk = sin(junk);
+    Value pin = sin(a);
+    junk = a;
+    for (int i = 0; i < 500 * chunk; ++i) live = sin(live);
+    for (int k = 0; k < 2'000; ++k) {  // each round leaves a chunk of garbage below a newer node
+      Value y = a;
+      for (int i = 0; i < chunk; ++i) y = cos(y);
+      pin = sin(a);
+    }
+    return true;
+  });
+}
+
+TEST(ASearchThatFails, LeavesNoMarks) {
+  with_little_memory(200, [] {
+    Value a{0.5};
+    Value s = a * 2.0;
+    for (int i = 0; i < 3; ++i) s = tanh(s * 2.0);
+    std::vector<Value> all;
+    all.reserve(4'000'000);
+    std::string message;
+    try {
+      for (;;) all.emplace_back(1.0);
+    } catch (const Error& error) {
+      message = error.what();
+    }
+    bool refused = false;
+    try {
+      topological_order(s);  // needs leaves for the constants
+    } catch (const Error&) {
+      refused = true;
+    }
+    a.grad() = 0;
+    s.backward();
+    return refused && message.starts_with("Value: needs at most ") && std::abs(a.grad() - 0.00759798) < 1e-8;
+  });
+}
+
+}  // namespace
+}  // namespace gradwalk
