@@ -113,7 +113,8 @@ double evaluate(Ref ref) {
 #undef UNARY
 #undef BINARY
     case Op::multiply_add:
-      return tape.node(extra_of(node))->data + Rule<Op::mul>::value(value(first(operands)), value(second(operands)));
+      return Rule<Op::add>::value(tape.node(extra_of(node))->data,
+                                  Rule<Op::mul>::value(value(first(operands)), value(second(operands))));
     case Op::sum_of_products: {
       std::vector<double> terms;
       each_term(ref, [&](Word term, Ref at) {

@@ -103,6 +103,7 @@ template <class Visit> void each_local(Ref ref, Visit visit) {
   using rules::Rule;
   const Node& node = *tape.node(ref);
   const Ref a = first(node.operands), b = second(node.operands);
+  const double share = Rule<Op::add>::dx(0.0, 0.0, 0.0);  // of a term in its sum
   const auto product = [&](Word operands, Ref at) {
     const Ref p = first(operands), q = second(operands);
     if (are_nodes(operands)) [[likely]] {
@@ -110,7 +111,7 @@ template <class Visit> void each_local(Ref ref, Visit visit) {
       visit(p, Rule<Op::mul>::dx(x, y, 0.0));
       visit(q, Rule<Op::mul>::dy(x, y, 0.0));
     } else if (q == nothing) {
-      visit(p, 1.0);
+      visit(p, share);
     } else if (p == literal) {
       visit(q, Rule<Op::mul>::dy(tape.number(at - 1), 0.0, 0.0));
     } else {
@@ -131,7 +132,7 @@ template <class Visit> void each_local(Ref ref, Visit visit) {
 #undef UNARY
 #undef BINARY
     case Op::multiply_add:
-      visit(extra_of(node), 1.0);
+      visit(extra_of(node), share);
       product(node.operands, ref);
       break;
     case Op::sum_of_products: each_term(ref, product); break;
