@@ -30,6 +30,15 @@ TEST(Gradient, OfACoordinateItselfIsOne) {
   EXPECT_THAT(gradient([](const Values& x) { return x[1]; }, {1, 2}), ElementsAre(0, 1));
 }
 
+TEST(Gradient, LeavesOutWhatTheFunctionDepositedItself) {
+  const auto f = [](const std::vector<Value>& x) {
+    const Value square = x[0] * x[0];
+    square.backward();
+    return square;
+  };
+  EXPECT_THAT(gradient(f, {3}), ElementsAre(6));
+}
+
 TEST(ValueAndGradient, GivesBoth) {
   const auto [value, slope] = value_and_gradient(polynomial, {2, 3});
   EXPECT_EQ(value, 41);

@@ -132,6 +132,8 @@ TEST(Errors, SayWhatWasExpected) {
   EXPECT_THAT(message("max=2"), starts("a name that is not a function's, got 'max'"));
   EXPECT_THAT(message("1e999"), starts("a number between 5e-324 and 1.8e308, got 1e999"));
   EXPECT_THAT(message("a=$"), starts("a number, a name or a sign, got '$'"));
+  EXPECT_THAT(message(std::string("a=\0b", 4)), starts("a number, a name or a sign, got byte 0;"));
+  EXPECT_THAT(message("a=\xff"), starts("a number, a name or a sign, got byte 255;"));
 }
 
 TEST(Errors, CountLinesAndCharacters) {

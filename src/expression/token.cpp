@@ -69,9 +69,12 @@ Token Tokens::next() {
     at_ += sign.text.size();
     return {sign.kind, at, text_.substr(at, sign.text.size()), sign.sign, 0};
   }
+  const auto byte = static_cast<unsigned char>(text_[at]);
   std::size_t size = 1;  // the whole character, if it has several bytes
   while (at + size < text_.size() && (static_cast<unsigned char>(text_[at + size]) & 0xc0) == 0x80) ++size;
-  throw ExpressionError(text_, at, "a number, a name or a sign", "'" + std::string(text_.substr(at, size)) + "'",
+  const bool shows = byte > ' ' && byte != 0x7f && (byte < 0x80 || size > 1);
+  throw ExpressionError(text_, at, "a number, a name or a sign",
+                        shows ? "'" + std::string(text_.substr(at, size)) + "'" : "byte " + std::to_string(byte),
                         "names are letters, digits and _");
 }
 
