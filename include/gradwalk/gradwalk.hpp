@@ -7,4 +7,5 @@
 #include "gradwalk/expression.hpp"
 #include "gradwalk/graph.hpp"
 #include "gradwalk/ops.hpp"
+#include "gradwalk/snapshot.hpp"
 #include "gradwalk/value.hpp"

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// A graph as plain data: what walk, explain and draw read, and all that their users need to show it.
+//
+// Taking one changes no number of the graph. Nodes are indices into `nodes`, so a snapshot can outlive the graph and
+// leave its thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gradwalk/value.hpp"
+
+namespace gradwalk {
+
+struct Snapshot {
+  struct Node {
+    std::string name;   // its label, or the expression it stands for, or t1, t2, ...; no two nodes share one
+    std::string label;  // as its user gave it
+    std::uint64_t id;   // Value::id() of the node it was taken of
+    Op op;
+    std::string op_name;  // what a drawing shows: the op's symbol, or a custom node's name
+    double data, grad;
+    std::vector<std::size_t> operands;  // in operand order; a * a has the same one twice
+    std::vector<double> locals;         // the local derivative by each operand
+
+    bool is_constant() const { return op == Op::constant; }
+    bool is_leaf() const { return operands.empty() && !is_constant(); }
+  };
+  std::vector<Node> nodes;  // each after its operands, as topological_order() gives them; the root is last
+
+  std::size_t root() const { return nodes.size() - 1; }
+  GRADWALK_EXPORT std::optional<std::size_t> find(std::string_view name) const;
+  GRADWALK_EXPORT std::optional<std::size_t> find(const Value& value) const;
+};
+
+inline constexpr std::size_t largest_snapshot = 100'000;  // nodes
+
+GRADWALK_EXPORT Snapshot snapshot(const Value& root);
+
+// The local derivative of an op by one of its operands, as ops.def writes it; "given" for a custom node.
+GRADWALK_EXPORT std::string_view local_formula(Op op, std::size_t operand);
+
+}  // namespace gradwalk
