@@ -4,8 +4,10 @@
 
 #include "gradwalk/derivatives.hpp"
 #include "gradwalk/error.hpp"
+#include "gradwalk/explain.hpp"
 #include "gradwalk/expression.hpp"
 #include "gradwalk/graph.hpp"
 #include "gradwalk/ops.hpp"
 #include "gradwalk/snapshot.hpp"
 #include "gradwalk/value.hpp"
+#include "gradwalk/walk.hpp"

@@ -18,7 +18,7 @@ namespace gradwalk {
 
 struct Snapshot {
   struct Node {
-    std::string name;   // its label, or the expression it stands for, or t1, t2, ...; no two nodes share one
+    std::string name;   // its label, or the expression it stands for, or t1, t2, ...; only constants share one
     std::string label;  // as its user gave it
     std::uint64_t id;   // Value::id() of the node it was taken of
     Op op;

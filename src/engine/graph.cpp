@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "by_op.hpp"
 #include "search.hpp"
 #include "store.hpp"
 
@@ -105,13 +106,6 @@ double evaluate(Ref ref) {
   const Word operands = node.operands;
   const auto value = [&](Ref operand) { return value_of(operand, ref); };
   switch (op_of(node)) {
-#define UNARY(name, ...) \
-  case Op::name: return Rule<Op::name>::value(value(first(operands)));
-#define BINARY(name, ...) \
-  case Op::name: return Rule<Op::name>::value(value(first(operands)), value(second(operands)));
-#include "gradwalk/ops.def"
-#undef UNARY
-#undef BINARY
     case Op::multiply_add:
       return Rule<Op::add>::value(tape.node(extra_of(node))->data,
                                   Rule<Op::mul>::value(value(first(operands)), value(second(operands))));
@@ -125,7 +119,10 @@ double evaluate(Ref ref) {
       for (std::size_t i = terms.size() - 1; i-- > 0;) sum = Rule<Op::add>::value(sum, terms[i]);
       return sum;
     }
-    default: return node.data;
+    case Op::custom: return node.data;
+    default:
+      return rule_value(op_of(node), value(first(operands)),
+                        second(operands) == nothing ? 0.0 : value(second(operands)));
   }
 }
 

@@ -26,39 +26,41 @@ Precedence precedence_of(const Snapshot::Node& node) {
   }
 }
 
-// Writes one node after the other in terms of its operands' texts; "" once a text is too long.
-class Texts {
+class Names {
  public:
-  explicit Texts(const std::vector<Snapshot::Node>& nodes) : nodes_(nodes) {
-    for (const Snapshot::Node& node : nodes) {
-      std::string text = node.label.empty() ? expression(node) : node.label;
-      if (node.label.empty() && text.size() > longest_name) text.clear();
-      texts_.push_back(std::move(text));
+  explicit Names(std::vector<Snapshot::Node>& nodes) : nodes_(nodes) {
+    for (const Snapshot::Node& node : nodes)
+      if (!node.label.empty()) uses_.emplace(node.label, 0);
+  }
+
+  void give() {
+    for (Snapshot::Node& node : nodes_) {
+      std::string text = node.label.empty() ? expression(node) : "";
+      const bool is_expression = !text.empty() && text.size() <= longest_name;
+      if (!is_expression) text = node.label.empty() ? next_short_name() : node.label;
+      precedences_.push_back(is_expression ? precedence_of(node) : atom);
+      node.name = node.is_constant() ? text : unused(text);
+      texts_.push_back(is_expression ? text : node.name);
     }
   }
-  const std::string& operator[](std::size_t i) const { return texts_[i]; }
 
  private:
   std::string expression(const Snapshot::Node& node) const {
     if (node.is_constant()) return format_number(node.data);
-    for (const std::size_t operand : node.operands)
-      if (texts_[operand].empty()) return "";
     const Precedence own = precedence_of(node);
-    if (node.op == Op::neg) return std::string("-").append(operand_text(node, 0, sign));
+    if (node.op == Op::neg) return "-" + operand_text(node, 0, sign);
     if (own == atom || node.operands.size() != 2) return call(node);
     // ** groups to the right and takes a sign there; the others group to the left.
     const auto tighter = static_cast<Precedence>(own + 1);
-    std::string text = operand_text(node, 0, own == power ? tighter : own);
-    const char* space = own == sum ? " " : "";
-    text.append(space).append(node.op_name).append(space);
-    return text.append(operand_text(node, 1, own == power ? sign : tighter));
+    const std::string space = own == sum ? " " : "";
+    return operand_text(node, 0, own == power ? tighter : own) + space + node.op_name + space +
+           operand_text(node, 1, own == power ? sign : tighter);
   }
 
   std::string operand_text(const Snapshot::Node& node, std::size_t i, Precedence least) const {
-    const Snapshot::Node& operand = nodes_[node.operands[i]];
-    const std::string& text = texts_[node.operands[i]];
-    const bool bare = !operand.label.empty() || precedence_of(operand) >= least;
-    return bare ? text : std::string("(").append(text).append(")");
+    const std::size_t operand = node.operands[i];
+    const std::string& text = texts_[operand];
+    return precedences_[operand] >= least ? text : "(" + text + ")";
   }
 
   std::string call(const Snapshot::Node& node) const {
@@ -71,28 +73,30 @@ class Texts {
     return text + ")";
   }
 
-  const std::vector<Snapshot::Node>& nodes_;
-  std::vector<std::string> texts_;
+  std::string next_short_name() {
+    for (;;)
+      if (std::string name = "t" + std::to_string(++unnamed_); !uses_.contains(name)) return name;
+  }
+
+  // The name itself, or with the first number that makes it one of its own.
+  std::string unused(const std::string& name) {
+    std::size_t number = ++uses_[name];
+    if (number == 1) return name;
+    std::string numbered = name + "#" + std::to_string(number);
+    while (!uses_.emplace(numbered, 1).second) numbered = name + "#" + std::to_string(++number);
+    uses_[name] = number;
+    return numbered;
+  }
+
+  std::vector<Snapshot::Node>& nodes_;
+  std::vector<std::string> texts_;       // how larger expressions write the nodes so far,
+  std::vector<Precedence> precedences_;  // and how tightly those texts bind
+  std::unordered_map<std::string, std::size_t> uses_;
+  std::size_t unnamed_ = 0;
 };
 
 }  // namespace
 
-void name_nodes(std::vector<Snapshot::Node>& nodes) {
-  const Texts texts(nodes);
-  std::unordered_map<std::string, std::size_t> uses;
-  for (const Snapshot::Node& node : nodes)
-    if (!node.label.empty()) uses.emplace(node.label, 0);
-  std::size_t unnamed = 0;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    std::string base = texts[i];
-    while (base.empty())
-      if (std::string t = "t" + std::to_string(++unnamed); !uses.contains(t)) base = std::move(t);
-    std::string name = base;
-    for (std::size_t number = ++uses[base]; number > 1 && uses.contains(name = base + "#" + std::to_string(number));)
-      number = ++uses[base];
-    uses.emplace(name, 1);
-    nodes[i].name = std::move(name);
-  }
-}
+void name_nodes(std::vector<Snapshot::Node>& nodes) { Names(nodes).give(); }
 
 }  // namespace gradwalk::detail

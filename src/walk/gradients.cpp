@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// One loop from the root down, for gradients and for counts.
+#include "gradients.hpp"
+
+#include <cmath>
+#include <utility>
+
+namespace gradwalk::detail {
+namespace {
+
+// Calls reach(node, count of paths from the root) for each node, from the root down. A count is dropped once it has
+// been passed on: of many large ones only those at the frontier live at a time.
+template <class Reach> void each_count(const Snapshot& graph, Reach reach) {
+  std::vector<BigCount> counts(graph.nodes.size());
+  counts.back() = BigCount(1);
+  for (std::size_t node = graph.nodes.size(); node-- > 0;) {
+    const BigCount count = std::exchange(counts[node], BigCount());
+    for (const std::size_t operand : graph.nodes[node].operands)
+      if (!graph.nodes[operand].is_constant()) counts[operand] += count;
+    if (!reach(node, count)) return;
+  }
+}
+
+}  // namespace
+
+std::vector<std::size_t> nodes_in_order(const Snapshot& graph) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    if (!graph.nodes[i].is_constant()) order.push_back(i);
+  return order;
+}
+
+Gradients gradients_of(const Snapshot& graph, std::size_t root, std::span<const std::vector<double>> locals) {
+  Gradients result{std::vector<double>(graph.nodes.size()), std::vector<double>(graph.nodes.size())};
+  result.values[root] = result.magnitudes[root] = 1;
+  for (std::size_t i = root + 1; i-- > 0;) {
+    const Snapshot::Node& node = graph.nodes[i];
+    for (std::size_t k = 0; k < node.operands.size(); ++k) {
+      if (graph.nodes[node.operands[k]].is_constant()) continue;
+      const double amount = deposit_of(result.values[i], locals[i][k]);
+      result.values[node.operands[k]] += amount;
+      result.magnitudes[node.operands[k]] += std::abs(result.magnitudes[i] * locals[i][k]);
+    }
+  }
+  return result;
+}
+
+Gradients gradients_of(const Snapshot& graph, std::size_t root) {
+  std::vector<std::vector<double>> locals;
+  locals.reserve(graph.nodes.size());
+  for (const Snapshot::Node& node : graph.nodes) locals.push_back(node.locals);
+  return gradients_of(graph, root, locals);
+}
+
+BigCount count_visits(const Snapshot& graph) {
+  BigCount total;
+  each_count(graph, [&](std::size_t, const BigCount& count) {
+    total += count;
+    return true;
+  });
+  return total;
+}
+
+BigCount count_paths(const Snapshot& graph, std::size_t to) {
+  BigCount paths;
+  each_count(graph, [&](std::size_t node, const BigCount& count) {
+    if (node == to) paths = count;
+    return node != to;
+  });
+  return paths;
+}
+
+}  // namespace gradwalk::detail

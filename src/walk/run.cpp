@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+// Making the record. Each broken rule is one branch here; what is right is worked out beside it.
+#include "run.hpp"
+
+#include <algorithm>
+
+#include "engine/by_op.hpp"
+#include "gradients.hpp"
+#include "text/numbers.hpp"
+
+namespace gradwalk {
+
+using namespace detail;
+
+WalkRun::WalkRun(Walk& walk) : walk_(walk) {
+  for (const Snapshot::Node& one : walk.graph_.nodes) {
+    data_.push_back(one.data);
+    locals_.push_back(one.locals);
+  }
+  grad_.resize(data_.size());
+  ideal_.resize(data_.size());
+  right_total_.resize(data_.size());
+  walk.outcomes_.resize(data_.size());
+}
+
+void WalkRun::run() {
+  check_order();
+  std::vector<double> right_data = data_;
+  forward_pass();
+  backward_pass();
+  if (is(WalkRule::twice)) {
+    pass_ = 2;
+    backward_pass();
+  }
+  if (is(WalkRule::no_zeroing)) {
+    training_step(right_data);
+    pass_ = 2;
+    forward_pass();
+    right_data = data_;
+    backward_pass();
+    training_step(right_data);
+  }
+  finish(right_data);
+}
+
+void WalkRun::check_order() const {
+  const WalkOptions& options = walk_.options_;
+  if (options.order.empty()) return;
+  if (options.rule != WalkRule::right)
+    throw Error("walk", "either an order or a broken rule", "both", "leave one of them out");
+  std::vector<bool> placed(data_.size());
+  for (const std::size_t i : options.order) {
+    if (i >= data_.size())
+      throw Error("walk", "an order of nodes", "the number " + std::to_string(i),
+                  "there are " + std::to_string(data_.size()) + " nodes, from 0");
+    if (node(i).is_constant())
+      throw Error("walk", "an order of nodes that take a gradient", "the constant " + name(i),
+                  "leave constants out: they take no place");
+    if (placed[i]) throw Error("walk", "each node once", "'" + name(i) + "' twice", "visit it once");
+    placed[i] = true;
+  }
+  for (const std::size_t i : nodes_in_order(walk_.graph_))
+    if (!placed[i]) throw Error("walk", "every node in the order", "none for '" + name(i) + "'", "give it a place");
+}
+
+void WalkRun::forward_pass() {
+  for (std::size_t i = 0; i < data_.size(); ++i) {
+    const Snapshot::Node& one = node(i);
+    if (!passes_on(one)) continue;
+    grad_[i] = 0;  // a second pass makes the node anew
+    Walk::Step step{Kind::forward, pass_, i, data_[i], data_[i], {}, {}};
+    for (const std::size_t operand : one.operands) step.operands.push_back(data_[operand]);
+    if (pass_ > 1) {
+      if (one.op == Op::custom)
+        throw Error("walk", "ops with a rule of their own for a training step", "the custom node '" + name(i) + "'",
+                    "walk it by another rule");
+      const double x = step.operands.front(), y = step.operands.back();
+      step.after = data_[i] = rule_value(one.op, x, y);
+      for (std::size_t k = 0; k < one.operands.size(); ++k) locals_[i][k] = rule_local(one.op, k, x, y, step.after);
+    }
+    walk_.steps_.push_back(std::move(step));
+  }
+}
+
+void WalkRun::begin_pass() {
+  Gradients right = gradients_of(walk_.graph_, walk_.graph_.root(), locals_);
+  right_ = std::move(right.values);
+  magnitude_ = std::move(right.magnitudes);
+  visits_in_pass_.assign(data_.size(), 0);
+  for (std::size_t i = 0; i < data_.size(); ++i) {
+    const bool accumulates = is(WalkRule::twice) && !passes_on(node(i));
+    if (!accumulates) ideal_[i] = right_total_[i] = 0;
+    right_total_[i] += right_[i];
+  }
+}
+
+void WalkRun::backward_pass() {
+  begin_pass();
+  const std::size_t root = walk_.graph_.root();
+  walk_.steps_.push_back({Kind::seed, pass_, root, grad_[root], 1, {}, {}});
+  grad_[root] = ideal_[root] = 1;
+
+  const WalkOptions& options = walk_.options_;
+  std::vector<std::size_t> order = nodes_in_order(walk_.graph_);
+  if (!is(WalkRule::forward_order)) std::reverse(order.begin(), order.end());
+  switch (options.rule) {
+    case WalkRule::recursion: return visit_recursively();
+    case WalkRule::no_visited: return visit_without_visited_set();
+    default: return visit_in(options.order.empty() ? order : options.order);
+  }
+}
+
+void WalkRun::visit_in(const std::vector<std::size_t>& order) {
+  for (const std::size_t i : order) {
+    begin_visit(i);
+    pay_all(i);
+  }
+}
+
+void WalkRun::visit_recursively() {
+  struct Call {
+    std::size_t node, next;  // operand
+  };
+  std::vector<Call> calls{{walk_.graph_.root(), 0}};
+  if (!begin_visit(calls.back().node)) return;
+  while (!calls.empty()) {
+    Call& call = calls.back();
+    const Snapshot::Node& one = node(call.node);
+    while (call.next < one.operands.size() && node(one.operands[call.next]).is_constant()) ++call.next;
+    if (call.next == one.operands.size()) {
+      calls.pop_back();
+      continue;
+    }
+    const std::size_t operand = call.next++;
+    const std::size_t from = call.node, to = one.operands[operand];
+    walk_.steps_.push_back({Kind::deposit, pass_, from, grad_[from], grad_[from], {}, {}});
+    walk_.steps_.back().deposits.push_back(pay(from, operand));
+    if (!begin_visit(to)) return;
+    calls.push_back({to, 0});
+  }
+}
+
+// The list such a sort makes, reversed, is every path's end with operands from the last to the first: it need not be
+// made first, and so may be of any length.
+void WalkRun::visit_without_visited_set() {
+  std::vector<std::size_t> stack{walk_.graph_.root()};
+  while (!stack.empty()) {
+    const std::size_t i = stack.back();
+    stack.pop_back();
+    if (!begin_visit(i)) return;
+    pay_all(i);
+    for (const std::size_t operand : node(i).operands)
+      if (!node(operand).is_constant()) stack.push_back(operand);
+  }
+}
+
+bool WalkRun::begin_visit(std::size_t i) {
+  const bool may_repeat = is(WalkRule::recursion) || is(WalkRule::no_visited);
+  if (may_repeat && walk_.visits_ >= walk_.options_.most_visits) {
+    walk_.is_complete_ = false;
+    return false;
+  }
+  ++walk_.visits_;
+  Walk::Outcome& outcome = walk_.outcomes_[i];
+  ++outcome.visits;
+  if (++visits_in_pass_[i] == 1) outcome.when_visited = grad_[i];
+  walk_.steps_.push_back({Kind::visit, pass_, i, grad_[i], grad_[i], {}, {}});
+  check_visit(i);
+  return true;
+}
+
+void WalkRun::pay_all(std::size_t i) {
+  const Snapshot::Node& one = node(i);
+  for (std::size_t k = 0; k < one.operands.size(); ++k)
+    if (!node(one.operands[k]).is_constant()) walk_.steps_.back().deposits.push_back(pay(i, k));
+}
+
+Walk::Deposit WalkRun::pay(std::size_t from, std::size_t operand) {
+  const std::size_t to = node(from).operands[operand];
+  const double local = locals_[from][operand], amount = deposit_of(grad_[from], local), before = grad_[to];
+  const auto kept = [&](double sum) { return grad_[from] == 0 ? sum : sum + amount; };
+  grad_[to] = is(WalkRule::overwrite) ? amount : kept(before);
+  ideal_[to] = kept(ideal_[to]);
+  const bool once = !walk_.options_.order.empty() || is(WalkRule::forward_order);
+  const Walk::Deposit deposit{from,   to,     operand,   local,
+                              amount, before, grad_[to], once && passes_on(node(to)) && visits_in_pass_[to] > 0};
+  if (deposit.late && amount != 0)
+    walk_.late_.push_back(
+        {walk_.steps_.size() - 1, from, to, amount,
+         name(to) + " was visited before " + name(from) + " had paid it: " + short_number(amount) + " lost"});
+  check_deposit(deposit);
+  return deposit;
+}
+
+void WalkRun::training_step(std::vector<double>& right_data) {
+  for (std::size_t i = 0; i < data_.size(); ++i) {
+    if (!node(i).is_leaf()) continue;
+    right_data[i] -= walk_.options_.rate * right_[i];
+    const double before = data_[i];
+    data_[i] -= walk_.options_.rate * grad_[i];
+    walk_.steps_.push_back({Kind::update, pass_, i, before, data_[i], {}, {}});
+  }
+}
+
+void WalkRun::finish(const std::vector<double>& right_data) {
+  for (std::size_t i = 0; i < data_.size(); ++i) {
+    Walk::Outcome& outcome = walk_.outcomes_[i];
+    outcome.gradient = grad_[i];
+    outcome.data = data_[i];
+    outcome.right_gradient = right_total_[i];
+    outcome.right_data = right_data[i];
+  }
+  const bool may_repeat = is(WalkRule::recursion) || is(WalkRule::no_visited);
+  walk_.visits_needed_ = may_repeat ? count_visits(walk_.graph_).to_string() : std::to_string(walk_.visits_);
+}
+
+void WalkRun::check_visit(std::size_t i) {
+  if (!passes_on(node(i))) return;
+  if (visits_in_pass_[i] > 1 && grad_[i] != 0) {
+    part(i, grad_[i], right_[i], name(i) + " was visited again: what it had passed on went down once more");
+  } else if (differ(grad_[i], right_[i], magnitude_[i])) {
+    part(i, grad_[i], right_[i],
+         name(i) + " was visited with " + short_number(grad_[i]) + ", before all of its " + short_number(right_[i]) +
+             " had come");
+  }
+}
+
+void WalkRun::check_deposit(const Walk::Deposit& deposit) {
+  const std::size_t to = deposit.to;
+  if (!differ(grad_[to], ideal_[to], 0)) return;
+  const std::string instead = short_number(grad_[to]) + " instead of " + short_number(ideal_[to]);
+  if (is(WalkRule::overwrite)) {
+    part(to, grad_[to], ideal_[to],
+         name(to) + " had " + short_number(deposit.before) + ", which the next deposit replaced: " + instead);
+  } else {
+    part(to, grad_[to], ideal_[to],
+         name(to) + " still had " + short_number(deposit.before) + " of the pass before: " + instead);
+  }
+}
+
+void WalkRun::part(std::size_t node, double wrong, double right, std::string reason) {
+  if (walk_.parting_) return;
+  walk_.parting_ = Walk::Parting{walk_.steps_.size() - 1, node, wrong, right, std::move(reason)};
+}
+
+}  // namespace gradwalk

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// Snapshots: what they hold, and the names nodes get.
+#include "gradwalk/snapshot.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gradwalk/expression.hpp"
+#include "gradwalk/graph.hpp"
+
+namespace gradwalk {
+namespace {
+
+using testing::ElementsAre;
+
+std::vector<std::string> names(const Value& root) {
+  std::vector<std::string> result;
+  for (const Snapshot::Node& node : snapshot(root).nodes) result.push_back(node.name);
+  return result;
+}
+std::string root_name(const char* text) { return names(parse(text).root).back(); }
+
+TEST(Snapshot, HoldsNodesOperandsAndLocalDerivatives) {
+  const Expression expression = parse("a=2; b=a*a; c=b/4");
+  const Snapshot graph = snapshot(expression.root);
+  EXPECT_THAT(names(expression.root), ElementsAre("a", "b", "4", "c"));
+  EXPECT_THAT(graph.nodes[1].operands, ElementsAre(0, 0));
+  EXPECT_THAT(graph.nodes[1].locals, ElementsAre(2, 2));
+  EXPECT_THAT(graph.nodes[3].operands, ElementsAre(1, 2));
+  EXPECT_THAT(graph.nodes[3].locals, ElementsAre(0.25, -0.25));
+  EXPECT_TRUE(graph.nodes[0].is_leaf());
+  EXPECT_TRUE(graph.nodes[2].is_constant());
+  EXPECT_FALSE(graph.nodes[2].is_leaf());
+  EXPECT_EQ(graph.root(), 3u);
+  EXPECT_EQ(graph.find("b"), 1u);
+  EXPECT_EQ(graph.find("z"), std::nullopt);
+  EXPECT_EQ(graph.find(expression.names[1].second), 1u);
+}
+
+TEST(Snapshot, SplitsWhatTheEngineFused) {
+  Value a{2.0}, b{3.0}, c{4.0};
+  a.label("a"), b.label("b"), c.label("c");
+  Value sum = a * b + b * c + c;
+  EXPECT_THAT(names(sum), ElementsAre("a", "b", "a*b", "c", "b*c", "a*b + b*c", "a*b + b*c + c"));
+}
+
+TEST(Names, AreExpressionsWithTheParenthesesTheyNeed) {
+  EXPECT_EQ(root_name("a=1;b=2; (a+b)*a"), "(a + b)*a");
+  EXPECT_EQ(root_name("a=1;b=2; a+b*a"), "a + b*a");
+  EXPECT_EQ(root_name("a=1;b=2; a-(b-a)"), "a - (b - a)");
+  EXPECT_EQ(root_name("a=1;b=2; a-b-a"), "a - b - a");
+  EXPECT_EQ(root_name("a=1;b=2; a/(b*a)"), "a/(b*a)");
+  EXPECT_EQ(root_name("a=1; -a**2"), "-a**2");
+  EXPECT_EQ(root_name("a=1; (-a)**2"), "(-a)**2");
+  EXPECT_EQ(root_name("a=1;b=2; a**b**a"), "a**b**a");
+  EXPECT_EQ(root_name("a=1;b=2; (a**b)**a"), "(a**b)**a");
+  EXPECT_EQ(root_name("a=1; a**-2"), "a**-2");
+  EXPECT_EQ(root_name("a=1; a+-2"), "a + -2");
+  EXPECT_EQ(root_name("a=1;b=2; max(a+b, tanh(a))"), "max(a + b, tanh(a))");
+}
+
+TEST(Names, ParseBackToTheSameGraph) {
+  for (const char* text : {"(a+b)*a", "a-(b-a)", "-a**2", "(-a)**2", "(a**b)**a", "a**b**a", "a/(b*a)*-b", "-(a+b)",
+                           "a--b", "max(a,b)**-a", "(a*b)*a-(b+a)"}) {
+    const std::string leaves = "a=1.5; b=0.25; ";
+    const Value root = parse(leaves + text).root;
+    EXPECT_EQ(parse(leaves + names(root).back()).root.data(), root.data()) << text << " became " << names(root).back();
+  }
+}
+
+TEST(Names, OfLongExpressionsAndBareLeavesAreNumbers) {
+  Value x{1.0}, y{2.0};
+  EXPECT_THAT(names(x * y), ElementsAre("t1", "t2", "t1*t2"));
+  y.label("t1");
+  EXPECT_THAT(names(x * y), ElementsAre("t2", "t1", "t2*t1"));
+  EXPECT_EQ(root_name("alpha=1; beta=2; alpha*beta + alpha*beta + alpha*beta + 7"), "t1 + 7");
+}
+
+TEST(Names, AreUnlikeEachOther) {
+  EXPECT_THAT(names(parse("a=1; a=a+1; a=a*a").root), ElementsAre("a", "1", "a#2", "a#3"));
+  Value a{1.0}, b{2.0};
+  a.label("x"), b.label("x#2");
+  Value c{3.0};
+  c.label("x");
+  EXPECT_THAT(names(a + b + c), ElementsAre("x", "x#2", "x + x#2", "x#3", "x + x#2 + x#3"));
+  EXPECT_THAT(names(parse("a=1; (a+1)*(a+1)").root), ElementsAre("a", "1", "a + 1", "1", "a + 1#2", "(a + 1)*(a + 1)"));
+}
+
+}  // namespace
+}  // namespace gradwalk
