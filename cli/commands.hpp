@@ -8,6 +8,8 @@
 namespace gradwalk::cli {
 
 void add_eval(CLI::App& app);
+void add_explain(CLI::App& app);
 void add_ops(CLI::App& app);
+void add_walk(CLI::App& app);
 
 }  // namespace gradwalk::cli

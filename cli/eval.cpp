@@ -9,6 +9,7 @@
 #include "commands.hpp"
 #include "gradwalk/expression.hpp"
 #include "input.hpp"
+#include "table.hpp"
 
 namespace gradwalk::cli {
 namespace {
@@ -51,14 +52,10 @@ void print_json(const std::vector<Row>& rows) {
 }
 
 void print_table(const std::vector<Row>& rows, int digits) {
-  std::vector<std::array<std::string, 3>> cells{{"name", "data", "grad"}};
+  std::vector<std::vector<std::string>> cells{{"name", "data", "grad"}};
   for (const Row& row : rows)
     cells.push_back({row.name, fmt::format("{:.{}g}", row.data, digits), fmt::format("{:.{}g}", row.grad, digits)});
-  std::array<std::size_t, 3> widths{};
-  for (const auto& line : cells)
-    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
-  for (const auto& [name, data, grad] : cells)
-    fmt::print("{:<{}}  {:>{}}  {:>{}}\n", name, widths[0], data, widths[1], grad, widths[2]);
+  fmt::print("{}", table(cells));
 }
 
 }  // namespace

@@ -21,10 +21,26 @@ std::string read(std::istream& in) {
 
 }  // namespace
 
+void Input::add_file_to(CLI::App& command) {
+  command.add_option("-f,--file", file_, "read the expression from a file")->option_text("FILE");
+}
+
 void Input::add_to(CLI::App& command) {
   auto* expression = command.add_option("EXPR", expression_, "the expression; - reads it from standard input");
-  auto* file = command.add_option("-f,--file", file_, "read the expression from a file")->option_text("FILE");
-  file->excludes(expression);
+  add_file_to(command);
+  expression->excludes(command.get_option("--file"))->option_text(" ");
+}
+
+void Input::add_to_with_name(CLI::App& command) {
+  add_file_to(command);
+  command.add_option("EXPR", expression_, "the expression; - reads it from standard input")->option_text(" ");
+  command.add_option("NAME", name_, "a name in it; with --file, the only word")->option_text(" ");
+  command.parse_complete_callback([this] {
+    if (!file_.empty() && name_.empty()) std::swap(expression_, name_);
+    if (name_.empty() || expression_.empty() == file_.empty())
+      throw CLI::ValidationError("explain", file_.empty() ? "needs an expression and a name in it, such as 'a=3; a*a' a"
+                                                          : "with --file needs a name, and no other word");
+  });
 }
 
 std::string Input::text() const {

@@ -19,6 +19,8 @@ int main(int argc, char** argv) {
   app.footer("gradwalk COMMAND --help tells more.");
   try {
     gradwalk::cli::add_eval(app);
+    gradwalk::cli::add_walk(app);
+    gradwalk::cli::add_explain(app);
     gradwalk::cli::add_ops(app);
     app.parse(argc, argv);
     if (std::fflush(stdout) != 0)

@@ -21,6 +21,7 @@ void write_indices(Json& json, const std::vector<std::size_t>& indices) {
 }
 
 void write_nodes(Json& json, const Snapshot& graph) {
+  std::size_t index = 0;
   json("nodes").array(graph.nodes, [&](const Snapshot::Node& node) {
     json.object([&] {
       json("name").value(node.name);
@@ -32,11 +33,13 @@ void write_nodes(Json& json, const Snapshot& graph) {
       std::size_t operand = 0;
       json("locals").array(node.locals, [&](double local) {
         json.object([&] {
-          json("formula").value(local_formula(node.op, operand++));
+          json("formula").value(local_formula(node.op, operand));
+          json("with_names").value(local_formula(graph, index, operand++));
           json("value").value(local);
         });
       });
     });
+    ++index;
   });
   json("root").value(graph.root());
 }
@@ -46,12 +49,11 @@ std::string_view kind_name(Walk::Step::Kind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
-void write_deposit(Json& json, const Snapshot& graph, const Walk::Deposit& deposit) {
+void write_deposit(Json& json, const Walk::Deposit& deposit) {
   json.object([&] {
     json("from").value(deposit.from);
     json("to").value(deposit.to);
     json("operand").value(deposit.operand);
-    json("formula").value(local_formula(graph.nodes[deposit.from].op, deposit.operand));
     json("local").value(deposit.local);
     json("amount").value(deposit.amount);
     json("before").value(deposit.before);
@@ -80,7 +82,7 @@ void write_step(Json& json, const Snapshot& graph, const Walk::Step& step) {
       case Kind::visit:
       case Kind::deposit:
         json("grad").value(step.before);
-        json("deposits").array(step.deposits, [&](const Walk::Deposit& one) { write_deposit(json, graph, one); });
+        json("deposits").array(step.deposits, [&](const Walk::Deposit& one) { write_deposit(json, one); });
         break;
     }
   });
@@ -234,7 +236,6 @@ std::string to_json(const Explanation& explanation) {
       json.object([&] {
         json("from").value(deposit.from);
         json("operand").value(deposit.operand);
-        json("formula").value(local_formula(explanation.graph.nodes[deposit.from].op, deposit.operand));
         json("grad").value(deposit.gradient);
         json("local").value(deposit.local);
         json("amount").value(deposit.amount);

@@ -53,4 +53,33 @@ std::string_view local_formula(Op op, std::size_t operand) {
   return operand == 0 ? info(op).dx : info(op).dy;
 }
 
+std::string local_formula(const Snapshot& graph, std::size_t node, std::size_t operand) {
+  const Snapshot::Node& one = graph.nodes[node];
+  const std::string_view formula = local_formula(one.op, operand);
+  if (one.op == Op::custom) return std::string(formula);
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.'; };
+  std::string result;
+  for (std::size_t begin = 0, end = 0; begin < formula.size(); begin = end) {
+    while (end < formula.size() && is_letter(formula[end]) == is_letter(formula[begin])) ++end;
+    const std::string_view word = formula.substr(begin, end - begin);
+    if (word == "x" || word == "y") {
+      result += bracketed_name(graph, one.operands[word == "x" ? 0 : 1]);
+    } else if (word == "r") {
+      result += bracketed_name(graph, node);
+    } else {
+      result += word;
+    }
+  }
+  return result;
+}
+
+std::string bracketed_name(const Snapshot& graph, std::size_t node) {
+  const Snapshot::Node& one = graph.nodes[node];
+  const bool is_operation = one.op == Op::neg || one.op == Op::pow || one.op == Op::add || one.op == Op::sub ||
+                            one.op == Op::mul || one.op == Op::div;
+  const bool is_written_out = one.label.empty() && one.name.find_first_of("+-*/") != std::string::npos;
+  const bool is_negative = one.is_constant() && one.name.front() == '-';
+  return (is_operation && is_written_out) || is_negative ? "(" + one.name + ")" : one.name;
+}
+
 }  // namespace gradwalk

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// gradwalk explain: where a gradient comes from, deposit by deposit and path by path.
+#include "gradwalk/explain.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "commands.hpp"
+#include "gradwalk/expression.hpp"
+#include "input.hpp"
+#include "show.hpp"
+#include "table.hpp"
+
+namespace gradwalk::cli {
+namespace {
+
+struct Options {
+  Input input;
+  std::size_t paths = most_paths;
+  bool json = false;
+  int digits = 6;
+};
+
+std::string plural(const std::string& count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == "1" ? "" : "s");
+}
+
+void print(const Explanation& explanation, int digits) {
+  const Show show(explanation.graph, digits);
+  const std::string node = show.gradient_of(explanation.node), root = show.name(explanation.graph.root());
+  const std::string gradient = show.number(explanation.gradient);
+  if (explanation.node == explanation.graph.root()) {
+    fmt::print("{} = 1: it is the root, and backward() starts there.\n", node);
+    return;
+  }
+  fmt::print("{} = {}, the sum of {}:\n", node, gradient,
+             plural(std::to_string(explanation.deposits.size()), "deposit"));
+  std::vector<std::vector<std::string>> rows;
+  for (const Explanation::Deposit& one : explanation.deposits)
+    rows.push_back({"", show.number(one.amount), "from " + show.definition(one.from),
+                    fmt::format("{} * {} = {} * {}", show.gradient_of(one.from), show.local(one.from, one.operand),
+                                show.number(one.gradient), show.number(one.local))});
+  fmt::print("{}", table(rows, "lrl"));
+
+  const std::string& count = explanation.path_count;
+  const std::string many =
+      count.size() > 60 ? fmt::format("a number of paths with {} digits", count.size()) : plural(count, "path");
+  if (std::to_string(explanation.paths.size()) == count) {
+    fmt::print("\nand of {} from {}:\n", many, root);
+  } else {
+    fmt::print("\nand of {} from {}; the {} that contribute most:\n", many, root, explanation.paths.size());
+  }
+  rows.clear();
+  for (const Explanation::Path& path : explanation.paths) {
+    std::string product;
+    for (const double local : path.locals) product += (product.empty() ? "" : " * ") + show.number(local);
+    rows.push_back({"", show.number(path.product), show.names(path.nodes, " -> "), product});
+  }
+  fmt::print("{}", table(rows, "lrl"));
+}
+
+void run(const Options& options) {
+  const Expression expression = parse(options.input.text());
+  Snapshot graph = snapshot(expression.root);
+  std::optional<std::size_t> node;
+  for (const auto& [name, value] :
+       expression.names)  // what the name stands for at the end, should it have been rebound
+    if (name == options.input.name()) node = graph.find(value);
+  if (!node) node = graph.find(options.input.name());
+  if (!node) {
+    std::string names;
+    for (const Snapshot::Node& one : graph.nodes)
+      if (!one.is_constant() && names.size() < 200) names += (names.empty() ? "" : ", ") + one.name;
+    throw Error("explain", "a name below the root", "'" + options.input.name() + "'", "choose one of: " + names);
+  }
+  const Explanation explanation = explain(std::move(graph), *node, options.paths);
+  options.json ? fmt::print("{}\n", to_json(explanation)) : print(explanation, options.digits);
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("explain", "where one gradient comes from: its deposits, and the paths behind");
+  options->input.add_to_with_name(*command);
+  command->add_option("--paths", options->paths, "list at most this many paths, those that contribute most")
+      ->check(CLI::Range(0, 100'000))
+      ->option_text("N [10]");
+  command->add_option("--digits", options->digits, "significant digits")
+      ->check(CLI::Range(1, 17))
+      ->option_text("N [6]");
+  command->add_flag("--json", options->json, "as JSON; docs/walk-format.md describes it");
+  command->footer(
+      "Examples:\n"
+      "  gradwalk explain 'a=2; b=a+1; c=3*a; d=b*c' a\n"
+      "  gradwalk explain --file graph.txt w1");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace gradwalk::cli

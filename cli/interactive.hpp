@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// walk --interactive: one walk, moved over by keys, on the whole terminal.
+#pragma once
+
+#include "gradwalk/walk.hpp"
+
+namespace gradwalk::cli {
+
+void walk_interactively(Walk& walk, int digits, bool colour);
+
+}  // namespace gradwalk::cli

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// Aligned columns.
+#include "table.hpp"
+
+#include <algorithm>
+
+namespace gradwalk::cli {
+
+std::size_t characters(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+std::string table(const std::vector<std::vector<std::string>>& rows, std::string_view alignment) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], characters(row[i]));
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string space(widths[i] - characters(row[i]), ' ');
+      if (i > 0) line += "  ";
+      line += alignment[std::min(i, alignment.size() - 1)] == 'l' ? row[i] + space : space + row[i];
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace gradwalk::cli

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// A table of text, two spaces between columns.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gradwalk::cli {
+
+// One line a row, each ended by a newline. Columns are aligned to the left (l) or right (r), the last letter standing
+// for all that follow. Characters count, not bytes.
+std::string table(const std::vector<std::vector<std::string>>& rows, std::string_view alignment = "lr");
+
+std::size_t characters(std::string_view text);
+
+}  // namespace gradwalk::cli

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+// gradwalk walk: both passes step by step; in any order, by a broken rule, all orders tried, or the sort itself.
+#include "gradwalk/walk.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "commands.hpp"
+#include "gradwalk/expression.hpp"
+#include "input.hpp"
+#include "interactive.hpp"
+#include "show.hpp"
+#include "style.hpp"
+#include "table.hpp"
+
+namespace gradwalk::cli {
+namespace {
+
+struct Options {
+  Input input;
+  Style style;
+  WalkOptions walk;
+  std::string order, broken = "right";
+  bool interactive = false, orders = false, sort = false, json = false;
+  int digits = 6;
+};
+
+bool is_broken(const Walk& walk) { return walk.options().rule != WalkRule::right || !walk.options().order.empty(); }
+
+// Of the lines that show a step, the one where right and wrong part; none of them if they part elsewhere.
+std::size_t wrong_line(const Walk& walk, std::size_t step) {
+  constexpr std::size_t none = ~std::size_t{0};
+  if (!walk.parting() || walk.parting()->step != step) return none;
+  const std::vector<Walk::Deposit>& deposits = walk.steps()[step].deposits;
+  for (std::size_t k = 0; k < deposits.size(); ++k)
+    if (deposits[k].to == walk.parting()->node && deposits[k].after == walk.parting()->wrong && deposits[k].before != 0)
+      return walk.steps()[step].kind == Walk::Step::Kind::visit ? k + 1 : k;
+  return 0;
+}
+
+void print_steps(const Walk& walk, const Show& show, const Style& style) {
+  const std::vector<Walk::Step>& steps = walk.steps();
+  std::string phase;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const std::string now = Show::phase(steps[i]);
+    if (now != phase) fmt::print("{}{}\n", phase.empty() ? "" : "\n", style.bold(now));
+    phase = now;
+    const std::vector<std::string> lines = show.step(steps[i]);
+    const std::size_t wrong = wrong_line(walk, i);
+    for (std::size_t k = 0; k < lines.size(); ++k) {
+      const std::string indent = steps[i].kind == Walk::Step::Kind::visit && k > 0 ? "  " : "";
+      fmt::print("{}  {}{}{}\n", style.dim(k == 0 ? fmt::format("{:>4}", i + 1) : "    "), indent,
+                 steps[i].kind == Walk::Step::Kind::visit && k == 0 ? style.accent(lines[k]) : lines[k],
+                 k == wrong ? style.bad("  <- here it goes wrong") : "");
+    }
+  }
+}
+
+void print_outcomes(const Walk& walk, const Show& show) {
+  const bool broken = is_broken(walk), trained = walk.options().rule == WalkRule::no_zeroing;
+  std::vector<std::vector<std::string>> rows{{"name", "data", "grad"}};
+  if (broken) rows[0] = {"name", "data", "visits", "when visited", "at the end", "right"};
+  if (trained) rows[0].emplace_back("right data");
+  for (std::size_t i = 0; i < walk.outcomes().size(); ++i) {
+    if (walk.graph().nodes[i].is_constant()) continue;
+    const Walk::Outcome& one = walk.outcomes()[i];
+    rows.push_back({show.name(i), show.number(one.data)});
+    if (broken) rows.back().push_back(std::to_string(one.visits));
+    if (broken) rows.back().push_back(one.visits > 0 ? show.number(one.when_visited) : "-");
+    rows.back().push_back(show.number(one.gradient));
+    if (broken) rows.back().push_back(show.number(one.right_gradient));
+    if (trained) rows.back().push_back(show.number(one.right_data));
+  }
+  fmt::print("\n{}", table(rows));
+}
+
+void print_findings(const Walk& walk, const Show& show, const Style& style) {
+  if (!walk.late().empty()) fmt::print("\n");
+  constexpr std::size_t most = 20;
+  for (std::size_t i = 0; i < walk.late().size() && i < most; ++i) {
+    std::string worth;
+    for (const auto& [leaf, amount] : walk.worth(walk.late()[i]))
+      worth += fmt::format("{}{} at {}", worth.empty() ? "" : ", ", show.number(amount), show.name(leaf));
+    fmt::print("{}{}\n", walk.late()[i].reason, worth.empty() ? "" : ", worth " + worth);
+  }
+  if (walk.late().size() > most) fmt::print("and {} more; --json has them all\n", walk.late().size() - most);
+  if (!walk.is_complete())
+    fmt::print("\nStopped after {} visits of {}; --most-visits N goes further.\n", walk.visits(),
+               walk.visits_needed().size() > 40 ? fmt::format("a number with {} digits", walk.visits_needed().size())
+                                                : walk.visits_needed());
+  if (walk.parting()) {
+    const Walk::Parting& parting = *walk.parting();
+    fmt::print("\n{} at step {}: {}.\n", style.bad("Right and wrong part"), parting.step + 1, parting.reason);
+  } else if (walk.is_complete()) {
+    fmt::print("\n{}\n", style.good("Every gradient is right."));
+  }
+}
+
+void print_walk(const Walk& walk, const Options& options) {
+  const Show show(walk.graph(), options.digits, walk.options().rule);
+  if (walk.options().rule != WalkRule::right)
+    fmt::print("{}: {}\n\n", options.style.bold(info(walk.options().rule).name), info(walk.options().rule).description);
+  print_steps(walk, show, options.style);
+  print_outcomes(walk, show);
+  if (is_broken(walk)) print_findings(walk, show, options.style);
+}
+
+void print_sort(const Snapshot& graph, int digits) {
+  const Sort sort(graph);
+  const Show show(graph, digits);
+  std::vector<std::vector<std::string>> rows{{"", "step", "stack", "list"}};
+  std::vector<std::size_t> stack, list;
+  for (const Sort::Step& step : sort.steps()) {
+    std::string action;
+    switch (step.action) {
+      case Sort::Step::Action::enter:
+        stack.push_back(step.node);
+        action = "enter " + show.name(step.node);
+        break;
+      case Sort::Step::Action::skip: action = "skip " + show.name(step.node) + ", visited"; break;
+      case Sort::Step::Action::finish:
+        stack.pop_back();
+        list.push_back(step.node);
+        action = "finish " + show.name(step.node);
+        break;
+    }
+    rows.push_back({std::to_string(rows.size()), action, show.names(stack, " "), show.names(list, " ")});
+  }
+  fmt::print("{}", table(rows, "rl"));
+  fmt::print("\nVisited is what is on the stack or in the list. Backward visits the list from its end: {}.\n",
+             show.names({list.rbegin(), list.rend()}, ", "));
+}
+
+void print_orders(const Snapshot& graph, const Options& options) {
+  const OrderTally tally = try_all_orders(graph);
+  const Show show(graph, options.digits);
+  std::vector<std::vector<std::string>> rows{{"orders"}};
+  for (const std::size_t leaf : tally.leaves) rows[0].push_back(show.name(leaf) + ".grad");
+  rows[0].emplace_back("such as");
+  for (const OrderTally::Result& result : tally.results) {
+    rows.push_back({fmt::format("{} of {}", result.orders, tally.orders)});
+    for (const double gradient : result.gradients) rows.back().push_back(show.number(gradient));
+    rows.back().push_back(show.names(result.example, ",") + (result.right ? "  right" : ""));
+  }
+  fmt::print("{}", table(rows, std::string(rows[0].size() - 1, 'r') + "l"));
+}
+
+void run(Options& options) {
+  const Expression expression = parse(options.input.text());
+  const Snapshot graph = snapshot(expression.root);
+  if (options.sort) {
+    options.json ? fmt::print("{}\n", to_json(graph, Sort(graph))) : print_sort(graph, options.digits);
+    return;
+  }
+  if (options.orders) {
+    options.json ? fmt::print("{}\n", to_json(graph, try_all_orders(graph))) : print_orders(graph, options);
+    return;
+  }
+  options.walk.rule = walk_rule(options.broken);
+  if (!options.order.empty()) options.walk.order = parse_order(graph, options.order);
+  Walk walk(graph, options.walk);
+  if (options.interactive) {
+    walk_interactively(walk, options.digits, options.style.is_on());
+  } else if (options.json) {
+    fmt::print("{}\n", to_json(walk));
+  } else {
+    print_walk(walk, options);
+  }
+}
+
+}  // namespace
+
+void add_walk(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("walk", "the forward and the backward pass, step by step");
+  options->input.add_to(*command);
+  std::vector<std::string> rules;
+  std::string rule_help = "break a rule:";
+  for (int i = 1; i <= static_cast<int>(WalkRule::no_zeroing); ++i) {
+    const WalkRuleInfo& rule = info(static_cast<WalkRule>(i));
+    rules.emplace_back(rule.name);
+    rule_help += fmt::format("\n{}: {}", rule.name, rule.description);
+  }
+  auto* order =
+      command->add_option("--order", options->order, "visit the nodes in this order: names, separated by commas")
+          ->option_text("NAMES");
+  auto* broken =
+      command->add_option("--broken", options->broken, rule_help)->check(CLI::IsMember(rules))->option_text("RULE");
+  auto* orders = command->add_flag("--orders", options->orders, "try every visiting order and count what they give")
+                     ->option_text(" ");
+  auto* sort = command->add_flag("--sort", options->sort, "the depth-first sort that finds the order, step by step")
+                   ->option_text(" ");
+  auto* interactive = command->add_flag("-i,--interactive", options->interactive, "step through it with the keyboard")
+                          ->option_text(" ");
+  auto* json =
+      command->add_flag("--json", options->json, "as JSON; docs/walk-format.md describes it")->option_text(" ");
+  order->excludes(broken)->excludes(orders)->excludes(sort);
+  broken->excludes(orders)->excludes(sort);
+  orders->excludes(sort)->excludes(interactive);
+  sort->excludes(interactive);
+  interactive->excludes(json);
+  command->add_option("--rate", options->walk.rate, "the learning rate of --broken no-zeroing")
+      ->check(CLI::Number)
+      ->option_text("RATE [0.1]");
+  command->add_option("--most-visits", options->walk.most_visits, "where a broken rule that goes on and on is stopped")
+      ->check(CLI::Range(1, 1'000'000))
+      ->option_text("N [10000]");
+  command->add_option("--digits", options->digits, "significant digits")
+      ->check(CLI::Range(1, 17))
+      ->option_text("N [6]");
+  options->style.add_to(*command);
+  command->footer(
+      "Keys of --interactive: right, space or n forward; left or p back; u undo; g NUMBER enter, to that step;\n"
+      "r or home, to the start; b, where backward begins; end, to the end; q quit.\n\n"
+      "Examples:\n"
+      "  gradwalk walk 'a=2; b=-3; c=10; e=a+b; f=e*c'\n"
+      "  gradwalk walk --interactive 'a=2; b=a+1; c=3*a; d=b*c'\n"
+      "  gradwalk walk --order b,d,c,a 'a=2; b=a+1; c=3*a; d=b*c'\n"
+      "  gradwalk walk --broken overwrite 'a=3; a*a'");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace gradwalk::cli
