@@ -26,6 +26,16 @@ std::string plural(const std::string& count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == "1" ? "" : "s");
 }
 
+// A long list is shown by its ends.
+std::string join(std::vector<std::string> words, const char* separator) {
+  constexpr std::ptrdiff_t first = 8, last = 4;
+  if (words.size() > first + last + 1) {
+    words[first] = "...";
+    words.erase(words.begin() + first + 1, words.end() - last);
+  }
+  return fmt::format("{}", fmt::join(words, separator));
+}
+
 void print(const Explanation& explanation, int digits) {
   const Show show(explanation.graph, digits);
   const std::string node = show.gradient_of(explanation.node), root = show.name(explanation.graph.root());
@@ -53,9 +63,10 @@ void print(const Explanation& explanation, int digits) {
   }
   rows.clear();
   for (const Explanation::Path& path : explanation.paths) {
-    std::string product;
-    for (const double local : path.locals) product += (product.empty() ? "" : " * ") + show.number(local);
-    rows.push_back({"", show.number(path.product), show.names(path.nodes, " -> "), product});
+    std::vector<std::string> names, factors;
+    for (const std::size_t i : path.nodes) names.push_back(show.name(i));
+    for (const double local : path.locals) factors.push_back(show.number(local));
+    rows.push_back({"", show.number(path.product), join(names, " -> "), join(factors, " * ")});
   }
   fmt::print("{}", table(rows, "lrl"));
 }

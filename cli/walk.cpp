@@ -106,6 +106,13 @@ void print_walk(const Walk& walk, const Options& options) {
   if (is_broken(walk)) print_findings(walk, show, options.style);
 }
 
+// The last names of a list that may be long.
+std::string last_names(const Show& show, const std::vector<std::size_t>& nodes) {
+  constexpr std::size_t most = 12;
+  if (nodes.size() <= most) return show.names(nodes, " ");
+  return "... " + show.names({nodes.end() - most, nodes.end()}, " ");
+}
+
 void print_sort(const Snapshot& graph, int digits) {
   const Sort sort(graph);
   const Show show(graph, digits);
@@ -125,7 +132,7 @@ void print_sort(const Snapshot& graph, int digits) {
         action = "finish " + show.name(step.node);
         break;
     }
-    rows.push_back({std::to_string(rows.size()), action, show.names(stack, " "), show.names(list, " ")});
+    rows.push_back({std::to_string(rows.size()), action, last_names(show, stack), last_names(show, list)});
   }
   fmt::print("{}", table(rows, "rl"));
   fmt::print("\nVisited is what is on the stack or in the list. Backward visits the list from its end: {}.\n",

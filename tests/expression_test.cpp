@@ -117,6 +117,12 @@ TEST(Errors, PointAtThePlace) {
             "expression: needs a number, a name or '(', got '·'; write one before the operator\n  a=2; · a\n       ^");
 }
 
+TEST(Errors, StayShortHoweverLongTheWord) {
+  EXPECT_EQ(message(std::string(1'000'000, 'q')),
+            "expression: needs a name that has a value, got '" + std::string(40, 'q') + "...'; give it one first: " +
+                std::string(40, 'q') + "... = 2;\n  " + std::string(30, 'q') + "...\n  ^");
+}
+
 TEST(Errors, SayWhatWasExpected) {
   const auto starts = [](const char* text) { return testing::StartsWith(std::string("expression: needs ") + text); };
   EXPECT_THAT(message(""), starts("an expression, got the end"));

@@ -49,11 +49,12 @@ std::string_view kind_name(Walk::Step::Kind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
-void write_deposit(Json& json, const Walk::Deposit& deposit) {
+void write_deposit(Json& json, const Snapshot& graph, const Walk::Deposit& deposit) {
   json.object([&] {
     json("from").value(deposit.from);
     json("to").value(deposit.to);
     json("operand").value(deposit.operand);
+    json("formula").value(local_formula(graph.nodes[deposit.from].op, deposit.operand));
     json("local").value(deposit.local);
     json("amount").value(deposit.amount);
     json("before").value(deposit.before);
@@ -82,7 +83,7 @@ void write_step(Json& json, const Snapshot& graph, const Walk::Step& step) {
       case Kind::visit:
       case Kind::deposit:
         json("grad").value(step.before);
-        json("deposits").array(step.deposits, [&](const Walk::Deposit& one) { write_deposit(json, one); });
+        json("deposits").array(step.deposits, [&](const Walk::Deposit& one) { write_deposit(json, graph, one); });
         break;
     }
   });
@@ -236,6 +237,7 @@ std::string to_json(const Explanation& explanation) {
       json.object([&] {
         json("from").value(deposit.from);
         json("operand").value(deposit.operand);
+        json("formula").value(local_formula(explanation.graph.nodes[deposit.from].op, deposit.operand));
         json("grad").value(deposit.gradient);
         json("local").value(deposit.local);
         json("amount").value(deposit.amount);
