@@ -1,19 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The command line as its users meet it: what it prints, where, and how it exits. GRADWALK names another program."""
+"""The command line as its users meet it: what it prints, where, and how it exits."""
 
 import json
-import os
-import pathlib
 import subprocess
 
 import pytest
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("GRADWALK", ROOT / "build/release/gradwalk")
-
-
-def gradwalk(*arguments, stdin=""):
-    return subprocess.run([PROGRAM, *arguments], input=stdin, capture_output=True, text=True, timeout=60)
+from cli import PROGRAM, gradwalk
 
 
 def test_eval_prints_an_aligned_table():

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+"""The program under test, for every test of the command line. GRADWALK names another than the release build's."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = pathlib.Path(os.environ.get("GRADWALK", ROOT / "build/release/gradwalk"))
+
+# The presets of the lesson: expression, values, gradients.
+PRESETS = [
+    ("a=2; b=-3; c=10; e=a+b; f=e*c", {"e": -1, "f": -10}, {"a": 10, "b": 10, "c": -1, "e": 10}),
+    (
+        "x1=2; x2=0; w1=-3; w2=1; b=6.8813735870195432; n=x1*w1 + x2*w2 + b; o=tanh(n)",
+        {"n": 0.8813735870195432, "o": 0.7071067811865476},
+        {"x1": -1.5, "w1": 1.0, "x2": 0.5, "w2": 0, "n": 0.5},
+    ),
+    ("a=3; b=a*a", {"b": 9}, {"a": 6}),
+    ("a=3; b=a+a", {"b": 6}, {"a": 2}),
+    ("a=-2; b=3; d=a*b; e=a+b; f=d*e", {"f": -6}, {"a": -3, "b": -8}),
+    ("a=2; b=3; c=a·b; d=c+a; e=d²", {"e": 64}, {"d": 16, "c": 16, "a": 64, "b": 32}),
+    ("a=2; b=a+1; c=3*a; d=b*c", {"d": 18}, {"a": 15}),
+    ("x=2; a=x*x; b=a+1; c=3*a; d=b*c", {"d": 60}, {"x": 108}),
+]
+
+
+def gradwalk(*arguments, stdin="", timeout=60, **options):
+    return subprocess.run(
+        [PROGRAM, *arguments], input=stdin, capture_output=True, text=True, timeout=timeout, **options
+    )
+
+
+def gradwalk_json(*arguments):
+    run = gradwalk(*arguments)
+    assert (run.returncode, run.stderr) == (0, "")
+    return json.loads(run.stdout)
