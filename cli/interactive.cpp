@@ -187,18 +187,21 @@ class Interactive {
 
   const Walk::Step* present() const { return walk_.position() == 0 ? nullptr : &walk_.steps()[walk_.position() - 1]; }
 
+  // The heading, the nodes, an empty line, the step in words, and the keys in the last line.
   void draw() const {
     erase();
-    const std::size_t height = Screen::height();
+    const std::size_t height = Screen::height(), body = height > 2 ? height - 2 : 0;
+    const std::size_t wanted = rows().size() + 2;  // with their heading and the empty line
+    std::vector<std::string> words = text();
+    const std::size_t room_for_words = std::max(body > wanted ? body - wanted : 0, (body + 1) / 2);
+    if (words.size() > room_for_words) words.resize(room_for_words);
+    const std::size_t room = body - words.size();  // for the nodes
     Screen::line(0, heading(), A_BOLD);
-    const std::vector<std::string> words = text();
-    const std::size_t below = words.size() + 2;  // an empty line above, the keys below
-    const std::size_t room = height > below + 2 ? height - below - 2 : 0;
-    draw_nodes(1, room);
-    const std::size_t from = std::min(height > below ? height - below + 1 : 0, 3 + std::min(room, rows().size()));
+    if (room > 2) draw_nodes(1, room - 2);
+    const std::size_t from = 1 + std::min(room, wanted);
     for (std::size_t i = 0; i < words.size(); ++i)
       Screen::line(from + i, words[i], i == 0 ? COLOR_PAIR(accent) | A_BOLD : A_NORMAL);
-    Screen::line(height - 1, footer(), A_DIM);
+    if (height > 1) Screen::line(height - 1, footer(), A_DIM);
     refresh();
   }
 
@@ -228,8 +231,6 @@ class Interactive {
     if (walk_.parting() && walk_.parting()->step + 1 == walk_.position())
       add("here it goes wrong: " + walk_.parting()->reason, "");
     if (walk_.position() == walk_.steps().size() && !walk_.is_complete()) add("stopped: too many visits", "");
-    const std::size_t most = Screen::height() > 8 ? Screen::height() / 2 : 3;
-    if (result.size() > most) result.resize(most);
     return result;
   }
 
