@@ -43,8 +43,10 @@ class PathSearch {
         extend(at);
       }
     }
-    std::stable_sort(paths.begin(), paths.end(), [](const Explanation::Path& a, const Explanation::Path& b) {
-      return magnitude(a.product) > magnitude(b.product);
+    // Rounding may have let a path out a little before its turn.
+    std::sort(paths.begin(), paths.end(), [](const Explanation::Path& a, const Explanation::Path& b) {
+      const double x = magnitude(a.product), y = magnitude(b.product);
+      return x != y ? x > y : a.nodes < b.nodes;
     });
     return paths;
   }

@@ -98,8 +98,10 @@ OrderTally try_all_orders(const Snapshot& graph) {
       ++known->orders;
     }
   } while (std::next_permutation(order.begin(), order.end()));
-  std::stable_sort(tally.results.begin() + 1, tally.results.end(),
-                   [](const OrderTally::Result& a, const OrderTally::Result& b) { return a.orders > b.orders; });
+  std::sort(tally.results.begin() + 1, tally.results.end(),
+            [](const OrderTally::Result& a, const OrderTally::Result& b) {
+              return a.orders != b.orders ? a.orders > b.orders : a.example < b.example;
+            });
   return tally;
 }
 
