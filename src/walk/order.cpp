@@ -51,6 +51,7 @@ std::vector<double> leaf_gradients(const Snapshot& graph, const std::vector<std:
       grad[node.operands[k]] += deposit_of(grad[i], node.locals[k]);
   }
   std::vector<double> result;
+  result.reserve(leaves.size());
   for (const std::size_t leaf : leaves) result.push_back(grad[leaf]);
   return result;
 }
