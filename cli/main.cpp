@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
   app.footer("gradwalk COMMAND --help tells more.");
   try {
     gradwalk::cli::add_eval(app);
+    gradwalk::cli::add_draw(app);
     gradwalk::cli::add_ops(app);
     app.parse(argc, argv);
     if (std::fflush(stdout) != 0)
