@@ -17,7 +17,7 @@ namespace {
 
 constexpr double sharp = 144;       // dots an inch: twice the size of the SVG
 constexpr double widest = 32'000;   // dots; cairo takes no more than 32,767
-constexpr double most_dots = 50e6;  // a bitmap of 200 MB
+constexpr double most_dots = 20e6;  // larger bitmaps take seconds to compress
 
 std::mutex one_at_a_time;
 std::string messages;
