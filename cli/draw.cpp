@@ -2,11 +2,10 @@
 // gradwalk draw: the graph of an expression as a picture or as DOT text, with the gradients of a backward pass.
 #include "gradwalk/draw.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -85,7 +84,12 @@ void draw(const Options& options) {
     return;
   }
   write_beside(options.output, bytes);
-  fmt::print("wrote {} ({} node{})\n", options.output, graph.nodes.size(), graph.nodes.size() == 1 ? "" : "s");
+  const auto is_drawn = [&](const Snapshot::Node& node) { return !options.draw.hide_constants || !node.is_constant(); };
+  const auto nodes = static_cast<std::size_t>(std::count_if(graph.nodes.begin(), graph.nodes.end(), is_drawn));
+  if (nodes > options.draw.limit)
+    fmt::print("wrote {} ({} of {} nodes; --limit draws more)\n", options.output, options.draw.limit, nodes);
+  else
+    fmt::print("wrote {} ({} node{})\n", options.output, nodes, nodes == 1 ? "" : "s");
 }
 
 }  // namespace

@@ -14,12 +14,10 @@
 #include "support.hpp"
 
 #ifdef GRADWALK_TESTS_SANITIZED
-// Graphviz, Pango and fontconfig keep what they load until the process ends, and plugins that were unloaded leave
-// nothing that points at theirs. Allocations of gradwalk itself are still checked: only theirs match.
+// Graphviz 2.42 leaks 72 bytes for each text of an HTML-like label, fontconfig what it has read about fonts. gradwalk
+// calls neither's allocator, so its own leaks do not match.
 extern "C" const char* __lsan_default_suppressions();
-extern "C" const char* __lsan_default_suppressions() {
-  return "leak:libfontconfig\nleak:libpango\nleak:libcairo\nleak:libglib\nleak:libgvplugin\nleak:libgvc\n";
-}
+extern "C" const char* __lsan_default_suppressions() { return "leak:libfontconfig\nleak:libgvc\n"; }
 #endif
 
 namespace gradwalk {

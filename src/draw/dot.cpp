@@ -138,7 +138,10 @@ class Drawing {
     for (std::size_t k = 0; k < node.operands.size(); ++k) {
       if (!plan_.is_left_out(node.operands[k])) continue;
       const std::string constant = constant_text(graph_.nodes[node.operands[k]], options_.digits);
-      text = k == 0 && node.operands.size() == 2 ? constant + " " + text : text + " " + constant;
+      if (k == 0 && node.operands.size() == 2)
+        text.insert(0, " ").insert(0, constant);
+      else
+        text.append(" ").append(constant);
     }
     return text;
   }
@@ -153,7 +156,7 @@ class Drawing {
       has_hidden = has_hidden || join == Join::hidden;
       if (join != Join::edge && join != Join::name) continue;
       const std::string from = join == Join::edge ? "n" + std::to_string(operands[k]) : far(operands[k], op, k);
-      text_ += "  " + from + " -> " + op;
+      text_.append("  ").append(from).append(" -> ").append(op);
       if (numbered && k > 0) text_ += " [headlabel=\"" + ordinal(k + 1) + "\"]";
       text_ += "\n";
     }

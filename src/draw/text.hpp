@@ -25,11 +25,11 @@ inline std::size_t sequence_length(std::string_view text) {
   if (first < 0x80) return 1;
   if (first >= 0xC2 && first <= 0xDF && goes_on(1)) return 2;
   // No longer form than needed, no halves of UTF-16 pairs, nothing past U+10FFFF.
-  const bool three = (first & 0xF0u) == 0xE0 && !(first == 0xE0 && second < 0xA0) && !(first == 0xED && second > 0x9F);
-  if (three && goes_on(1) && goes_on(2)) return 3;
-  const bool four =
-      first >= 0xF0 && first <= 0xF4 && !(first == 0xF0 && second < 0x90) && !(first == 0xF4 && second > 0x8F);
-  if (four && goes_on(1) && goes_on(2) && goes_on(3)) return 4;
+  const unsigned least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+  const unsigned most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+  if (second < least || second > most || !goes_on(2)) return 0;
+  if (first >= 0xE0 && first <= 0xEF) return 3;
+  if (first >= 0xF0 && first <= 0xF4 && goes_on(3)) return 4;
   return 0;
 }
 

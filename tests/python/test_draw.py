@@ -134,6 +134,8 @@ def test_graphviz_without_plugins_is_an_error_with_advice(tmp_path):
 def test_a_graph_of_5000_nodes_is_drawn_in_seconds(tmp_path):
     source = tmp_path / "chain.txt"
     source.write_text("a=1.5\nv0=a*1\n" + "".join(f"v{i + 1}=v{i}+a\n" for i in range(5000)))
-    run = draw("--file", source, "--format", "svg")
+    path = tmp_path / "chain.svg"
+    run = draw("--file", source, "-o", path)
     assert (run.returncode, run.stderr) == (0, b"")
-    assert "4,603 of 5,003 nodes are not drawn; a higher limit draws more" in texts(run.stdout)
+    assert run.stdout.decode() == f"wrote {path} (400 of 5003 nodes; --limit draws more)\n"
+    assert "4,603 of 5,003 nodes are not drawn; a higher limit draws more" in texts(path.read_bytes())
