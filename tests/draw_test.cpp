@@ -157,10 +157,10 @@ TEST(Labels, OfBytesThatAreNoTextShowWhereTheyWere) {
   EXPECT_EQ(drawn("\xEF\xBF\xBF"), "\xEF\xBF\xBD");  // no character of XML
   EXPECT_EQ(drawn("\xC2\x85"), "\xEF\xBF\xBD");
   EXPECT_EQ(drawn("a\nb\tc"),
-            "a\xE2\x90\x8A"
-            "b\xE2\x90\x89"
+            "a\xE2\x86\xB5"
+            "b\xE2\x87\xA5"
             "c");
-  EXPECT_EQ(drawn(std::string_view("\0\x1F\x7F", 3)), "\xE2\x90\x80\xE2\x90\x9F\xE2\x90\xA1");
+  EXPECT_EQ(drawn(std::string_view("\0\x1F\x7F", 3)), "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
 TEST(Labels, ThatAreLongAreShortenedInTheMiddle) {

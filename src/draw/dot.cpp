@@ -35,14 +35,10 @@ constexpr std::string_view constant_style =
 constexpr std::string_view dashed_style = ", style=\"rounded,dashed\", margin=\"0.08,0.03\", fontcolor=\"#4a5361\"";
 constexpr std::string_view op_style = ", fillcolor=\"#eceff3\", color=\"#4a5361\"";
 
-// Text inside an HTML-like label. Graphviz knows escapes such as \N there too, and what comes out of it as an entity
-// stays one in SVG: a word joiner keeps "&lt;" in a label from being read as such.
+// Text inside an HTML-like label; Graphviz knows escapes such as \N there too.
 std::string label_text(std::string_view text, std::size_t longest) {
   std::string result;
-  for (const char c : shown_text(text, longest)) {
-    result += c == '\\' ? "\\\\" : xml_escaped({&c, 1});
-    if (c == '&') result += word_joiner;
-  }
+  for (const char c : shown_text(text, longest)) result += c == '\\' ? "\\\\" : xml_escaped({&c, 1});
   return result;
 }
 

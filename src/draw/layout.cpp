@@ -97,15 +97,12 @@ void check_limit(std::string_view call, const DrawOptions& options) {
 std::string draw_svg(const Snapshot& graph, const DrawOptions& options) {
   check_limit("draw_svg", options);
   std::string svg = render("draw_svg", draw_dot(graph, options), "svg");
-  // From the element on, so that it can stand in a page too; with a title of its own; without the joiners of dot.cpp.
+  // From the element on, so that it can stand in a page too; with a title of its own.
   svg.erase(0, svg.find("<svg"));
   const Snapshot::Node& root = graph.nodes.back();
   const std::string title =
       detail::shown_text(root.name, longest_drawn_label) + " = " + detail::shown_number(root.data, options.digits);
   svg.insert(svg.find('>') + 1, "\n<title>" + detail::xml_escaped(title) + "</title>");
-  const std::string kept_apart = std::string("&amp;").append(detail::word_joiner);
-  for (std::size_t at = 0; (at = svg.find(kept_apart, at)) != std::string::npos;)
-    svg.erase(at + 5, detail::word_joiner.size());
   return svg;
 }
 

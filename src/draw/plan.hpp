@@ -29,8 +29,8 @@ class Plan {
   Join join(std::size_t user, std::size_t operand) const;
 
   std::size_t total = 0, hidden = 0;  // nodes that would be drawn without a limit, and those the limit hides
-  bool one_box = false;               // the hidden nodes are one box; else a dot box at each user
-  bool has_names = false;
+  bool one_box = false;               // the hidden nodes are one box; else a small box at each user
+  bool has_names = false;             // some operand is shown by name
 
  private:
   void choose(std::size_t limit);

@@ -15,7 +15,6 @@ namespace gradwalk::detail {
 
 inline constexpr std::string_view replacement = "\xEF\xBF\xBD";  // U+FFFD, for what is no character
 inline constexpr std::string_view ellipsis = "\xE2\x80\xA6";     // U+2026
-inline constexpr std::string_view word_joiner = "\xE2\x81\xA0";  // U+2060, has no width
 
 // The length of the UTF-8 sequence a text starts with; 0 if it starts with none.
 inline std::size_t sequence_length(std::string_view text) {
@@ -33,14 +32,16 @@ inline std::size_t sequence_length(std::string_view text) {
   return 0;
 }
 
-// A character as XML may hold it; control characters become the pictures Unicode has for them.
-inline std::string shown_character(std::string_view character) {
+// A character as XML may hold it. Ends of lines and tabs become arrows, for Unicode's pictures of them are in few
+// fonts.
+inline std::string_view shown_character(std::string_view character) {
   const auto byte = static_cast<unsigned char>(character[0]);
-  if (byte == 0x7F) return "\xE2\x90\xA1";
-  if (byte < 0x20) return std::string("\xE2\x90").append(1, static_cast<char>(0x80 + byte));
-  const bool second_controls = byte == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;
-  if (second_controls || character == "\xEF\xBF\xBE" || character == "\xEF\xBF\xBF") return std::string(replacement);
-  return std::string(character);
+  if (byte == '\n') return "\xE2\x86\xB5";
+  if (byte == '\t') return "\xE2\x87\xA5";
+  const bool is_control =
+      byte < 0x20 || byte == 0x7F || (byte == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0);
+  const bool is_none = character == "\xEF\xBF\xBE" || character == "\xEF\xBF\xBF";
+  return is_control || is_none ? replacement : character;
 }
 
 // Shortened in the middle when longer than so many characters, because generated names differ at both ends.
@@ -50,7 +51,7 @@ inline std::string shown_text(std::string_view text, std::size_t longest) {
   while (!text.empty()) {
     starts.push_back(result.size());
     const std::size_t length = sequence_length(text);
-    result += length == 0 ? std::string(replacement) : shown_character(text.substr(0, length));
+    result += length == 0 ? replacement : shown_character(text.substr(0, length));
     text.remove_prefix(std::max<std::size_t>(length, 1));
   }
   if (starts.size() <= longest) return result;
