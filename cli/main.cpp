@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
     gradwalk::cli::add_eval(app);
     gradwalk::cli::add_walk(app);
     gradwalk::cli::add_explain(app);
+    gradwalk::cli::add_draw(app);
     gradwalk::cli::add_ops(app);
     app.parse(argc, argv);
     if (std::fflush(stdout) != 0)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "gradwalk/derivatives.hpp"
+#include "gradwalk/draw.hpp"
 #include "gradwalk/error.hpp"
 #include "gradwalk/explain.hpp"
 #include "gradwalk/expression.hpp"

@@ -37,10 +37,10 @@ GRADWALK_EXPORT WalkRule walk_rule(std::string_view name);  // the rule of that 
 
 struct WalkOptions {
   WalkRule rule = WalkRule::right;
-  std::vector<std::size_t> order;    // every node but the constants once, as they are to be visited; empty: the
-                                     // right one. Only with WalkRule::right.
-  std::size_t most_visits = 10'000;  // recursion and the sort without a visited set may need more than time allows
-  double rate = 0.1;                 // of the training step: data -= rate * grad
+  // Every node but the constants once, as they are to be visited; empty: the right order. Only with WalkRule::right.
+  std::vector<std::size_t> order = {};  // NOLINT(readability-redundant-member-init): g++ asks for it
+  std::size_t most_visits = 10'000;     // recursion and the sort without a visited set may need more than time allows
+  double rate = 0.1;                    // of the training step: data -= rate * grad
 };
 
 class GRADWALK_EXPORT Walk {

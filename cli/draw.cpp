@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// gradwalk draw: the graph of an expression as a picture or as DOT text, with the gradients of a backward pass.
+#include "gradwalk/draw.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "commands.hpp"
+#include "gradwalk/expression.hpp"
+#include "input.hpp"
+
+namespace gradwalk::cli {
+namespace {
+
+enum class Format { dot, svg, png };
+const std::map<std::string, Format> formats{{"dot", Format::dot}, {"svg", Format::svg}, {"png", Format::png}};
+const std::map<std::string, DrawOptions::Direction> directions{{"right", DrawOptions::Direction::right},
+                                                               {"down", DrawOptions::Direction::down},
+                                                               {"left", DrawOptions::Direction::left},
+                                                               {"up", DrawOptions::Direction::up}};
+
+struct Options {
+  Input input;
+  DrawOptions draw;
+  std::string output = "-";
+  std::optional<Format> format;
+};
+
+Format format_of(const Options& options) {
+  if (options.format) return *options.format;
+  if (options.output == "-") return Format::dot;
+  std::string extension = std::filesystem::path(options.output).extension().string();
+  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const auto found = formats.find(extension.empty() ? "" : extension.substr(1));
+  if (found == formats.end())
+    throw Error("draw", "a file that ends in .svg, .png or .dot", "'" + options.output + "'",
+                "rename it, or say which with --format");
+  return found->second;
+}
+
+// Stands in for the library's own until that is there: beside the file first, so that no reader sees half of it.
+void write_beside(const std::string& path, std::string_view bytes) {
+  const auto refuse = [&](const char* advice) {
+    throw Error("draw", "a file that can be written", "'" + path + "' (" + std::strerror(errno) + ")", advice);
+  };
+  if (std::filesystem::is_directory(path)) errno = EISDIR, refuse("give the name of a file in it");
+  const std::string beside = path + ".tmp" + std::to_string(::getpid());
+  std::FILE* const file = std::fopen(beside.c_str(), "wbx");
+  if (file == nullptr) refuse("make the folder first, or write elsewhere");
+  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  const bool closed = std::fclose(file) == 0;
+  if (written && closed && std::rename(beside.c_str(), path.c_str()) == 0) return;
+  const int reason = errno;
+  std::remove(beside.c_str());
+  errno = reason;
+  refuse("free some space, or write elsewhere");
+}
+
+std::string drawing(const Snapshot& graph, Format format, const DrawOptions& options) {
+  switch (format) {
+    case Format::svg: return draw_svg(graph, options);
+    case Format::png: return draw_png(graph, options);
+    default: return draw_dot(graph, options);
+  }
+}
+
+void draw(const Options& options) {
+  const Format format = format_of(options);  // before the work, which may take seconds
+  const Expression expression = parse(options.input.text());
+  expression.root.backward();
+  const Snapshot graph = snapshot(expression.root);
+  const std::string bytes = drawing(graph, format, options.draw);
+  if (options.output == "-") {
+    std::fwrite(bytes.data(), 1, bytes.size(), stdout);
+    return;
+  }
+  write_beside(options.output, bytes);
+  const auto is_drawn = [&](const Snapshot::Node& node) { return !options.draw.hide_constants || !node.is_constant(); };
+  const auto nodes = static_cast<std::size_t>(std::count_if(graph.nodes.begin(), graph.nodes.end(), is_drawn));
+  if (nodes > options.draw.limit)
+    fmt::print("wrote {} ({} of {} nodes; --limit draws more)\n", options.output, options.draw.limit, nodes);
+  else
+    fmt::print("wrote {} ({} node{})\n", options.output, nodes, nodes == 1 ? "" : "s");
+}
+
+}  // namespace
+
+void add_draw(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("draw", "the graph of an expression as SVG, PNG or DOT");
+  options->input.add_to(*command);
+  command->add_option("-o,--output", options->output, "where to: a .svg, .png or .dot file; - is standard output")
+      ->option_text("FILE [-]");
+  command
+      ->add_option("--format", options->format, "svg, png or dot, whatever the file is called; dot on standard output")
+      ->transform(CLI::CheckedTransformer(formats, CLI::ignore_case))
+      ->option_text("FORMAT");
+  command->add_option("--direction", options->draw.direction, "the way to the root: right, down, left or up")
+      ->transform(CLI::CheckedTransformer(directions, CLI::ignore_case))
+      ->option_text("WAY [right]");
+  command->add_option("--digits", options->draw.digits, "decimals of data and grad")
+      ->check(CLI::Range(0, 17))
+      ->option_text("N [4]");
+  command->add_flag("--hide-constants", options->draw.hide_constants,
+                    "write constants into the operations that use them");
+  command
+      ->add_option(
+          "--limit", options->draw.limit,
+          fmt::format("most nodes to draw, those nearest to the root; SVG and PNG take up to {}", largest_layout))
+      ->check(CLI::Range(std::size_t{1}, largest_snapshot))
+      ->option_text(fmt::format("N [{}]", options->draw.limit));
+  command->footer(
+      "Examples:\n"
+      "  gradwalk draw 'a=2; b=-3; c=10; e=a+b; f=e*c' -o graph.svg\n"
+      "  gradwalk draw 'x=0.5; tanh(x)**2' --hide-constants --direction down -o graph.png\n"
+      "  gradwalk draw --file neuron.txt --format svg > neuron.svg");
+  command->callback([options] { draw(*options); });
+}
+
+}  // namespace gradwalk::cli

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// Text for drawings: whatever bytes a label has, what comes out is UTF-8 without control characters, so that XML and
+// Graphviz can hold it. Inline, because two libraries use it and neither shows it.
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gradwalk::detail {
+
+inline constexpr std::string_view replacement = "\xEF\xBF\xBD";  // U+FFFD, for what is no character
+inline constexpr std::string_view ellipsis = "\xE2\x80\xA6";     // U+2026
+
+// The length of the UTF-8 sequence a text starts with; 0 if it starts with none.
+inline std::size_t sequence_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const auto goes_on = [&](std::size_t i) { return (byte(i) & 0xC0u) == 0x80; };
+  const unsigned first = byte(0), second = byte(1);
+  if (first < 0x80) return 1;
+  if (first >= 0xC2 && first <= 0xDF && goes_on(1)) return 2;
+  // No longer form than needed, no halves of UTF-16 pairs, nothing past U+10FFFF.
+  const unsigned least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+  const unsigned most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+  if (second < least || second > most || !goes_on(2)) return 0;
+  if (first >= 0xE0 && first <= 0xEF) return 3;
+  if (first >= 0xF0 && first <= 0xF4 && goes_on(3)) return 4;
+  return 0;
+}
+
+// A character as XML may hold it. Ends of lines and tabs become arrows, for Unicode's pictures of them are in few
+// fonts.
+inline std::string_view shown_character(std::string_view character) {
+  const auto byte = static_cast<unsigned char>(character[0]);
+  if (byte == '\n') return "\xE2\x86\xB5";
+  if (byte == '\t') return "\xE2\x87\xA5";
+  const bool is_control =
+      byte < 0x20 || byte == 0x7F || (byte == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0);
+  const bool is_none = character == "\xEF\xBF\xBE" || character == "\xEF\xBF\xBF";
+  return is_control || is_none ? replacement : character;
+}
+
+// Shortened in the middle when longer than so many characters, because generated names differ at both ends.
+inline std::string shown_text(std::string_view text, std::size_t longest) {
+  std::string result;
+  std::vector<std::size_t> starts;
+  while (!text.empty()) {
+    starts.push_back(result.size());
+    const std::size_t length = sequence_length(text);
+    result += length == 0 ? replacement : shown_character(text.substr(0, length));
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  if (starts.size() <= longest) return result;
+  const std::size_t tail = longest / 3, head = longest - tail - 1;
+  return result.substr(0, starts[head]).append(ellipsis).append(result.substr(starts[starts.size() - tail]));
+}
+
+inline std::string xml_escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    switch (c) {
+      case '&': result += "&amp;"; break;
+      case '<': result += "&lt;"; break;
+      case '>': result += "&gt;"; break;
+      case '"': result += "&quot;"; break;
+      default: result += c;
+    }
+  }
+  return result;
+}
+
+// Fixed decimals, as micrograd prints them, where these say something; else with an exponent.
+inline std::string shown_number(double number, int digits) {
+  if (std::isnan(number)) return "nan";
+  if (std::isinf(number)) return number > 0 ? "inf" : "-inf";
+  if (number == 0) number = 0;  // -0
+  const double size = std::abs(number);
+  const bool plain = number == 0 || (size >= std::pow(10.0, -digits) && size < 1e7);
+  char text[64];
+  const auto format = plain ? std::chars_format::fixed : std::chars_format::scientific;
+  return {text, std::to_chars(text, text + sizeof text, number, format, digits).ptr};
+}
+
+// 4,800
+inline std::string shown_count(std::size_t count) {
+  std::string text = std::to_string(count);
+  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
+  return text;
+}
+
+}  // namespace gradwalk::detail
