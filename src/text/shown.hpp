@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// Text from outside inside our messages: UTF-8 as it stands, and '?' for every byte a terminal should not be sent.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace gradwalk::detail {
+
+// How many bytes the character at the front of a text has; 0 if they are not UTF-8.
+inline std::size_t utf8_size(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const unsigned first = byte(0);
+  if (text.empty() || first < 0x80) return text.empty() ? 0 : 1;
+  const std::size_t size = first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : 4;
+  if (first < 0xc2 || first > 0xf4) return 0;
+  for (std::size_t i = 1; i < size; ++i)
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  // Spelled longer than need be, a surrogate, or past the last character there is.
+  if ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) > 0x9f)) return 0;
+  if ((first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) > 0x8f)) return 0;
+  return size;
+}
+
+// A character that moves no cursor and starts no escape sequence; its size is what utf8_size gave.
+inline bool is_printable(std::string_view text, std::size_t size) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  if (size == 1) return first >= ' ' && first != 0x7f;
+  return size > 1 && !(first == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0);  // U+0080 to U+009F are controls
+}
+
+// What can be printed of a text, cut after about so many bytes.
+inline std::string printable(std::string_view text, std::size_t most) {
+  std::string result;
+  while (!text.empty() && result.size() < most) {
+    const std::size_t size = utf8_size(text), taken = size == 0 ? 1 : size;
+    result += is_printable(text, size) ? text.substr(0, taken) : "?";
+    text.remove_prefix(taken);
+  }
+  return text.empty() ? result : result + "...";
+}
+inline std::string printable(std::string_view text) { return printable(text, text.size()); }
+
+inline std::string shown(std::string_view text) {
+  std::string result(1, '\'');
+  return result.append(printable(text, 40)) += '\'';
+}
+
+}  // namespace gradwalk::detail
