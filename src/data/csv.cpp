@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <tuple>
 
 #include "csv_labels.hpp"
 #include "csv_number.hpp"
@@ -95,6 +96,7 @@ class Reader {
 
   bool holds_every_feature() const {
     std::vector<std::string> names;
+    names.reserve(width_);
     for (const Field& field : row_) names.push_back(field.text());
     std::sort(names.begin(), names.end());
     return std::all_of(options_.features.begin(), options_.features.end(), [&](const std::string& feature) {
@@ -112,8 +114,8 @@ class Reader {
     }
     by_name_.resize(width_);
     std::iota(by_name_.begin(), by_name_.end(), std::size_t{0});
-    std::stable_sort(by_name_.begin(), by_name_.end(),
-                     [this](std::size_t a, std::size_t b) { return names_[a] < names_[b]; });
+    std::sort(by_name_.begin(), by_name_.end(),
+              [this](std::size_t a, std::size_t b) { return std::tie(names_[a], a) < std::tie(names_[b], b); });
     const auto twice = std::adjacent_find(by_name_.begin(), by_name_.end(),
                                           [this](std::size_t a, std::size_t b) { return names_[a] == names_[b]; });
     if (twice != by_name_.end())

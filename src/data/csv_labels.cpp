@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 
 #include "csv_number.hpp"
 #include "names.hpp"
@@ -52,7 +53,9 @@ std::vector<std::string> Labels::finish(std::vector<std::size_t>& labels) {
   }
   std::vector<std::size_t> order(names_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return numbers[a] < numbers[b]; });
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::tie(numbers[a], a) < std::tie(numbers[b], b);  // of equal ones, the name that came first
+  });
   std::vector<std::size_t> index_of(names_.size());
   std::vector<std::string> names;
   for (std::size_t i = 0; i < order.size(); ++i) {
