@@ -43,10 +43,6 @@ flags=$(PKG_CONFIG_PATH=${package%/*} pkg-config --static --cflags --libs gradwa
 [[ " $flags " == *" -ffp-contract=off "* ]]
 # shellcheck disable=SC2086 # several words on purpose
 "${CXX:-g++}" -std=c++20 "$root/tests/consumers/main.cpp" $flags -o "$work/static_program"
-flags=$(PKG_CONFIG_PATH=${package%/*} pkg-config --static --cflags --libs gradwalk-train)
-# shellcheck disable=SC2086 # several words on purpose
-"${CXX:-g++}" -std=c++20 "$root/tests/consumers/train.cpp" $flags -o "$work/static_train_program"
-"$work/static_train_program"
 "$work/static_program"
 flags=$(PKG_CONFIG_PATH=${package%/*} pkg-config --static --cflags --libs gradwalk-train)
 # shellcheck disable=SC2086 # several words on purpose

@@ -35,6 +35,7 @@ struct CsvOptions {
 
   // A model's names, when the data is for one it has: its features are found by name in any order if there is a header,
   // and other columns are ignored; without one, by place. Labels become indices into `labels`, others are refused.
+  // NOLINTNEXTLINE(readability-redundant-member-init): without it g++ warns when designated initialisers leave it out
   std::vector<std::string> features = {}, labels = {};
 
   std::string name = "csv";  // what messages call the text, such as its file's name

@@ -27,7 +27,8 @@ inline std::size_t utf8_size(std::string_view text) {
 inline bool is_printable(std::string_view text, std::size_t size) {
   const auto first = static_cast<unsigned char>(text[0]);
   if (size == 1) return first >= ' ' && first != 0x7f;
-  return size > 1 && !(first == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0);  // U+0080 to U+009F are controls
+  const bool is_control = first == 0xc2 && size == 2 && static_cast<unsigned char>(text[1]) < 0xa0;  // U+0080 to U+009F
+  return size > 1 && !is_control;
 }
 
 // What can be printed of a text, cut after about so many bytes.
