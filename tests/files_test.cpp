@@ -246,12 +246,13 @@ TEST_F(Files, AreAlwaysWholeWhenASaveIsKilled) {
   std::mt19937 random(7);
   std::array<int, 2> seen{};
   std::size_t strays = 0;
-  for (int i = 0; i < 200; ++i) {
+  for (std::size_t i = 0; i < 200; ++i) {
     const pid_t child = ::fork();
     if (child == 0) {
-      for (std::size_t save = 1;; ++save) write_beside(path("model"), contents[save % 2]);
+      for (std::size_t save = i;; ++save) write_beside(path("model"), contents[save % 2]);
     }
-    ::usleep(std::uniform_int_distribution<useconds_t>(0, 8000)(random));
+    // A few wait long enough for a whole save on a busy machine.
+    ::usleep(i % 20 < 2 ? 50'000 : std::uniform_int_distribution<useconds_t>(0, 8000)(random));
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
     const std::string found = read_file(path("model"), most);
