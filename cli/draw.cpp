@@ -3,12 +3,9 @@
 #include "gradwalk/draw.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -16,6 +13,7 @@
 
 #include "commands.hpp"
 #include "gradwalk/expression.hpp"
+#include "gradwalk/files.hpp"
 #include "input.hpp"
 
 namespace gradwalk::cli {
@@ -45,24 +43,6 @@ Format format_of(const Options& options) {
     throw Error("draw", "a file that ends in .svg, .png or .dot", "'" + options.output + "'",
                 "rename it, or say which with --format");
   return found->second;
-}
-
-// Stands in for the library's own until that is there: beside the file first, so that no reader sees half of it.
-void write_beside(const std::string& path, std::string_view bytes) {
-  const auto refuse = [&](const char* advice) {
-    throw Error("draw", "a file that can be written", "'" + path + "' (" + std::strerror(errno) + ")", advice);
-  };
-  if (std::filesystem::is_directory(path)) errno = EISDIR, refuse("give the name of a file in it");
-  const std::string beside = path + ".tmp" + std::to_string(::getpid());
-  std::FILE* const file = std::fopen(beside.c_str(), "wbx");
-  if (file == nullptr) refuse("make the folder first, or write elsewhere");
-  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-  const bool closed = std::fclose(file) == 0;
-  if (written && closed && std::rename(beside.c_str(), path.c_str()) == 0) return;
-  const int reason = errno;
-  std::remove(beside.c_str());
-  errno = reason;
-  refuse("free some space, or write elsewhere");
 }
 
 std::string drawing(const Snapshot& graph, Format format, const DrawOptions& options) {

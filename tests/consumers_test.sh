@@ -22,12 +22,13 @@ consumer() {
   cmake -S "$project" -B "$tree" -DCMAKE_BUILD_TYPE=Release "$@"
   cmake --build "$tree"
   "$tree/consumer"
+  if [[ -x $tree/train_consumer ]]; then "$tree/train_consumer"; fi
 }
 
 shared="$work/a user/shared prefix"
 static=$work/static_prefix
 cmake --install "$build" --prefix "$shared"
-cmake -S "$root" -B "$work/static" -DBUILD_SHARED_LIBS=OFF -DGRADWALK_TESTS=OFF
+cmake -S "$root" -B "$work/static" -DBUILD_SHARED_LIBS=OFF -DGRADWALK_TESTS=OFF -DGRADWALK_TRAIN=ON
 cmake --build "$work/static"
 cmake --install "$work/static" --prefix "$static"
 
@@ -43,3 +44,7 @@ flags=$(PKG_CONFIG_PATH=${package%/*} pkg-config --static --cflags --libs gradwa
 # shellcheck disable=SC2086 # several words on purpose
 "${CXX:-g++}" -std=c++20 "$root/tests/consumers/main.cpp" $flags -o "$work/static_program"
 "$work/static_program"
+flags=$(PKG_CONFIG_PATH=${package%/*} pkg-config --static --cflags --libs gradwalk-train)
+# shellcheck disable=SC2086 # several words on purpose
+"${CXX:-g++}" -std=c++20 "$root/tests/consumers/train.cpp" $flags -o "$work/static_train_program"
+"$work/static_train_program"

@@ -2,11 +2,14 @@
 // All of gradwalk's C++ API.
 #pragma once
 
+#include "gradwalk/csv.hpp"
+#include "gradwalk/data.hpp"
 #include "gradwalk/derivatives.hpp"
 #include "gradwalk/draw.hpp"
 #include "gradwalk/error.hpp"
 #include "gradwalk/explain.hpp"
 #include "gradwalk/expression.hpp"
+#include "gradwalk/files.hpp"
 #include "gradwalk/graph.hpp"
 #include "gradwalk/ops.hpp"
 #include "gradwalk/snapshot.hpp"

@@ -11,26 +11,12 @@
 #include <string_view>
 #include <vector>
 
+#include "text/utf8.hpp"
+
 namespace gradwalk::detail {
 
 inline constexpr std::string_view replacement = "\xEF\xBF\xBD";  // U+FFFD, for what is no character
 inline constexpr std::string_view ellipsis = "\xE2\x80\xA6";     // U+2026
-
-// The length of the UTF-8 sequence a text starts with; 0 if it starts with none.
-inline std::size_t sequence_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  const auto goes_on = [&](std::size_t i) { return (byte(i) & 0xC0u) == 0x80; };
-  const unsigned first = byte(0), second = byte(1);
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first <= 0xDF && goes_on(1)) return 2;
-  // No longer form than needed, no halves of UTF-16 pairs, nothing past U+10FFFF.
-  const unsigned least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
-  const unsigned most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
-  if (second < least || second > most || !goes_on(2)) return 0;
-  if (first >= 0xE0 && first <= 0xEF) return 3;
-  if (first >= 0xF0 && first <= 0xF4 && goes_on(3)) return 4;
-  return 0;
-}
 
 // A character as XML may hold it. Ends of lines and tabs become arrows, for Unicode's pictures of them are in few
 // fonts.
@@ -50,7 +36,7 @@ inline std::string shown_text(std::string_view text, std::size_t longest) {
   std::vector<std::size_t> starts;
   while (!text.empty()) {
     starts.push_back(result.size());
-    const std::size_t length = sequence_length(text);
+    const std::size_t length = utf8_size(text);
     result += length == 0 ? replacement : shown_character(text.substr(0, length));
     text.remove_prefix(std::max<std::size_t>(length, 1));
   }

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <variant>
 
+#include "text/shown.hpp"
 #include "token.hpp"
 
 namespace gradwalk {
@@ -79,14 +80,6 @@ Operand apply(Op op, const Operand& a, const Operand& b) {
   return std::visit(with, a, b);
 }
 
-// A word of the text for a message, cut where it is too long to read.
-std::string shown(std::string_view word) {
-  constexpr std::size_t most = 40;
-  std::size_t end = std::min(word.size(), most);
-  while (end < word.size() && end > 0 && (static_cast<unsigned char>(word[end]) & 0xc0) == 0x80) --end;
-  return std::string(word.substr(0, end)) + (end < word.size() ? "..." : "");
-}
-
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text), tokens_(text), token_(tokens_.next()), ahead_(tokens_.next()) {}
@@ -116,7 +109,7 @@ class Parser {
   [[noreturn]] void refuse(std::string_view needs, std::string_view advice) const {
     const std::string got = token_.kind == Kind::end         ? "the end"
                             : token_.kind == Kind::separator ? "the end of the statement"
-                                                             : "'" + shown(token_.text) + "'";
+                                                             : shown(token_.text);
     throw ExpressionError(text_, token_.at, needs, got, advice);
   }
 
@@ -265,8 +258,8 @@ class Parser {
     if (found != names_.end()) return found->second;
     if (function_named(token.text) != nullptr)
       refuse("a number, a name or '('", "put the function's operand in parentheses");
-    throw ExpressionError(text_, token.at, "a name that has a value", "'" + shown(token.text) + "'",
-                          "give it one first: " + shown(token.text) + " = 2;");
+    throw ExpressionError(text_, token.at, "a name that has a value", shown(token.text),
+                          "give it one first: " + printable(token.text, 40) + " = 2;");
   }
 
   static const OpInfo* function_named(std::string_view text) {

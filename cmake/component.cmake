@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+# gradwalk_component(<name> <source>...): the library gradwalk::<name> (libgradwalk-<name>), installed and exported with
+# its pkg-config file cmake/gradwalk-<name>.pc.in. The caller adds what only this component depends on.
+function(gradwalk_component name)
+  set(target gradwalk_${name})
+  add_library(${target} ${ARGN})
+  add_library(gradwalk::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES
+    EXPORT_NAME ${name}
+    OUTPUT_NAME gradwalk-${name}
+    CXX_EXTENSIONS OFF
+    CXX_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON
+    POSITION_INDEPENDENT_CODE ON
+    INSTALL_RPATH $ORIGIN # libgradwalk lies beside it
+    VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${target} PUBLIC gradwalk PRIVATE $<BUILD_INTERFACE:gradwalk_warnings>)
+
+  if(GRADWALK_INSTALL)
+    file(RELATIVE_PATH gradwalk_pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/gradwalk-${name}.pc.in gradwalk-${name}.pc @ONLY)
+    install(TARGETS ${target} EXPORT gradwalkTargets)
+    install(FILES ${CMAKE_CURRENT_BINARY_DIR}/gradwalk-${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  endif()
+endfunction()

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// Tables as text (CSV) into numbers and classes.
+//
+// Fields between commas, semicolons or tabs; quotes as in RFC 4180; lines ended by LF, CRLF or CR; a UTF-8 byte order
+// mark, blank lines and spaces around fields are skipped. Features are finite numbers. Text from outside is hostile:
+// sizes are bounded, memory stays below a small multiple of the text, and what is refused is named with its place.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "gradwalk/data.hpp"
+#include "gradwalk/error.hpp"
+
+namespace gradwalk {
+
+inline constexpr std::size_t longest_csv = 256u << 20;    // bytes
+inline constexpr std::size_t most_csv_columns = 100'000;  // in a row
+inline constexpr std::size_t most_csv_classes = 1'000;    // more are measurements, not classes
+
+struct CsvOptions {
+  // Detected: the first row is a header if none of its features is a number, if its label is text and the next row's is
+  // a number, if it holds all the names in `features`, or if the label column is given by name.
+  enum class Header { detect, yes, no } header = Header::detect;
+
+  // Detected: the first of tab, semicolon, comma that stands in the first row outside quotes.
+  enum class Separator : char { detect = 0, comma = ',', semicolon = ';', tab = '\t' } separator = Separator::detect;
+
+  // The column of the classes: its number, from 1 or from the end as -1, -2, or its name.
+  std::variant<int, std::string> label = -1;
+
+  // A model's names, when the data is for one it has: its features are found by name in any order if there is a header,
+  // and other columns are ignored; without one, by place. Labels become indices into `labels`, others are refused.
+  // NOLINTNEXTLINE(readability-redundant-member-init): without it g++ warns when designated initialisers leave it out
+  std::vector<std::string> features = {}, labels = {};
+
+  std::string name = "csv";  // what messages call the text, such as its file's name
+};
+
+// Says what was expected where.
+class GRADWALK_EXPORT CsvError : public Error {
+ public:
+  CsvError(std::string_view name, std::string_view needs, std::string_view got, std::string_view advice,
+           std::size_t at_line = 0, std::size_t at_column = 0, std::string_view column_name = {});
+  std::size_t line, column;  // from 1, the column in fields; 0 where it is about all of them
+};
+
+// Text labels are numbered in order of first appearance. If all are numbers they are numbered in their order, and equal
+// numbers are one class however they are written. Without a header the features are called x1, x2, ...
+GRADWALK_EXPORT Dataset read_csv(std::string_view text, const CsvOptions& options = {});
+
+// Rows without classes.
+struct Table {
+  std::size_t columns = 0;
+  std::vector<double> x;           // rows * columns numbers, row after row
+  std::vector<std::string> names;  // one a column
+  std::size_t rows() const { return columns == 0 ? 0 : x.size() / columns; }
+  std::span<const double> row(std::size_t i) const { return {x.data() + i * columns, columns}; }
+};
+
+// The features alone: those in `options.features`, or every column if that is empty. Without a header, one column more
+// than there are features is taken for the labels, at options.label, and skipped: what a model learned from can be read
+// too.
+GRADWALK_EXPORT Table read_csv_features(std::string_view text, const CsvOptions& options = {});
+
+}  // namespace gradwalk

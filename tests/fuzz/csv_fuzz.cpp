@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Any bytes as CSV: either a CsvError that points into the text, or data whose sizes fit together; in little memory.
+// The first byte chooses the options.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+
+#include "allocations.hpp"
+#include "gradwalk/csv.hpp"
+
+namespace {
+
+using gradwalk::CsvOptions;
+
+void expect(bool holds) {
+  if (!holds) std::abort();
+}
+
+CsvOptions options_from(std::uint8_t byte) {
+  CsvOptions options;
+  options.header = static_cast<CsvOptions::Header>(byte % 3);
+  if ((byte & 4) != 0) options.label = 1;
+  if ((byte & 8) != 0) options.label = "b";
+  if ((byte & 16) != 0) options.features = {"a", "1"};
+  if ((byte & 32) != 0) options.labels = {"x", "0", "1"};
+  if ((byte & 64) != 0) options.separator = CsvOptions::Separator::tab;
+  return options;
+}
+
+void check_numbers(const std::vector<double>& x, std::size_t rows, std::size_t columns) {
+  expect(rows > 0 && columns > 0 && x.size() == rows * columns);
+  for (const double number : x) expect(std::isfinite(number));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const CsvOptions options = options_from(data[0]);
+  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const fuzz::Allocations allocations;
+  try {
+    if ((data[0] & 128) != 0) {
+      const gradwalk::Table table = read_csv_features(text, options);
+      check_numbers(table.x, table.rows(), table.columns);
+      expect(table.names.size() == table.columns);
+    } else {
+      const gradwalk::Dataset dataset = read_csv(text, options);
+      check_numbers(dataset.x, dataset.rows(), dataset.columns);
+      expect(dataset.feature_names.size() == dataset.columns);
+      for (const std::size_t label : dataset.labels) expect(label < dataset.label_names.size());
+    }
+  } catch (const gradwalk::CsvError& error) {
+    expect(error.line <= size && error.column <= size);
+  }
+  // Numbers and labels are a few times their text; columns and classes take more each, and there are only so many.
+  allocations.check(8 * size + 320 * std::min(size, gradwalk::most_csv_columns) + 16384);
+  return 0;
+}
