@@ -2,9 +2,14 @@
 // All of gradwalk's C++ API.
 #pragma once
 
+#include "gradwalk/data.hpp"
 #include "gradwalk/derivatives.hpp"
 #include "gradwalk/error.hpp"
 #include "gradwalk/expression.hpp"
 #include "gradwalk/graph.hpp"
+#include "gradwalk/loss.hpp"
+#include "gradwalk/nn.hpp"
 #include "gradwalk/ops.hpp"
+#include "gradwalk/optim.hpp"
+#include "gradwalk/random.hpp"
 #include "gradwalk/value.hpp"
