@@ -23,9 +23,9 @@ inline CirclePoint on_circle(double turns) {
   s *= angle;
   switch (static_cast<int>(quarters - 4 * std::floor(quarters / 4))) {
     case 0: return {c, s};
-    case 1: return {-s, c};
-    case 2: return {-c, -s};
-    default: return {s, -c};
+    case 1: return {0 - s, c};  // 0 - 0 is 0, without a sign
+    case 2: return {0 - c, 0 - s};
+    default: return {s, 0 - c};
   }
 }
 

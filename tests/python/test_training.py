@@ -6,8 +6,8 @@ import torch
 from oracle import TRAINING, ask, numbers
 
 LOSSES = {
-    "mse": lambda out, labels: torch.nn.functional.mse_loss(out[:, 0], labels * 2.0 - 1),
-    "hinge": lambda out, labels: torch.relu(1 - (labels * 2.0 - 1) * out[:, 0]).mean(),
+    "mse": lambda out, labels: torch.nn.functional.mse_loss(out[:, 0], labels.double() * 2 - 1),
+    "hinge": lambda out, labels: torch.relu(1 - (labels.double() * 2 - 1) * out[:, 0]).mean(),
     "bce": lambda out, labels: torch.nn.functional.binary_cross_entropy_with_logits(out[:, 0], labels.double()),
     "softmax": torch.nn.functional.cross_entropy,
 }
