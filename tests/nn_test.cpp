@@ -117,8 +117,9 @@ TEST(MLP, DrawsWeightsNeuronAfterNeuronAndNoBias) {
   const MLP model(2, {2, 1}, {.seed = 5});
   Random random(5);
   std::vector<double> expected;
-  for (const std::size_t inputs : {2, 2, 2}) {
-    for (std::size_t i = 0; i < inputs; ++i) expected.push_back(random.uniform(-1, 1));
+  for (int neuron = 0; neuron < 3; ++neuron) {
+    expected.push_back(random.uniform(-1, 1));
+    expected.push_back(random.uniform(-1, 1));
     expected.push_back(0);
   }
   EXPECT_EQ(data_of(model.parameters()), expected);

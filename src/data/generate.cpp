@@ -16,7 +16,8 @@ void need_rows(const char* call, std::size_t n, std::size_t least) {
 }
 
 void need_noise(const char* call, double noise) {
-  if (!(noise >= 0 && std::isfinite(noise)))
+  const bool fits = noise >= 0 && std::isfinite(noise);
+  if (!fits)
     throw Error(call, "noise >= 0", detail::format_number(noise), "give the deviation of the noise, such as 0.1");
 }
 
@@ -73,7 +74,8 @@ Dataset make_moons(std::size_t n, double noise, std::uint64_t seed) {
 Dataset make_circles(std::size_t n, double noise, double factor, std::uint64_t seed) {
   need_rows("make_circles", n, 2);
   need_noise("make_circles", noise);
-  if (!(factor >= 0 && factor < 1))
+  const bool fits = factor >= 0 && factor < 1;
+  if (!fits)
     throw Error("make_circles", "0 <= factor < 1", detail::format_number(factor),
                 "give the size of the inner circle, such as 0.5");
   Plane plane({"outer", "inner"});
@@ -94,6 +96,7 @@ Dataset make_spiral(std::size_t n, std::size_t classes, double noise, std::uint6
   need_rows("make_spiral", n, classes);
   need_noise("make_spiral", noise);
   std::vector<std::string> names;
+  names.reserve(classes);
   for (std::size_t arm = 0; arm < classes; ++arm) names.push_back(std::to_string(arm));
   Plane plane(std::move(names));
   for (std::size_t arm = 0; arm < classes; ++arm) {

@@ -2,6 +2,7 @@
 // What training needs done to data: choosing rows, splitting, standardising, batches.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "engine/store.hpp"
@@ -45,11 +46,12 @@ Dataset select_rows(const Dataset& data, std::span<const std::size_t> rows) {
   return result;
 }
 
-// The shuffled rows, brought in order of their class, are tested at even distances: so each class gives its share.
+// Class after class, shuffled rows are tested at even distances: so each class gives its share.
 Split split(const Dataset& data, double test_fraction, std::uint64_t seed) {
   const std::size_t rows = data.rows();
   if (rows < 2) throw Error("split", "at least two rows", std::to_string(rows), "give data that has two parts");
-  if (!(test_fraction > 0 && test_fraction < 1))
+  const bool fits = test_fraction > 0 && test_fraction < 1;
+  if (!fits)
     throw Error("split", "a test fraction between 0 and 1", detail::format_number(test_fraction), "0.2 is usual");
   const double wanted = std::round(static_cast<double>(rows) * test_fraction);
   const std::size_t tested = std::clamp<std::size_t>(static_cast<std::size_t>(wanted), 1, rows - 1);
@@ -57,20 +59,21 @@ Split split(const Dataset& data, double test_fraction, std::uint64_t seed) {
   std::vector<std::size_t> order = counting(rows);
   Random random(seed);
   random.shuffle(order);
-  std::vector<std::size_t> by_class = order;
-  std::stable_sort(by_class.begin(), by_class.end(),
-                   [&](std::size_t a, std::size_t b) { return data.labels[a] < data.labels[b]; });
+  std::map<std::size_t, std::vector<std::size_t>> rows_of;
+  for (const std::size_t row : order) rows_of[data.labels[row]].push_back(row);
   std::vector<bool> is_test(rows);
-  std::size_t due = rows / 2;  // so that the first and the last class have an equal chance of the row left over
-  for (const std::size_t row : by_class) {
-    due += tested;
-    if (due < rows) continue;
-    due -= rows;
-    is_test[row] = true;
-  }
-  const auto first_test =
-      std::stable_partition(order.begin(), order.end(), [&](std::size_t row) { return !is_test[row]; });
-  return {select_rows(data, {order.begin(), first_test}), select_rows(data, {first_test, order.end()})};
+  std::size_t due = rows / 2;  // rounds shares to the nearest row rather than down
+  for (const auto& [label, members] : rows_of)
+    for (const std::size_t row : members) {
+      due += tested;
+      if (due < rows) continue;
+      due -= rows;
+      is_test[row] = true;
+    }
+
+  std::vector<std::size_t> train, test;
+  for (const std::size_t row : order) (is_test[row] ? test : train).push_back(row);
+  return {select_rows(data, train), select_rows(data, test)};
 }
 
 Standardisation Standardisation::fit(const Dataset& data) {

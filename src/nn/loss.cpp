@@ -57,7 +57,8 @@ Value hinge(std::span<const Value> scores, std::span<const double> signs) {
 }
 
 Value binary_cross_entropy(const Value& score, double target) {
-  if (!(target >= 0 && target <= 1))
+  const bool fits = target >= 0 && target <= 1;
+  if (!fits)
     throw Error("binary_cross_entropy", "targets from 0 to 1", detail::format_number(target),
                 "for labels that are -1 and 1 give (label + 1) / 2");
   if (target == 0) return softplus(score);

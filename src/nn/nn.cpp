@@ -71,6 +71,7 @@ std::vector<std::pair<std::string, Value>> Module::named_parameters() const {
   std::vector<std::pair<std::string, Value>> named;
   const std::vector<Value> values = parameters();
   const std::vector<std::string> names = parameter_names();
+  named.reserve(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) named.emplace_back(names[i], values[i]);
   return named;
 }
@@ -98,6 +99,7 @@ Value Neuron::operator()(std::span<const double> x) const {
 
 std::vector<std::string> Neuron::parameter_names() const {
   std::vector<std::string> names;
+  names.reserve(inputs() + 1);
   for (std::size_t i = 0; i < inputs(); ++i) names.push_back("w." + std::to_string(i));
   names.emplace_back("b");
   return names;

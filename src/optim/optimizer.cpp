@@ -27,8 +27,8 @@ Optimizer::Optimizer(std::vector<Value> parameters, const OptimizerConfig& confi
 }
 
 void Optimizer::step(double lr) {
-  if (!(lr >= 0 && std::isfinite(lr)))
-    throw Error("step", "a rate >= 0", detail::format_number(lr), "give a finite number that is not negative");
+  const bool fits = lr >= 0 && std::isfinite(lr);
+  if (!fits) throw Error("step", "a rate >= 0", detail::format_number(lr), "give a finite number that is not negative");
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Value& p = parameters_[i];
     data_[i] = p.data();

@@ -78,20 +78,24 @@ double Random::normal(double mean, double deviation) { return mean + deviation *
 
 // True with probability exp(-1/2): uniforms that fall from 1/2 on fall an even number of times.
 bool Random::half_exponential() {
-  bool even = true;
   double last = 0.5;
-  for (double u = uniform(); u < last; u = uniform()) last = u, even = !even;
-  return even;
+  for (bool even = true;; even = !even) {
+    const double u = uniform();
+    if (u >= last) return even;
+    last = u;
+  }
 }
 
 // True with probability exp(-part * (2 * whole + part) / (2 * whole + 2)): the same from `part` on, where each fall
 // also has to pass a draw of its own.
 bool Random::keeps(std::uint64_t whole, double part) {
   const double twice = 2 * static_cast<double>(whole), pass = (twice + part) / (twice + 2);
-  bool even = true;
   double last = part;
-  for (double u = uniform(); u < last && uniform() < pass; u = uniform()) last = u, even = !even;
-  return even;
+  for (bool even = true;; even = !even) {
+    const double u = uniform();
+    if (u >= last || uniform() >= pass) return even;
+    last = u;
+  }
 }
 
 }  // namespace gradwalk
