@@ -81,14 +81,14 @@ TEST(SoftmaxCrossEntropy, IsMinusTheLogOfTheProbability) {
 }
 
 TEST(SoftmaxCrossEntropy, IsGoodAtExtremeScores) {
-  const std::vector<Value> scores{1000.0, -1000.0, 1000.0};
-  const Value likely = softmax_cross_entropy(scores, 0);
+  const std::vector<Value> scores{-1000.0, 1000.0, 1000.0};
+  const Value likely = softmax_cross_entropy(scores, 1);
   EXPECT_NEAR(likely.data(), std::log(2.0), 1e-15);
-  const Value unlikely = softmax_cross_entropy(scores, 1);
+  const Value unlikely = softmax_cross_entropy(scores, 0);
   unlikely.backward();
   EXPECT_NEAR(unlikely.data(), 2000 + std::log(2.0), 1e-12);
-  EXPECT_EQ(scores[0].grad(), 0.5);
-  EXPECT_EQ(scores[1].grad(), -1);
+  EXPECT_EQ(scores[0].grad(), -1);
+  EXPECT_EQ(scores[1].grad(), 0.5);
   EXPECT_EQ(scores[2].grad(), 0.5);
 }
 
