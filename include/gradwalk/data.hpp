@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Labelled data: rows of numbers, and the class each row is of.
+// Data to learn from: rows of features with a class each; some made up, and what training needs done to them.
+//
+// Everything random follows from a seed, bit for bit, on every machine (docs/random.md).
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "gradwalk/random.hpp"
 
 namespace gradwalk {
 
@@ -18,6 +23,60 @@ struct Dataset {
   std::vector<std::string> label_names;    // as they stand in the data, in order of first appearance for text
   std::size_t rows() const { return labels.size(); }
   std::span<const double> row(std::size_t i) const { return {x.data() + i * columns, columns}; }
+};
+
+// Two half circles that reach into each other, as scikit-learn's make_moons: n / 2 rows of the outer, the rest of the
+// inner, in random order. Here and below `noise` is the deviation of the normal noise on each number.
+GRADWALK_EXPORT Dataset make_moons(std::size_t n, double noise, std::uint64_t seed);
+// A circle and one inside it, `factor` times its size, as scikit-learn's make_circles.
+GRADWALK_EXPORT Dataset make_circles(std::size_t n, double noise, double factor, std::uint64_t seed);
+// Arms from the centre outwards, one a class, each three quarters of a turn long.
+GRADWALK_EXPORT Dataset make_spiral(std::size_t n, std::size_t classes, double noise, std::uint64_t seed);
+
+// Labels 0 and 1 as -1 and 1, for hinge(); an Error if there are others.
+GRADWALK_EXPORT std::vector<double> signs(std::span<const std::size_t> labels);
+// These rows, in this order.
+GRADWALK_EXPORT Dataset select_rows(const Dataset& data, std::span<const std::size_t> rows);
+
+struct Split {
+  Dataset train, test;
+};
+// Every row in one of the two, in random order; round(rows * test_fraction) of them for testing, but neither part is
+// empty. Stratified: each class gives its share to both, to within a row.
+GRADWALK_EXPORT Split split(const Dataset& data, double test_fraction, std::uint64_t seed);
+
+// Subtracts each column's mean and divides by its deviation (that of the rows themselves: divided by n).
+struct GRADWALK_EXPORT Standardisation {
+  std::vector<double> mean, deviation;  // one a column; a constant column's deviation is 1
+  static Standardisation fit(const Dataset& data);
+  void apply(std::span<double> row) const;
+  void apply(Dataset& data) const;
+};
+
+// The numbers of the rows 0, ..., rows - 1 in batches without end, each epoch in an order of its own. The last batch of
+// an epoch may be smaller; none is empty.
+class GRADWALK_EXPORT Batches {
+ public:
+  struct State {
+    Random::State random{};   // as it was before the present epoch's shuffle
+    std::uint64_t epoch = 0;  // how many were gone through
+    std::uint64_t taken = 0;  // rows of the present one
+    bool operator==(const State&) const = default;
+  };
+
+  Batches(std::size_t rows, std::size_t size, std::uint64_t seed);
+  std::span<const std::size_t> next();  // valid until the next call
+  std::size_t in_an_epoch() const { return (order_.size() + size_ - 1) / size_; }
+  const State& state() const { return state_; }
+  void set_state(const State& state);  // of Batches of as many rows
+
+ private:
+  void shuffle();
+
+  std::vector<std::size_t> order_;
+  std::size_t size_;
+  Random random_;
+  State state_;
 };
 
 }  // namespace gradwalk

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Asks the engine: sends commands to the oracle program (tests/oracle/main.cpp) and reads its answers.
 
-GRADWALK_ORACLE names the program; the one built for this processor lies beside it as gradwalk_oracle_native.
+GRADWALK_ORACLE names the program; beside it lie the one built for this processor, gradwalk_oracle_native, and
+gradwalk_training (tests/oracle/training.cpp).
 """
 import functools
 import os
@@ -11,6 +12,7 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("GRADWALK_ORACLE", str(ROOT / "build/release/tests/oracle/gradwalk_oracle"))
 NATIVE = PROGRAM + "_native"
+TRAINING = str(pathlib.Path(PROGRAM).with_name("gradwalk_training"))
 
 
 def ask(commands, program=PROGRAM):

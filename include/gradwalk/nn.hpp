@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// Neural networks of Values, as micrograd has them: Neuron, Layer, MLP.
+//
+// Parameters are leaves, and a copy of a module names the same ones. They come neuron after neuron, weights, then bias:
+// in parameters(), in memory and as they are drawn from the Random. Their names tell the way to them:
+// layers.0.neurons.3.w.1 and layers.0.neurons.3.b in an MLP, neurons.3.b in a Layer, b in a Neuron.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gradwalk/random.hpp"
+#include "gradwalk/value.hpp"
+
+namespace gradwalk {
+
+enum class Activation { linear, relu, tanh, sigmoid };
+GRADWALK_EXPORT std::string_view name(Activation activation);  // "relu"
+
+// What weights are drawn from; biases are 0.
+enum class Init {
+  uniform,  // between -1 and 1, as micrograd
+  xavier,   // between -a and a, a = sqrt(6 / (inputs + outputs of the layer)): Glorot's, for tanh and sigmoid
+  he,       // normal with deviation sqrt(2 / inputs): He's, for relu
+};
+GRADWALK_EXPORT std::string_view name(Init init);
+
+class GRADWALK_EXPORT Module {
+ public:
+  virtual ~Module() = default;
+  virtual std::vector<Value> parameters() const = 0;  // handles to the leaves themselves
+  virtual std::vector<std::string> parameter_names() const = 0;
+  std::vector<std::pair<std::string, Value>> named_parameters() const;
+  virtual std::size_t parameter_count() const { return parameters().size(); }
+  void zero_grad() const;
+
+ protected:
+  Module() = default;
+  Module(const Module&) = default;
+  Module(Module&&) = default;
+  Module& operator=(const Module&) = default;
+  Module& operator=(Module&&) = default;
+};
+
+// activation(b + w[0] * x[0] + w[1] * x[1] + ...), added from left to right.
+class GRADWALK_EXPORT Neuron : public Module {
+ public:
+  Neuron(std::size_t inputs, Random& random, Activation activation = Activation::relu, Init init = Init::uniform,
+         std::size_t neurons_in_layer = 1);
+  Value operator()(std::span<const Value> x) const;
+  Value operator()(std::span<const double> x) const;  // numbers are constants: no node of the graph
+  Value operator()(std::initializer_list<double> x) const { return (*this)(std::span<const double>(x)); }
+  Value operator()(std::initializer_list<Value> x) const { return (*this)(std::span<const Value>(x)); }
+
+  std::size_t inputs() const { return parameters_.size() - 1; }
+  std::span<const Value> weights() const { return std::span(parameters_).first(inputs()); }
+  const Value& bias() const { return parameters_.back(); }
+  Activation activation() const { return activation_; }
+  std::vector<Value> parameters() const override { return parameters_; }
+  std::vector<std::string> parameter_names() const override;
+  std::size_t parameter_count() const override { return parameters_.size(); }
+
+ private:
+  std::vector<Value> parameters_;  // the weights, then the bias
+  Activation activation_;
+};
+
+class GRADWALK_EXPORT Layer : public Module {
+ public:
+  Layer(std::size_t inputs, std::size_t outputs, Random& random, Activation activation = Activation::relu,
+        Init init = Init::uniform);
+  std::vector<Value> operator()(std::span<const Value> x) const;
+  std::vector<Value> operator()(std::span<const double> x) const;
+  std::vector<Value> operator()(std::initializer_list<double> x) const { return (*this)(std::span<const double>(x)); }
+  std::vector<Value> operator()(std::initializer_list<Value> x) const { return (*this)(std::span<const Value>(x)); }
+
+  std::size_t inputs() const { return neurons_.front().inputs(); }
+  std::size_t outputs() const { return neurons_.size(); }
+  const std::vector<Neuron>& neurons() const { return neurons_; }
+  std::vector<Value> parameters() const override;
+  std::vector<std::string> parameter_names() const override;
+  std::size_t parameter_count() const override { return outputs() * (inputs() + 1); }
+
+ private:
+  std::vector<Neuron> neurons_;
+};
+
+struct MLPOptions {
+  Activation activation = Activation::relu;  // of the hidden layers
+  Activation output = Activation::linear;    // of the last
+  Init init = Init::uniform;
+  std::uint64_t seed = 1337;
+};
+
+class GRADWALK_EXPORT MLP : public Module {
+ public:
+  MLP(std::size_t inputs, const std::vector<std::size_t>& outputs_of_layers, const MLPOptions& options = {});
+  std::vector<Value> operator()(std::span<const Value> x) const;
+  std::vector<Value> operator()(std::span<const double> x) const;
+  std::vector<Value> operator()(std::initializer_list<double> x) const { return (*this)(std::span<const double>(x)); }
+  std::vector<Value> operator()(std::initializer_list<Value> x) const { return (*this)(std::span<const Value>(x)); }
+  // The output of a model that has one.
+  Value scalar(std::span<const Value> x) const;
+  Value scalar(std::span<const double> x) const;
+  Value scalar(std::initializer_list<double> x) const { return scalar(std::span<const double>(x)); }
+  Value scalar(std::initializer_list<Value> x) const { return scalar(std::span<const Value>(x)); }
+
+  std::size_t inputs() const { return layers_.front().inputs(); }
+  std::size_t outputs() const { return layers_.back().outputs(); }
+  const std::vector<Layer>& layers() const { return layers_; }
+  const MLPOptions& options() const { return options_; }
+  std::vector<Value> parameters() const override;
+  std::vector<std::string> parameter_names() const override;
+
+ private:
+  template <class Input> std::vector<Value> forward(std::span<const Input> x) const;
+  template <class Input> Value only_output(std::span<const Input> x) const;
+
+  std::vector<Layer> layers_;
+  MLPOptions options_;
+};
+
+// As micrograd prints them: MLP of [Layer of [ReLUNeuron(2), ReLUNeuron(2)], Layer of [LinearNeuron(2)]]
+GRADWALK_EXPORT std::string to_string(const Neuron& neuron);
+GRADWALK_EXPORT std::string to_string(const Layer& layer);
+GRADWALK_EXPORT std::string to_string(const MLP& model);
+GRADWALK_EXPORT std::ostream& operator<<(std::ostream& out, const Neuron& neuron);
+GRADWALK_EXPORT std::ostream& operator<<(std::ostream& out, const Layer& layer);
+GRADWALK_EXPORT std::ostream& operator<<(std::ostream& out, const MLP& model);
+
+}  // namespace gradwalk

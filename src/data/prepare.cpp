@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// What training needs done to data: choosing rows, splitting, standardising, batches.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "engine/store.hpp"
+#include "gradwalk/data.hpp"
+#include "nn/need.hpp"
+
+namespace gradwalk {
+namespace {
+
+std::vector<std::size_t> counting(std::size_t n) {
+  std::vector<std::size_t> numbers(n);
+  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+  return numbers;
+}
+
+}  // namespace
+
+std::vector<double> signs(std::span<const std::size_t> labels) {
+  std::vector<double> result;
+  result.reserve(labels.size());
+  for (const std::size_t label : labels) {
+    if (label > 1)
+      throw Error("signs", "labels that are 0 or 1", std::to_string(label),
+                  "use softmax_cross_entropy for more than two classes");
+    result.push_back(label == 1 ? 1.0 : -1.0);
+  }
+  return result;
+}
+
+Dataset select_rows(const Dataset& data, std::span<const std::size_t> rows) {
+  Dataset result{data.columns, {}, {}, data.feature_names, data.label_names};
+  result.x.reserve(rows.size() * data.columns);
+  result.labels.reserve(rows.size());
+  for (const std::size_t row : rows) {
+    if (row >= data.rows())
+      throw Error("select_rows", "rows below " + std::to_string(data.rows()), std::to_string(row), "count from 0");
+    const std::span<const double> numbers = data.row(row);
+    result.x.insert(result.x.end(), numbers.begin(), numbers.end());
+    result.labels.push_back(data.labels[row]);
+  }
+  return result;
+}
+
+// Class after class, shuffled rows are tested at even distances: so each class gives its share.
+Split split(const Dataset& data, double test_fraction, std::uint64_t seed) {
+  const std::size_t rows = data.rows();
+  if (rows < 2) throw Error("split", "at least two rows", std::to_string(rows), "give data that has two parts");
+  const bool fits = test_fraction > 0 && test_fraction < 1;
+  if (!fits)
+    throw Error("split", "a test fraction between 0 and 1", detail::format_number(test_fraction), "0.2 is usual");
+  const double wanted = std::round(static_cast<double>(rows) * test_fraction);
+  const std::size_t tested = std::clamp<std::size_t>(static_cast<std::size_t>(wanted), 1, rows - 1);
+
+  std::vector<std::size_t> order = counting(rows);
+  Random random(seed);
+  random.shuffle(order);
+  std::map<std::size_t, std::vector<std::size_t>> rows_of;
+  for (const std::size_t row : order) rows_of[data.labels[row]].push_back(row);
+  std::vector<bool> is_test(rows);
+  std::size_t due = rows / 2;  // rounds shares to the nearest row rather than down
+  for (const auto& [label, members] : rows_of)
+    for (const std::size_t row : members) {
+      due += tested;
+      if (due < rows) continue;
+      due -= rows;
+      is_test[row] = true;
+    }
+
+  std::vector<std::size_t> train, test;
+  for (const std::size_t row : order) (is_test[row] ? test : train).push_back(row);
+  return {select_rows(data, train), select_rows(data, test)};
+}
+
+Standardisation Standardisation::fit(const Dataset& data) {
+  if (data.rows() == 0) throw Error("Standardisation", "at least one row", "none", "fit it to the data you train on");
+  Standardisation result;
+  const auto rows = static_cast<double>(data.rows());
+  for (std::size_t column = 0; column < data.columns; ++column) {
+    double sum = 0, squares = 0, low = data.row(0)[column], high = low;
+    for (std::size_t i = 0; i < data.rows(); ++i) {
+      const double number = data.row(i)[column];
+      if (!std::isfinite(number))
+        throw Error(
+            "Standardisation", "finite numbers",
+            detail::format_number(number) + " in row " + std::to_string(i) + ", column " + std::to_string(column),
+            "leave out the row, or put a number there");
+      sum += number;
+      low = std::min(low, number), high = std::max(high, number);
+    }
+    const double mean = low == high ? low : sum / rows;
+    for (std::size_t i = 0; i < data.rows(); ++i) {
+      const double off = data.row(i)[column] - mean;
+      squares += off * off;
+    }
+    const double deviation = std::sqrt(squares / rows);
+    result.mean.push_back(mean);
+    result.deviation.push_back(deviation > 0 ? deviation : 1);
+  }
+  return result;
+}
+
+void Standardisation::apply(std::span<double> row) const {
+  if (row.size() != mean.size())
+    throw Error("Standardisation", "rows of " + detail::counted(mean.size(), "number", "numbers"),
+                std::to_string(row.size()), "give rows with the columns it was fitted to");
+  for (std::size_t i = 0; i < row.size(); ++i) row[i] = (row[i] - mean[i]) / deviation[i];
+}
+
+void Standardisation::apply(Dataset& data) const {
+  const std::span<double> numbers = data.x;
+  for (std::size_t i = 0; i < data.rows(); ++i) apply(numbers.subspan(i * data.columns, data.columns));
+}
+
+Batches::Batches(std::size_t rows, std::size_t size, std::uint64_t seed)
+    : order_(rows), size_(size), random_(seed), state_{random_.state()} {
+  if (rows == 0) throw Error("Batches", "at least one row", "none", "give it the number of rows of the data");
+  if (size == 0) throw Error("Batches", "batches of at least one row", "0", "give the size of a batch, such as 32");
+  shuffle();
+}
+
+std::span<const std::size_t> Batches::next() {
+  if (state_.taken == order_.size()) {
+    state_ = {random_.state(), state_.epoch + 1, 0};
+    shuffle();
+  }
+  const auto from = static_cast<std::size_t>(state_.taken);
+  const std::size_t count = std::min(size_, order_.size() - from);
+  state_.taken += count;
+  return std::span<const std::size_t>(order_).subspan(from, count);
+}
+
+void Batches::set_state(const State& state) {
+  if (state.taken > order_.size())
+    throw Error("set_state", "at most " + detail::counted(order_.size(), "row", "rows") + " taken",
+                std::to_string(state.taken), "give the state of Batches of as many rows");
+  random_ = Random::from_state(state.random);
+  state_ = state;
+  shuffle();
+}
+
+// From the order of counting, so that the generator's state tells the whole order.
+void Batches::shuffle() {
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  random_.shuffle(order_);
+}
+
+}  // namespace gradwalk

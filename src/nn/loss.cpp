@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// Losses of one row, and their means.
+#include "gradwalk/loss.hpp"
+
+#include <algorithm>
+
+#include "engine/store.hpp"
+#include "need.hpp"
+
+namespace gradwalk {
+namespace {
+
+void need_batch(const char* call, std::size_t outputs, std::size_t targets) {
+  if (outputs != targets)
+    throw Error(call, "a target for each row",
+                detail::counted(targets, "target", "targets") + " for " + detail::counted(outputs, "row", "rows"),
+                "give as many of one as of the other");
+  if (outputs == 0) throw Error(call, "at least one row", "none", "leave out empty batches");
+}
+
+// of(i) is the loss of row i.
+template <class Loss> Value mean(std::size_t rows, Loss of) {
+  Value total = of(0);
+  for (std::size_t i = 1; i < rows; ++i) total += of(i);
+  return total * (1.0 / static_cast<double>(rows));
+}
+
+}  // namespace
+
+Value mean_squared_error(const Value& output, double target) {
+  const Value off = output - target;
+  return off * off;
+}
+
+Value mean_squared_error(const Value& output, const Value& target) {
+  const Value off = output - target;
+  return off * off;
+}
+
+Value mean_squared_error(std::span<const Value> outputs, std::span<const double> targets) {
+  need_batch("mean_squared_error", outputs.size(), targets.size());
+  return mean(outputs.size(), [&](std::size_t i) { return mean_squared_error(outputs[i], targets[i]); });
+}
+
+Value hinge(const Value& score, double sign) {
+  if (sign != 1 && sign != -1)
+    throw Error("hinge", "labels that are 1 or -1", detail::format_number(sign),
+                "for labels that are 0 and 1 give 2 * label - 1");
+  return relu(1.0 - sign * score);
+}
+
+Value hinge(const Value& score, const Value& sign) { return relu(1.0 - sign * score); }
+
+Value hinge(std::span<const Value> scores, std::span<const double> signs) {
+  need_batch("hinge", scores.size(), signs.size());
+  return mean(scores.size(), [&](std::size_t i) { return hinge(scores[i], signs[i]); });
+}
+
+Value binary_cross_entropy(const Value& score, double target) {
+  const bool fits = target >= 0 && target <= 1;
+  if (!fits)
+    throw Error("binary_cross_entropy", "targets from 0 to 1", detail::format_number(target),
+                "for labels that are -1 and 1 give (label + 1) / 2");
+  if (target == 0) return softplus(score);
+  if (target == 1) return softplus(-score);  // not softplus(score) - score, which loses a small loss
+  return softplus(score) - target * score;
+}
+
+Value binary_cross_entropy(const Value& score, const Value& target) { return softplus(score) - target * score; }
+
+Value binary_cross_entropy(std::span<const Value> scores, std::span<const double> targets) {
+  need_batch("binary_cross_entropy", scores.size(), targets.size());
+  return mean(scores.size(), [&](std::size_t i) { return binary_cross_entropy(scores[i], targets[i]); });
+}
+
+Value softmax_cross_entropy(std::span<const Value> scores, std::size_t label) {
+  if (label >= scores.size())
+    throw Error("softmax_cross_entropy", "a label below the number of scores, " + std::to_string(scores.size()),
+                std::to_string(label), "count labels from 0, and give the model an output a class");
+  double largest = scores[0].data();
+  for (const Value& score : scores) largest = std::max(largest, score.data());
+  Value total = exp(scores[0] - largest);
+  for (const Value& score : scores.subspan(1)) total += exp(score - largest);
+  return log(total) - (scores[label] - largest);
+}
+
+Value softmax_cross_entropy(std::span<const std::vector<Value>> scores, std::span<const std::size_t> labels) {
+  need_batch("softmax_cross_entropy", scores.size(), labels.size());
+  return mean(scores.size(), [&](std::size_t i) { return softmax_cross_entropy(scores[i], labels[i]); });
+}
+
+Value l1_penalty(std::span<const Value> parameters) {
+  Value total = 0.0;
+  for (const Value& p : parameters) total += abs(p);
+  return total;
+}
+
+Value l2_penalty(std::span<const Value> parameters) {
+  Value total = 0.0;
+  for (const Value& p : parameters) total += p * p;
+  return total;
+}
+
+}  // namespace gradwalk

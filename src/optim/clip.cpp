@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// Gradients kept within bounds.
+#include <algorithm>
+#include <cmath>
+
+#include "engine/store.hpp"
+#include "gradwalk/optim.hpp"
+
+namespace gradwalk {
+namespace {
+
+void need_bound(const char* call, double most) {
+  if (!(most >= 0))
+    throw Error(call, "a bound >= 0", detail::format_number(most), "give a number that is not negative");
+}
+
+}  // namespace
+
+double clip_gradient_norm(std::span<const Value> parameters, double most) {
+  need_bound("clip_gradient_norm", most);
+  double squares = 0;
+  for (const Value& p : parameters) squares += p.grad() * p.grad();
+  const double norm = std::sqrt(squares), factor = std::min(most / (norm + 1e-6), 1.0);
+  for (Value p : parameters) p.grad() *= factor;
+  return norm;
+}
+
+void clip_gradient_value(std::span<const Value> parameters, double most) {
+  need_bound("clip_gradient_value", most);
+  for (Value p : parameters) p.grad() = std::clamp(p.grad(), -most, most);
+}
+
+}  // namespace gradwalk

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// The learning rules done to Values: gather their numbers, update, put them back.
+#include <cmath>
+#include <unordered_set>
+
+#include "engine/store.hpp"
+#include "gradwalk/optim.hpp"
+
+namespace gradwalk {
+
+Optimizer::Optimizer(std::vector<Value> parameters, const OptimizerConfig& config)
+    : parameters_(std::move(parameters)),
+      config_(config),
+      state_(initial_state(config, parameters_.size())),
+      data_(parameters_.size()),
+      grad_(parameters_.size()) {
+  check_config(config);
+  std::unordered_set<std::uint64_t> seen;
+  for (const Value& p : parameters_) {
+    if (p.op() != Op::leaf)
+      throw Error("Optimizer", "parameters that are leaves", "the result of " + std::string(name(p.op())),
+                  "give the Values it was made of");
+    if (!seen.insert(p.id()).second)
+      throw Error("Optimizer", "each parameter once", "one node twice",
+                  "copies name the same node: make each Value of its own number");
+  }
+}
+
+void Optimizer::step(double lr) {
+  const bool fits = lr >= 0 && std::isfinite(lr);
+  if (!fits) throw Error("step", "a rate >= 0", detail::format_number(lr), "give a finite number that is not negative");
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const Value& p = parameters_[i];
+    data_[i] = p.data();
+    grad_[i] = p.grad();
+  }
+  update(config_, lr, data_, grad_, state_);
+  for (std::size_t i = 0; i < parameters_.size(); ++i) parameters_[i].data() = data_[i];
+}
+
+void Optimizer::zero_grad() {
+  for (Value& p : parameters_) p.grad() = 0;
+}
+
+void Optimizer::set_state(OptimizerState state) {
+  const auto sizes = [](const OptimizerState& one) {
+    return std::to_string(one.first.size()) + " and " + std::to_string(one.second.size());
+  };
+  const std::string wanted = sizes(state_), got = sizes(state);
+  if (got != wanted)
+    throw Error("set_state", "moments of " + wanted + " numbers", got,
+                "give the state of an Optimizer with the same rule and as many parameters");
+  state_ = std::move(state);
+}
+
+}  // namespace gradwalk

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// The arithmetic of the learning rules, in the order of operations PyTorch has.
+#include <cmath>
+#include <type_traits>
+
+#include "engine/store.hpp"
+#include "gradwalk/optim.hpp"
+
+namespace gradwalk {
+namespace {
+
+void need(bool holds, const char* rule, const char* needs, double got, const char* advice) {
+  if (!holds) throw Error(rule, needs, detail::format_number(got), advice);
+}
+
+void need_at_least_0(const char* rule, const char* needs, double got) {
+  need(got >= 0 && std::isfinite(got), rule, needs, got, "give a finite number that is not negative");
+}
+
+void check_rule(const SGD& rule) {
+  need_at_least_0("SGD", "lr >= 0", rule.lr);
+  need_at_least_0("SGD", "momentum >= 0", rule.momentum);
+  need_at_least_0("SGD", "weight_decay >= 0", rule.weight_decay);
+}
+
+template <class Rule> void check_moments(const char* name, const Rule& rule) {
+  need_at_least_0(name, "lr >= 0", rule.lr);
+  need(rule.beta1 >= 0 && rule.beta1 < 1, name, "0 <= beta1 < 1", rule.beta1, "0.9 is usual");
+  need(rule.beta2 >= 0 && rule.beta2 < 1, name, "0 <= beta2 < 1", rule.beta2, "0.999 is usual");
+  need_at_least_0(name, "epsilon >= 0", rule.epsilon);
+}
+
+void check_rule(const Adam& rule) { check_moments("Adam", rule); }
+
+void check_rule(const AdamW& rule) {
+  check_moments("AdamW", rule);
+  need_at_least_0("AdamW", "weight_decay >= 0", rule.weight_decay);
+}
+
+// By squaring: std::pow may differ in its last bit from one C library to the next.
+double power(double base, std::uint64_t exponent) {
+  double result = 1;
+  for (; exponent != 0; exponent >>= 1, base *= base)
+    if ((exponent & 1) != 0) result *= base;
+  return result;
+}
+
+void apply(const SGD& rule, double lr, std::span<double> data, std::span<const double> grad, OptimizerState& state) {
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    double step = grad[i] + rule.weight_decay * data[i];
+    if (rule.momentum != 0) step = state.first[i] = rule.momentum * state.first[i] + step;
+    data[i] -= lr * step;
+  }
+}
+
+template <class Rule>
+void apply(const Rule& rule, double lr, std::span<double> data, std::span<const double> grad, OptimizerState& state) {
+  const double rate = lr / (1 - power(rule.beta1, state.steps)), scale = std::sqrt(1 - power(rule.beta2, state.steps));
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    double &m = state.first[i], &v = state.second[i];
+    const double g = grad[i];
+    if constexpr (std::is_same_v<Rule, AdamW>) data[i] *= 1 - lr * rule.weight_decay;
+    m += (1 - rule.beta1) * (g - m);
+    v = rule.beta2 * v + (1 - rule.beta2) * g * g;
+    data[i] -= rate * m / (std::sqrt(v) / scale + rule.epsilon);
+  }
+}
+
+}  // namespace
+
+double learning_rate(const OptimizerConfig& config) {
+  return std::visit([](const auto& rule) { return rule.lr; }, config);
+}
+
+void check_config(const OptimizerConfig& config) {
+  std::visit([](const auto& rule) { check_rule(rule); }, config);
+}
+
+OptimizerState initial_state(const OptimizerConfig& config, std::size_t parameters) {
+  OptimizerState state;
+  const SGD* sgd = std::get_if<SGD>(&config);
+  if (sgd == nullptr || sgd->momentum != 0) state.first.assign(parameters, 0.0);
+  if (sgd == nullptr) state.second.assign(parameters, 0.0);
+  return state;
+}
+
+void update(const OptimizerConfig& config, double lr, std::span<double> data, std::span<const double> grad,
+            OptimizerState& state) {
+  ++state.steps;
+  std::visit([&](const auto& rule) { apply(rule, lr, data, grad, state); }, config);
+}
+
+}  // namespace gradwalk

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// Losses: their numbers and gradients, also at extreme scores; batches as means; what they refuse.
+#include "gradwalk/loss.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "support.hpp"
+
+namespace gradwalk {
+namespace {
+
+using tests::error_of;
+
+// A loss of one score and its derivative there.
+struct At {
+  double loss, gradient;
+};
+template <class Loss> At at(double score, Loss loss) {
+  const Value s = score;
+  const Value result = loss(s);
+  result.backward();
+  return {result.data(), s.grad()};
+}
+
+TEST(MeanSquaredError, IsTheSquareOfTheDifference) {
+  const At one = at(3, [](const Value& s) { return mean_squared_error(s, 1.0); });
+  EXPECT_EQ(one.loss, 4);
+  EXPECT_EQ(one.gradient, 4);
+  const std::vector<Value> outputs{1.0, 2.0, 4.0};
+  EXPECT_EQ(mean_squared_error(outputs, std::vector{1.0, 1.0, 1.0}).data(), 10 * (1.0 / 3));
+}
+
+TEST(Hinge, IsTheLackOfMargin) {
+  const auto plus = [](const Value& s) { return hinge(s, 1.0); };
+  const auto minus = [](const Value& s) { return hinge(s, -1.0); };
+  EXPECT_EQ(at(0.25, plus).loss, 0.75);
+  EXPECT_EQ(at(0.25, plus).gradient, -1);
+  EXPECT_EQ(at(0.25, minus).loss, 1.25);
+  EXPECT_EQ(at(0.25, minus).gradient, 1);
+  EXPECT_EQ(at(1.5, plus).loss, 0);
+  EXPECT_EQ(at(1.5, plus).gradient, 0);
+  const std::vector<Value> scores{0.25, 0.25};
+  EXPECT_EQ(hinge(scores, std::vector{1.0, -1.0}).data(), 1);
+}
+
+TEST(BinaryCrossEntropy, IsMinusTheLogOfTheProbability) {
+  for (const double score : {-2.0, 0.0, 0.7})
+    for (const double target : {0.0, 0.3, 1.0}) {
+      const At found = at(score, [&](const Value& s) { return binary_cross_entropy(s, target); });
+      const double p = 1 / (1 + std::exp(-score));
+      EXPECT_NEAR(found.loss, -target * std::log(p) - (1 - target) * std::log(1 - p), 1e-15);
+      EXPECT_NEAR(found.gradient, p - target, 1e-15);
+    }
+}
+
+TEST(BinaryCrossEntropy, IsGoodAtExtremeScores) {
+  const auto one = [](const Value& s) { return binary_cross_entropy(s, 1.0); };
+  const auto zero = [](const Value& s) { return binary_cross_entropy(s, 0.0); };
+  EXPECT_EQ(at(1000, one).loss, 0);
+  EXPECT_EQ(at(1000, one).gradient, 0);
+  EXPECT_EQ(at(-1000, one).loss, 1000);
+  EXPECT_EQ(at(-1000, one).gradient, -1);
+  EXPECT_EQ(at(1000, zero).loss, 1000);
+  EXPECT_EQ(at(1000, zero).gradient, 1);
+  EXPECT_EQ(at(-1000, zero).loss, 0);
+  EXPECT_DOUBLE_EQ(at(40, one).loss, std::exp(-40.0));  // small losses keep their digits
+  EXPECT_EQ(at(1000, [](const Value& s) { return binary_cross_entropy(s, 0.25); }).loss, 750);
+}
+
+TEST(SoftmaxCrossEntropy, IsMinusTheLogOfTheProbability) {
+  const std::vector<Value> scores{0.5, -1.0, 2.0};
+  const Value loss = softmax_cross_entropy(scores, 1);
+  loss.backward();
+  const double total = std::exp(0.5) + std::exp(-1.0) + std::exp(2.0);
+  EXPECT_NEAR(loss.data(), std::log(total) + 1, 1e-15);
+  EXPECT_NEAR(scores[0].grad(), std::exp(0.5) / total, 1e-15);
+  EXPECT_NEAR(scores[1].grad(), std::exp(-1.0) / total - 1, 1e-15);
+  EXPECT_NEAR(scores[2].grad(), std::exp(2.0) / total, 1e-15);
+}
+
+TEST(SoftmaxCrossEntropy, IsGoodAtExtremeScores) {
+  const std::vector<Value> scores{-1000.0, 1000.0, 1000.0};
+  const Value likely = softmax_cross_entropy(scores, 1);
+  EXPECT_NEAR(likely.data(), std::log(2.0), 1e-15);
+  const Value unlikely = softmax_cross_entropy(scores, 0);
+  unlikely.backward();
+  EXPECT_NEAR(unlikely.data(), 2000 + std::log(2.0), 1e-12);
+  EXPECT_EQ(scores[0].grad(), -1);
+  EXPECT_EQ(scores[1].grad(), 0.5);
+  EXPECT_EQ(scores[2].grad(), 0.5);
+}
+
+TEST(Losses, OfABatchAreMeans) {
+  const std::vector<std::vector<Value>> rows{{0.5, 1.0}, {2.0, -1.0}, {0.0, 0.0}};
+  const std::vector<std::size_t> labels{0, 1, 1};
+  double sum = 0;
+  for (std::size_t i = 0; i < 3; ++i) sum += softmax_cross_entropy(rows[i], labels[i]).data();
+  EXPECT_DOUBLE_EQ(softmax_cross_entropy(rows, labels).data(), sum / 3);
+  const std::vector<Value> scores{2.0, -1.0};
+  EXPECT_DOUBLE_EQ(binary_cross_entropy(scores, std::vector{1.0, 1.0}).data(),
+                   (std::log1p(std::exp(-2.0)) + std::log1p(std::exp(1.0))) / 2);
+}
+
+TEST(Losses, TakeTargetsThatAreValues) {
+  Value target = 1.0;
+  const Value score = 0.25;
+  EXPECT_EQ(mean_squared_error(score, target).data(), mean_squared_error(score, 1.0).data());
+  EXPECT_EQ(hinge(score, target).data(), hinge(score, 1.0).data());
+  EXPECT_DOUBLE_EQ(binary_cross_entropy(score, target).data(), binary_cross_entropy(score, 1.0).data());
+  const Value loss = hinge(score, target);
+  target.data() = -1;
+  recompute(loss);
+  EXPECT_EQ(loss.data(), 1.25);
+}
+
+TEST(Penalties, AreSumsOfSizesAndSquares) {
+  const std::vector<Value> parameters{-2.0, 0.5, 0.0};
+  l1_penalty(parameters).backward();
+  EXPECT_EQ(l1_penalty(parameters).data(), 2.5);
+  EXPECT_EQ(parameters[0].grad(), -1);
+  EXPECT_EQ(parameters[1].grad(), 1);
+  EXPECT_EQ(parameters[2].grad(), 0);
+  l2_penalty(parameters).backward();
+  EXPECT_EQ(l2_penalty(parameters).data(), 4.25);
+  EXPECT_EQ(parameters[0].grad(), -1 + -4);
+  EXPECT_EQ(l2_penalty({}).data(), 0);
+}
+
+TEST(Losses, RefuseWhatDoesNotFit) {
+  const std::vector<Value> scores{0.5, 1.0}, none;
+  const std::vector<double> one{1.0}, no_targets;
+  EXPECT_EQ(error_of([&] { hinge(scores, one); }),
+            "hinge: needs a target for each row, got 1 target for 2 rows; give as many of one as of the other");
+  EXPECT_EQ(
+      error_of([&] { mean_squared_error(none, one); }),
+      "mean_squared_error: needs a target for each row, got 1 target for 0 rows; give as many of one as of the other");
+  EXPECT_EQ(error_of([&] { binary_cross_entropy(none, no_targets); }),
+            "binary_cross_entropy: needs at least one row, got none; leave out empty batches");
+  EXPECT_EQ(error_of([&] { hinge(scores, std::vector{1.0, 0.0}); }),
+            "hinge: needs labels that are 1 or -1, got 0; for labels that are 0 and 1 give 2 * label - 1");
+  EXPECT_EQ(error_of([&] { hinge(scores[0], NAN); }),
+            "hinge: needs labels that are 1 or -1, got nan; for labels that are 0 and 1 give 2 * label - 1");
+  EXPECT_EQ(
+      error_of([&] { binary_cross_entropy(scores[0], -1.0); }),
+      "binary_cross_entropy: needs targets from 0 to 1, got -1; for labels that are -1 and 1 give (label + 1) / 2");
+  EXPECT_EQ(error_of([&] { softmax_cross_entropy(scores, 2); }),
+            "softmax_cross_entropy: needs a label below the number of scores, 2, got 2; count labels from 0, and give "
+            "the model an output a class");
+  EXPECT_EQ(error_of([&] { softmax_cross_entropy(std::vector<std::vector<Value>>{}, std::vector<std::size_t>{}); }),
+            "softmax_cross_entropy: needs at least one row, got none; leave out empty batches");
+}
+
+}  // namespace
+}  // namespace gradwalk
