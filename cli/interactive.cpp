@@ -24,6 +24,8 @@ namespace {
 
 enum Colour : short { accent = 1, good, bad };
 
+attr_t coloured(Colour colour) { return static_cast<attr_t>(COLOR_PAIR(colour)) | A_BOLD; }
+
 std::string shorten(std::string_view text, std::size_t width) {
   if (characters(text) <= width) return std::string(text);
   if (width == 0) return "";
@@ -83,9 +85,9 @@ class Screen {
 
   static void line(std::size_t row, std::string_view text, attr_t attributes = A_NORMAL) {
     if (row >= height()) return;
-    attron(attributes);
+    attr_on(attributes, nullptr);
     mvaddstr(static_cast<int>(row), 0, shorten(text, width()).c_str());
-    attroff(attributes);
+    attr_off(attributes, nullptr);
   }
 
  private:
@@ -200,7 +202,7 @@ class Interactive {
     if (room > 2) draw_nodes(1, room - 2);
     const std::size_t from = 1 + std::min(room, wanted);
     for (std::size_t i = 0; i < words.size(); ++i)
-      Screen::line(from + i, words[i], i == 0 ? COLOR_PAIR(accent) | A_BOLD : A_NORMAL);
+      Screen::line(from + i, words[i], i == 0 ? coloured(accent) : A_NORMAL);
     if (height > 1) Screen::line(height - 1, footer(), A_DIM);
     refresh();
   }
@@ -279,9 +281,7 @@ class Interactive {
         nodes.size() <= room || current < room / 2 ? 0 : std::min(current - room / 2, nodes.size() - room);
     for (std::size_t k = first; k < nodes.size() && k - first < room; ++k) {
       const bool here = present() != nullptr && present()->node == nodes[k];
-      const attr_t look = here                        ? COLOR_PAIR(accent) | A_BOLD
-                          : takes_a_deposit(nodes[k]) ? COLOR_PAIR(good) | A_BOLD
-                                                      : A_NORMAL;
+      const attr_t look = here ? coloured(accent) : takes_a_deposit(nodes[k]) ? coloured(good) : A_NORMAL;
       Screen::line(top + 1 + k - first, lines[k + 1], look);
     }
   }

@@ -2,6 +2,7 @@
 // All of gradwalk's C++ API.
 #pragma once
 
+#include "gradwalk/classifier.hpp"
 #include "gradwalk/csv.hpp"
 #include "gradwalk/data.hpp"
 #include "gradwalk/derivatives.hpp"
@@ -17,5 +18,6 @@
 #include "gradwalk/optim.hpp"
 #include "gradwalk/random.hpp"
 #include "gradwalk/snapshot.hpp"
+#include "gradwalk/training.hpp"
 #include "gradwalk/value.hpp"
 #include "gradwalk/walk.hpp"

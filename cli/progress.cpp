@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// The progress bar.
+#include "progress.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+namespace gradwalk::cli {
+namespace {
+
+std::size_t terminal_width() {
+  winsize size{};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+std::string duration(double seconds) {
+  if (seconds < 100) return fmt::format("{:.1f} s", seconds);
+  const auto minutes = static_cast<std::uint64_t>(seconds / 60);
+  return minutes < 100 ? fmt::format("{} min", minutes) : fmt::format("{} h", minutes / 60);
+}
+
+}  // namespace
+
+Progress::Progress(std::uint64_t done, std::uint64_t steps, bool quiet)
+    : done_(done),
+      steps_(steps),
+      every_(std::max<std::uint64_t>(1, steps / 10)),
+      quiet_(quiet),
+      terminal_(isatty(STDOUT_FILENO) == 1) {}
+
+void Progress::show(const TrainingRun::Report& report) {
+  if (quiet_) return;
+  if (!terminal_) {
+    const std::size_t digits = std::to_string(steps_).size();
+    if (report.step % every_ == 0 || report.step == done_ + 1 || report.step == steps_)
+      fmt::print("step {:>{}} of {}  loss {:<9.4g}  accuracy {:5.1f}%  rate {:.3g}\n", report.step, digits, steps_,
+                 report.loss, 100 * report.accuracy, report.rate);
+    return;
+  }
+  const Clock::time_point now = Clock::now();
+  if (drawn_ && report.step != steps_ && now - last_ < std::chrono::milliseconds(50)) return;
+  last_ = now;
+  draw(report);
+}
+
+void Progress::draw(const TrainingRun::Report& report) {
+  const double seconds = std::chrono::duration<double>(last_ - start_).count();
+  const double each = seconds / static_cast<double>(report.step - done_);
+  const std::string time = report.step == steps_ ? "in " + duration(seconds)
+                                                 : duration(each * static_cast<double>(steps_ - report.step)) + " left";
+  const std::string text = fmt::format(" {}/{}  loss {:.4g}  accuracy {:.1f}%  rate {:.3g}  {}", report.step, steps_,
+                                       report.loss, 100 * report.accuracy, report.rate, time);
+  const std::size_t width = terminal_width() - 1;
+  std::string line;
+  if (width > text.size() + 12) {
+    const std::size_t room = std::min<std::size_t>(30, width - text.size() - 2);
+    const auto full = static_cast<std::size_t>(static_cast<double>(room) * static_cast<double>(report.step) /
+                                               static_cast<double>(steps_));
+    line = "[" + std::string(full, '=') + std::string(room - full, ' ') + "]";
+  }
+  line += text;
+  fmt::print("\r{}\033[K", line.substr(0, width));
+  std::fflush(stdout);
+  drawn_ = true;
+}
+
+void Progress::finish() {
+  if (drawn_) fmt::print("\n");
+}
+
+}  // namespace gradwalk::cli

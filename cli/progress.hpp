@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// How training goes, while it goes: a bar that is redrawn on a terminal, some lines in a pipe.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "gradwalk/training.hpp"
+
+namespace gradwalk::cli {
+
+class Progress {
+ public:
+  Progress(std::uint64_t done, std::uint64_t steps, bool quiet);
+  void show(const TrainingRun::Report& report);
+  void finish();  // leaves the last state of the bar, and the cursor on a line of its own
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void draw(const TrainingRun::Report& report);
+  std::uint64_t done_, steps_, every_;
+  bool quiet_, terminal_, drawn_ = false;
+  Clock::time_point start_ = Clock::now(), last_ = start_;
+};
+
+}  // namespace gradwalk::cli

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// From options to a recipe.
+#include "recipe.hpp"
+
+#include <charconv>
+
+namespace gradwalk::cli {
+namespace {
+
+// "16,16", or "none".
+std::vector<std::size_t> sizes_of(const std::string& text) {
+  std::vector<std::size_t> sizes;
+  if (text == "none") return sizes;
+  const char *at = text.data(), *end = at + text.size();
+  for (;;) {
+    std::size_t size = 0;
+    const auto [next, error] = std::from_chars(at, end, size);
+    const bool fits = error == std::errc() && size >= 1 && size <= 100'000 && sizes.size() < 50;
+    if (!fits || (next != end && *next != ','))
+      throw Error("train", "sizes of hidden layers, such as 16,16, or none", "'" + text + "'",
+                  "give whole numbers from 1 with commas between");
+    sizes.push_back(size);
+    if (next == end) return sizes;
+    at = next + 1;
+  }
+}
+
+std::size_t batch_of(const std::string& text) {
+  if (text == "all") return 0;
+  std::size_t size = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
+  if (error != std::errc() || end != text.data() + text.size() || size == 0)
+    throw Error("train", "rows a step, or all", "'" + text + "'", "give a whole number from 1, or all");
+  return size;
+}
+
+template <class Enum> Enum named(const std::string& text, std::initializer_list<Enum> all) {
+  for (const Enum one : all)
+    if (name(one) == text) return one;
+  return *all.begin();  // CLI11 has checked the name
+}
+
+}  // namespace
+
+void RecipeOptions::add_to(CLI::App& command) {
+  const auto add = [&](const char* flag, auto& target, const char* help, const char* value) {
+    options_.push_back(command.add_option(flag, target, help)->option_text(value)->group("Recipe"));
+    return options_.back();
+  };
+  const auto number = [](double least, double most) { return CLI::Range(least, most); };
+  const auto count = CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000});
+  add("--hidden", hidden_, "sizes of the hidden layers, or none", "N,N [16,16]");
+  add("--activation", activation_, "of the hidden layers: relu, tanh, sigmoid or linear", "NAME [relu]")
+      ->check(CLI::IsMember({"relu", "tanh", "sigmoid", "linear"}));
+  add("--init", init_, "of the weights: uniform (micrograd's), xavier or he", "NAME [he; moons uniform]")
+      ->check(CLI::IsMember({"uniform", "xavier", "he"}));
+  add("--loss", loss_, "hinge, mse, bce or softmax", "NAME [softmax; two classes bce; moons hinge]")
+      ->check(CLI::IsMember({"hinge", "mse", "bce", "softmax"}));
+  add("--optimizer", optimizer_, "sgd, momentum, adam or adamw", "NAME [adam; moons sgd]")
+      ->check(CLI::IsMember({"sgd", "momentum", "adam", "adamw"}));
+  add("--lr", lr_, "the learning rate at first", "X [adam 0.01; sgd 0.1; moons 1]")->check(number(1e-12, 1e6));
+  add("--schedule", schedule_, "of the rate: constant, linear or cosine", "NAME [cosine; moons linear]")
+      ->check(CLI::IsMember({"constant", "linear", "cosine"}));
+  add("--final-rate", final_, "the last rate, as a share of the first", "X [0; moons 0.1]")->check(number(0, 1));
+  add("--decay-steps", decay_steps_,
+      "steps until the rate is the last one; --steps does not change it, so that\n"
+      "a run that is resumed is the same as one in one go",
+      "N [2000; moons 100]")
+      ->check(count);
+  add("--warm-up", warm_up_, "steps in which the rate rises first", "N [0]")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1'000'000'000}));
+  add("--momentum", momentum_, "of sgd", "X [0; --optimizer momentum 0.9]")->check(number(0, 0.9999));
+  add("--weight-decay", weight_decay_, "of sgd, and of adamw", "X [0; adamw 0.01]")->check(number(0, 1000));
+  add("--batch", batch_, "rows a step, or all", "N [32; moons all]");
+  add("--l1", l1_, "this times the sum of the weights' sizes is added to the loss", "X [0]")->check(number(0, 1e6));
+  add("--l2", l2_, "this times the sum of their squares", "X [0.0001]")->check(number(0, 1e6));
+  add("--clip", clip_, "the largest norm of the gradient; 0: any", "X [0]")->check(number(0, 1e12));
+  add("--seed", seed_, "of the data, the weights and the order of the rows", "N [1337]");
+  options_.push_back(
+      command.add_flag("--raw", raw_, "take features as they are; else they are standardised, but of moons")
+          ->group("Recipe"));
+}
+
+std::vector<const CLI::Option*> RecipeOptions::given() const {
+  std::vector<const CLI::Option*> result;
+  for (const CLI::Option* option : options_)
+    if (option->count() > 0) result.push_back(option);
+  return result;
+}
+
+Recipe RecipeOptions::recipe(const Recipe& usual) const {
+  Recipe recipe = usual;
+  recipe.seed = seed_;
+  if (hidden_) recipe.hidden = sizes_of(*hidden_);
+  if (activation_)
+    recipe.activation =
+        named(*activation_, {Activation::relu, Activation::tanh, Activation::sigmoid, Activation::linear});
+  if (init_) recipe.init = named(*init_, {Init::uniform, Init::xavier, Init::he});
+  if (loss_) recipe.loss = named(*loss_, {LossKind::hinge, LossKind::mse, LossKind::bce, LossKind::softmax});
+  if (optimizer_ == "sgd") recipe.optimizer = SGD{.lr = 0.1};
+  if (optimizer_ == "momentum") recipe.optimizer = SGD{.lr = 0.1, .momentum = 0.9};
+  if (optimizer_ == "adam") recipe.optimizer = Adam{.lr = 0.01};
+  if (optimizer_ == "adamw") recipe.optimizer = AdamW{.lr = 0.01};
+  if (optimizer_ == "sgd" && std::holds_alternative<SGD>(usual.optimizer)) recipe.optimizer = usual.optimizer;
+  const bool is_sgd = std::holds_alternative<SGD>(recipe.optimizer);
+  if (lr_) std::visit([&](auto& config) { config.lr = *lr_; }, recipe.optimizer);
+  if (momentum_) {
+    if (!is_sgd) throw Error("train", "--momentum with sgd", "another optimizer", "add --optimizer sgd");
+    std::get<SGD>(recipe.optimizer).momentum = *momentum_;
+  }
+  if (weight_decay_) {
+    if (SGD* sgd = std::get_if<SGD>(&recipe.optimizer)) {
+      sgd->weight_decay = *weight_decay_;
+    } else if (AdamW* adamw = std::get_if<AdamW>(&recipe.optimizer)) {
+      adamw->weight_decay = *weight_decay_;
+    } else {
+      throw Error("train", "--weight-decay with sgd or adamw", "adam", "add --optimizer adamw, or use --l2");
+    }
+  }
+  if (schedule_)
+    recipe.rate.kind = named(*schedule_, {RatePlan::Kind::constant, RatePlan::Kind::linear, RatePlan::Kind::cosine});
+  if (final_) recipe.rate.final = *final_;
+  if (decay_steps_) recipe.rate.steps = *decay_steps_;
+  if (warm_up_) recipe.rate.warm_up = *warm_up_;
+  if (batch_) recipe.batch = batch_of(*batch_);
+  if (l1_) recipe.l1 = *l1_;
+  if (l2_) recipe.l2 = *l2_;
+  if (clip_) recipe.clip = *clip_;
+  if (raw_) recipe.standardise = false;
+  return recipe;
+}
+
+}  // namespace gradwalk::cli

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// The options that make a recipe.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+#include "gradwalk/training.hpp"
+
+namespace gradwalk::cli {
+
+class RecipeOptions {
+ public:
+  void add_to(CLI::App& command);
+  std::uint64_t seed() const { return seed_; }
+  // What was asked for, on top of what is usual for the data.
+  Recipe recipe(const Recipe& usual) const;
+  std::vector<const CLI::Option*> given() const;  // those set on the command line
+
+ private:
+  std::vector<CLI::Option*> options_;
+  std::uint64_t seed_ = Recipe{}.seed;
+  std::optional<std::string> hidden_, activation_, init_, loss_, optimizer_, schedule_, batch_;
+  std::optional<double> lr_, final_, momentum_, weight_decay_, l1_, l2_, clip_;
+  std::optional<std::uint64_t> decay_steps_, warm_up_;
+  bool raw_ = false;
+};
+
+}  // namespace gradwalk::cli

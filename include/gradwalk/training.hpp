@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// Training a classifier, step by step: the recipe, the run, and all a run needs to go on later.
+//
+// A run is determined by its data and its recipe, bit for bit: so many steps at once, or some, a saved state and the
+// rest, are the same. It prints nothing and touches no file; model_file.hpp saves it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "gradwalk/classifier.hpp"
+#include "gradwalk/optim.hpp"
+
+namespace gradwalk {
+
+// How the rate of the optimizer changes. It does not depend on how many steps are made, so that a run can be continued.
+struct RatePlan {
+  enum class Kind { constant, linear, cosine } kind = Kind::cosine;
+  double final = 0;            // the last rate, as a share of the first
+  std::uint64_t steps = 2000;  // until then
+  std::uint64_t warm_up = 0;   // steps of rising before it
+};
+GRADWALK_EXPORT std::string_view name(RatePlan::Kind kind);
+GRADWALK_EXPORT Schedule schedule_of(const RatePlan& plan, double lr);
+
+struct Recipe {
+  std::vector<std::size_t> hidden = {16, 16};
+  Activation activation = Activation::relu;
+  Init init = Init::he;
+  LossKind loss = LossKind::softmax;
+  OptimizerConfig optimizer = Adam{.lr = 0.01};
+  RatePlan rate = {};
+  std::size_t batch = 32;    // rows a step; 0: all of them, in their order
+  double l1 = 0, l2 = 1e-4;  // added to the loss: so many times the sum of sizes, of squares
+  double clip = 0;           // the largest norm of the gradient; 0: any
+  bool standardise = true;
+  std::uint64_t seed = 1337;
+};
+
+GRADWALK_EXPORT Recipe micrograd_recipe();                   // that of micrograd's demo on moons: 100 steps
+GRADWALK_EXPORT Recipe default_recipe(std::size_t classes);  // for any data: 2,000 steps
+
+// The loss and accuracy of steps, thinned evenly as they become many: at most `most` are kept, whatever was saved
+// between.
+struct GRADWALK_EXPORT History {
+  static constexpr std::size_t most = 1024;
+  std::uint64_t stride = 1;  // every so many steps are kept
+  std::vector<double> steps, loss, accuracy;
+  void add(std::uint64_t step, double loss, double accuracy);
+};
+
+struct TrainingState {
+  std::uint64_t steps = 0;
+  OptimizerState optimizer;
+  Batches::State batches;
+  History history;
+};
+
+class GRADWALK_EXPORT TrainingRun {
+ public:
+  TrainingRun(const Dataset& data, const Recipe& recipe);
+
+  struct Report {
+    std::uint64_t step;  // from 1
+    double loss;         // of the batch, before the step, with the penalties
+    double accuracy;     // of the batch, before the step
+    double rate;
+    double gradient_norm;  // before clipping; 0 where nothing clips
+  };
+  // One step. A loss that is not finite is an Error, and changes nothing.
+  Report step();
+
+  const Classifier& model() const { return model_; }
+  const Recipe& recipe() const { return recipe_; }
+  std::uint64_t steps() const { return state_.steps; }
+  const History& history() const { return state_.history; }
+
+  TrainingState state() const;
+  void set_state(
+      TrainingState state);  // of a run on the same data by the same recipe; the parameters are set by themselves
+
+ private:
+  Recipe recipe_;
+  Dataset data_;  // standardised
+  Classifier model_;
+  std::vector<Value> parameters_;
+  Optimizer optimizer_;
+  Schedule schedule_;
+  Batches batches_;
+  std::vector<std::size_t> all_rows_;
+  TrainingState state_;
+};
+
+}  // namespace gradwalk

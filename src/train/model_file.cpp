@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: MIT
+// Models to safetensors and back. What comes from a file is checked before anything is made of it: names against the
+// known ones, sizes against the tensors, numbers against their ranges.
+#include "gradwalk/model_file.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "gradwalk/safetensors.hpp"
+#include "text/shown.hpp"
+
+namespace gradwalk {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using detail::shown;
+
+constexpr std::size_t most_layers = 100, widest_layer = 100'000;
+constexpr std::size_t most_parameters = 100'000'000;
+
+// ---- writing ----
+
+Json optimizer_json(const OptimizerConfig& config) {
+  if (const SGD* sgd = std::get_if<SGD>(&config))
+    return {{"kind", "sgd"}, {"lr", sgd->lr}, {"momentum", sgd->momentum}, {"weight_decay", sgd->weight_decay}};
+  const auto moments = [](const char* kind, const auto& adam) {
+    return Json{
+        {"kind", kind}, {"lr", adam.lr}, {"beta1", adam.beta1}, {"beta2", adam.beta2}, {"epsilon", adam.epsilon}};
+  };
+  if (const Adam* adam = std::get_if<Adam>(&config)) return moments("adam", *adam);
+  Json result = moments("adamw", std::get<AdamW>(config));
+  result["weight_decay"] = std::get<AdamW>(config).weight_decay;
+  return result;
+}
+
+Json recipe_json(const Recipe& recipe) {
+  return {{"hidden", recipe.hidden},
+          {"activation", name(recipe.activation)},
+          {"init", name(recipe.init)},
+          {"loss", name(recipe.loss)},
+          {"optimizer", optimizer_json(recipe.optimizer)},
+          {"rate",
+           {{"kind", name(recipe.rate.kind)},
+            {"final", recipe.rate.final},
+            {"steps", recipe.rate.steps},
+            {"warm_up", recipe.rate.warm_up}}},
+          {"batch", recipe.batch},
+          {"l1", recipe.l1},
+          {"l2", recipe.l2},
+          {"clip", recipe.clip},
+          {"standardise", recipe.standardise},
+          {"seed", recipe.seed}};
+}
+
+Tensor row_of(std::string name, std::vector<double> data) { return {std::move(name), {data.size()}, std::move(data)}; }
+
+SafetensorsFile to_file(const TrainingRun& run, std::uint64_t planned_steps, const DataSource& source) {
+  SafetensorsFile file;
+  const Classifier& model = run.model();
+  std::vector<std::size_t> sizes{model.network.inputs()};
+  for (std::size_t k = 0; k < model.network.layers().size(); ++k) {
+    const Layer& layer = model.network.layers()[k];
+    sizes.push_back(layer.outputs());
+    Tensor weight{"layers." + std::to_string(k) + ".weight", {layer.outputs(), layer.inputs()}, {}};
+    Tensor bias{"layers." + std::to_string(k) + ".bias", {layer.outputs()}, {}};
+    for (const Neuron& neuron : layer.neurons()) {
+      for (const Value& w : neuron.weights()) weight.data.push_back(w.data());
+      bias.data.push_back(neuron.bias().data());
+    }
+    file.tensors.push_back(std::move(weight));
+    file.tensors.push_back(std::move(bias));
+  }
+  if (!model.standardisation.mean.empty()) {
+    file.tensors.push_back(row_of("standardisation.mean", model.standardisation.mean));
+    file.tensors.push_back(row_of("standardisation.deviation", model.standardisation.deviation));
+  }
+  const TrainingState state = run.state();
+  file.tensors.push_back(row_of("optimizer.first", state.optimizer.first));
+  file.tensors.push_back(row_of("optimizer.second", state.optimizer.second));
+  file.tensors.push_back(row_of("history.steps", state.history.steps));
+  file.tensors.push_back(row_of("history.loss", state.history.loss));
+  file.tensors.push_back(row_of("history.accuracy", state.history.accuracy));
+
+  Json random = Json::array();
+  for (const std::uint64_t word : state.batches.random) random.push_back(std::to_string(word));
+  file.metadata["format"] = "gradwalk-model";
+  file.metadata["version"] = "1";
+  file.metadata["sizes"] = Json(sizes).dump();
+  file.metadata["activation"] = name(model.network.options().activation);
+  file.metadata["output"] = name(model.network.options().output);
+  file.metadata["loss"] = name(model.loss);
+  file.metadata["features"] = Json(model.feature_names).dump(-1, ' ', false, Json::error_handler_t::replace);
+  file.metadata["labels"] = Json(model.label_names).dump(-1, ' ', false, Json::error_handler_t::replace);
+  file.metadata["recipe"] = recipe_json(run.recipe()).dump();
+  file.metadata["source"] = source.description;
+  file.metadata["training"] = Json{{"steps", state.steps},
+                                   {"planned_steps", planned_steps},
+                                   {"optimizer_steps", state.optimizer.steps},
+                                   {"history_stride", state.history.stride},
+                                   {"random", random},
+                                   {"epoch", state.batches.epoch},
+                                   {"taken", state.batches.taken},
+                                   {"fingerprint", std::to_string(source.fingerprint)}}
+                                  .dump();
+  return file;
+}
+
+// ---- reading ----
+
+class Reader {
+ public:
+  Reader(const SafetensorsFile& file, std::string_view file_name) : file_(file), name_(file_name) {}
+
+  ModelFile read() const {
+    if (text("format") != "gradwalk-model") refuse("a model of gradwalk", "format " + shown(text("format")));
+    if (text("version") != "1") refuse("version 1 of the format", "version " + shown(text("version")));
+    ModelFile result{classifier(), std::nullopt};
+    if (file_.metadata.contains("training")) result.run = run(result.model);
+    return result;
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& needs, const std::string& got) const {
+    throw Error(name_, needs, got, "the file is damaged, or of another program: take a copy, or train again");
+  }
+
+  const std::string& text(const char* key) const {
+    const auto found = file_.metadata.find(key);
+    if (found == file_.metadata.end()) refuse(std::string("'") + key + "' in the metadata", "none");
+    return found->second;
+  }
+
+  Json json(const char* key) const {
+    Json value = Json::parse(text(key), nullptr, false);
+    if (value.is_discarded()) refuse(std::string("JSON in the metadata '") + key + "'", shown(text(key)));
+    return value;
+  }
+
+  const Json& field(const Json& object, const char* key) const {
+    if (!object.is_object() || !object.contains(key)) refuse(std::string("'") + key + "' in the metadata", "none");
+    return object[key];
+  }
+
+  double number(const Json& object, const char* key) const {
+    const Json& value = field(object, key);
+    if (!value.is_number() || !std::isfinite(value.get<double>()))
+      refuse(std::string("a number for '") + key + "'", shown(value.dump()));
+    return value.get<double>();
+  }
+
+  std::uint64_t whole(const Json& object, const char* key) const {
+    const Json& value = field(object, key);
+    if (!value.is_number_unsigned()) refuse(std::string("a whole number for '") + key + "'", shown(value.dump()));
+    return value.get<std::uint64_t>();
+  }
+
+  std::uint64_t big(const Json& value) const {  // as text: JSON readers elsewhere keep 53 bits
+    const std::string digits = value.is_string() ? value.get<std::string>() : "";
+    std::uint64_t result = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), result);
+    if (error != std::errc() || end != digits.data() + digits.size() || digits.empty())
+      refuse("a whole number as text", shown(value.dump()));
+    return result;
+  }
+
+  // The one of a list of enumerators that has this name.
+  template <class Enum> Enum named(const char* what, std::string_view spelled, std::initializer_list<Enum> all) const {
+    for (const Enum one : all)
+      if (name(one) == spelled) return one;
+    refuse(std::string("a known ") + what, shown(spelled));
+  }
+  Activation activation(std::string_view spelled) const {
+    using enum Activation;
+    return named("activation", spelled, {linear, relu, Activation::tanh, sigmoid});
+  }
+  LossKind loss(std::string_view spelled) const {
+    return named("loss", spelled, {LossKind::hinge, LossKind::mse, LossKind::bce, LossKind::softmax});
+  }
+  std::string string(const Json& object, const char* key) const {
+    const Json& value = field(object, key);
+    if (!value.is_string()) refuse(std::string("text for '") + key + "'", shown(value.dump()));
+    return value.get<std::string>();
+  }
+
+  std::vector<std::string> strings(const char* key, std::size_t count) const {
+    const Json value = json(key);
+    const auto is_text = [](const Json& one) { return one.is_string(); };
+    if (!value.is_array() || value.size() != count || !std::all_of(value.begin(), value.end(), is_text))
+      refuse(std::to_string(count) + " names in '" + key + "'", shown(text(key)));
+    return value.get<std::vector<std::string>>();
+  }
+
+  std::vector<std::size_t> sizes(const Json& value, std::size_t least) const {
+    const auto fits = [](const Json& one) { return one.is_number_unsigned() && one >= 1u && one <= widest_layer; };
+    if (!value.is_array() || value.size() < least || value.size() > most_layers ||
+        !std::all_of(value.begin(), value.end(), fits))
+      refuse("sizes of layers, at most " + std::to_string(widest_layer) + " each", shown(value.dump()));
+    return value.get<std::vector<std::size_t>>();
+  }
+
+  const Tensor& tensor(const std::string& key, const std::vector<std::size_t>& shape) const {
+    const Tensor* found = file_.find(key);
+    if (found == nullptr) refuse("the tensor '" + key + "'", "none");
+    if (found->shape != shape) refuse("the shape the sizes ask for", "another for '" + key + "'");
+    return *found;
+  }
+  std::vector<double> row(const std::string& key, std::size_t size) const { return tensor(key, {size}).data; }
+
+  Classifier classifier() const {
+    const std::vector<std::size_t> all = sizes(json("sizes"), 2);
+    // Tensors first: a file of a few bytes must not make a network of millions of neurons.
+    for (std::size_t k = 0; k + 1 < all.size(); ++k) {
+      tensor("layers." + std::to_string(k) + ".weight", {all[k + 1], all[k]});
+      tensor("layers." + std::to_string(k) + ".bias", {all[k + 1]});
+    }
+    const LossKind kind = loss(text("loss"));
+    const std::size_t outputs = all.back(), classes = outputs == 1 ? 2 : outputs;
+    if (outputs_for(kind, classes) != outputs) refuse("one output or one a class", std::to_string(outputs));
+    const MLPOptions options{.activation = activation(text("activation")), .output = activation(text("output"))};
+    Classifier result{MLP(all[0], {all.begin() + 1, all.end()}, options),
+                      kind,
+                      strings("features", all[0]),
+                      strings("labels", classes),
+                      {}};
+    for (std::size_t k = 0; k + 1 < all.size(); ++k) {
+      const Tensor& weight = tensor("layers." + std::to_string(k) + ".weight", {all[k + 1], all[k]});
+      const Tensor& bias = tensor("layers." + std::to_string(k) + ".bias", {all[k + 1]});
+      for (std::size_t i = 0; i < all[k + 1]; ++i) {
+        std::vector<Value> parameters = result.network.layers()[k].neurons()[i].parameters();
+        for (std::size_t j = 0; j < all[k]; ++j) parameters[j].data() = weight.data[i * all[k] + j];
+        parameters.back().data() = bias.data[i];
+      }
+    }
+    if (file_.find("standardisation.mean") != nullptr)
+      result.standardisation = {row("standardisation.mean", all[0]), row("standardisation.deviation", all[0])};
+    return result;
+  }
+
+  OptimizerConfig optimizer(const Json& value) const {
+    const std::string kind = string(value, "kind");
+    const double lr = number(value, "lr");
+    if (kind == "sgd") return SGD{lr, number(value, "momentum"), number(value, "weight_decay")};
+    const double beta1 = number(value, "beta1"), beta2 = number(value, "beta2"), epsilon = number(value, "epsilon");
+    if (kind == "adam") return Adam{lr, beta1, beta2, epsilon};
+    if (kind == "adamw") return AdamW{lr, beta1, beta2, epsilon, number(value, "weight_decay")};
+    refuse("a known optimizer", shown(kind));
+  }
+
+  Recipe recipe(const Classifier& model) const {
+    const Json value = json("recipe");
+    const Json& rate = field(value, "rate");
+    Recipe result;
+    result.hidden = sizes(field(value, "hidden"), 0);
+    result.activation = activation(string(value, "activation"));
+    result.init = named("init", string(value, "init"), {Init::uniform, Init::xavier, Init::he});
+    result.loss = loss(string(value, "loss"));
+    result.optimizer = optimizer(field(value, "optimizer"));
+    result.rate.kind = named("schedule", string(rate, "kind"),
+                             {RatePlan::Kind::constant, RatePlan::Kind::linear, RatePlan::Kind::cosine});
+    result.rate.final = number(rate, "final");
+    result.rate.steps = whole(rate, "steps");
+    result.rate.warm_up = whole(rate, "warm_up");
+    result.batch = whole(value, "batch");
+    result.l1 = number(value, "l1");
+    result.l2 = number(value, "l2");
+    result.clip = number(value, "clip");
+    const Json& standardise = field(value, "standardise");
+    if (!standardise.is_boolean()) refuse("true or false for 'standardise'", shown(standardise.dump()));
+    result.standardise = standardise.get<bool>();
+    result.seed = whole(value, "seed");
+    const std::vector<Layer>& layers = model.network.layers();
+    const bool same_layers = std::equal(result.hidden.begin(), result.hidden.end(), layers.begin(), layers.end() - 1,
+                                        [](std::size_t size, const Layer& layer) { return size == layer.outputs(); });
+    if (!same_layers || result.loss != model.loss || result.activation != model.network.options().activation)
+      refuse("a recipe for this network", "one for another");
+    return result;
+  }
+
+  // As many numbers as `size`, or none.
+  std::vector<double> moment(const std::string& key, std::size_t size) const {
+    const Tensor* found = file_.find(key);
+    if (found == nullptr || (found->shape != std::vector{size} && !found->data.empty()))
+      refuse("the tensor '" + key + "' of " + std::to_string(size) + " numbers", "another");
+    return found->data;
+  }
+
+  SavedRun run(const Classifier& model) const {
+    const Json value = json("training");
+    const std::size_t parameters = model.network.parameter_count();
+    SavedRun result{
+        recipe(model), {}, whole(value, "planned_steps"), {text("source"), big(field(value, "fingerprint"))}};
+    TrainingState& state = result.state;
+    state.steps = whole(value, "steps");
+    state.optimizer = {whole(value, "optimizer_steps"), moment("optimizer.first", parameters),
+                       moment("optimizer.second", parameters)};
+    const Json& random = field(value, "random");
+    if (!random.is_array() || random.size() != state.batches.random.size())
+      refuse("four words for 'random'", shown(random.dump()));
+    for (std::size_t i = 0; i < random.size(); ++i) state.batches.random[i] = big(random[i]);
+    state.batches.epoch = whole(value, "epoch");
+    state.batches.taken = whole(value, "taken");
+    History& history = state.history;
+    history.stride = whole(value, "history_stride");
+    if (!std::has_single_bit(history.stride))
+      refuse("a power of 2 for 'history_stride'", std::to_string(history.stride));
+    const Tensor* steps = file_.find("history.steps");
+    if (steps == nullptr || steps->data.size() > History::most) refuse("a history", "none");
+    history.steps = row("history.steps", steps->data.size());
+    history.loss = row("history.loss", steps->data.size());
+    history.accuracy = row("history.accuracy", steps->data.size());
+    return result;
+  }
+
+  const SafetensorsFile& file_;
+  std::string_view name_;
+};
+
+}  // namespace
+
+std::uint64_t fingerprint(const Dataset& data) {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, by words
+  const auto mix = [&](std::uint64_t word) { hash = (hash ^ word) * 0x100000001b3; };
+  mix(data.columns);
+  for (const double x : data.x) mix(std::bit_cast<std::uint64_t>(x));
+  for (const std::size_t label : data.labels) mix(label);
+  return hash;
+}
+
+void save_model(const std::string& path, const TrainingRun& run, std::uint64_t planned_steps,
+                const DataSource& source) {
+  to_file(run, planned_steps, source).write(path);
+}
+
+ModelFile load_model(const std::string& path) { return Reader(SafetensorsFile::read(path), path).read(); }
+
+ModelFile parse_model(std::string_view bytes, std::string_view name) {
+  return Reader(SafetensorsFile::parse(bytes, name), name).read();
+}
+
+TrainingRun resume(const ModelFile& file, const Dataset& data) {
+  if (!file.run) throw Error("resume", "a model saved by training", "one without its training", "train it anew");
+  if (fingerprint(data) != file.run->source.fingerprint)
+    throw Error("resume", "the data the model was trained on", "other data", "give the same, or train anew");
+  TrainingRun run(data, file.run->recipe);
+  run.set_state(file.run->state);
+  const std::vector<Value> saved = file.model.network.parameters();
+  std::vector<Value> parameters = run.model().network.parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].data() = saved[i].data();
+  return run;
+}
+
+}  // namespace gradwalk
