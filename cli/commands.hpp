@@ -10,7 +10,10 @@ namespace gradwalk::cli {
 void add_draw(CLI::App& app);
 void add_eval(CLI::App& app);
 void add_explain(CLI::App& app);
+void add_inspect(CLI::App& app);
 void add_ops(CLI::App& app);
+void add_predict(CLI::App& app);
+void add_train(CLI::App& app);
 void add_walk(CLI::App& app);
 
 }  // namespace gradwalk::cli

@@ -23,10 +23,15 @@ int main(int argc, char** argv) {
     gradwalk::cli::add_explain(app);
     gradwalk::cli::add_draw(app);
     gradwalk::cli::add_ops(app);
+    gradwalk::cli::add_train(app);
+    gradwalk::cli::add_predict(app);
+    gradwalk::cli::add_inspect(app);
     app.parse(argc, argv);
     if (std::fflush(stdout) != 0)
       throw gradwalk::Error("gradwalk", "a place to write its output", std::strerror(errno),
                             "free some space, or write elsewhere");
+  } catch (const CLI::RuntimeError& status) {  // the command has said why
+    return status.get_exit_code();
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   } catch (const std::exception& error) {

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// gradwalk inspect: what a saved model is, and how it came to be.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "gradwalk/model_file.hpp"
+#include "table.hpp"
+
+namespace gradwalk::cli {
+namespace {
+
+struct Spread {
+  double least = 0, mean = 0, most = 0;
+};
+
+Spread spread_of(const Layer& layer) {
+  Spread result{INFINITY, 0, -INFINITY};
+  const std::vector<Value> parameters = layer.parameters();
+  for (const Value& one : parameters) {
+    result.least = std::min(result.least, one.data());
+    result.most = std::max(result.most, one.data());
+    result.mean += one.data() / static_cast<double>(parameters.size());
+  }
+  return result;
+}
+
+std::string optimizer_name(const OptimizerConfig& config) {
+  if (const SGD* sgd = std::get_if<SGD>(&config))
+    return sgd->momentum > 0 ? fmt::format("sgd with momentum {}", sgd->momentum) : "sgd";
+  return std::holds_alternative<Adam>(config) ? "adam" : "adamw";
+}
+
+// The first names of many.
+std::string some(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 10;
+  if (names.size() <= most) return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{}, ... {} in all", fmt::join(names.begin(), names.begin() + most, ", "), names.size());
+}
+
+void print(const ModelFile& file) {
+  const Classifier& model = file.model;
+  fmt::print("features    {}\nclasses     {}\n", some(model.feature_names), some(model.label_names));
+  fmt::print("inputs      {}\n", model.standardisation.mean.empty() ? "as they are" : "standardised");
+  fmt::print("loss        {}\nparameters  {}\n", name(model.loss), model.network.parameter_count());
+  if (file.run) {
+    const Recipe& recipe = file.run->recipe;
+    const History& history = file.run->state.history;
+    fmt::print("optimizer   {}, rate {:g} {}, {} rows a step\n", optimizer_name(recipe.optimizer),
+               learning_rate(recipe.optimizer), name(recipe.rate.kind),
+               recipe.batch == 0 ? "all" : std::to_string(recipe.batch));
+    fmt::print("trained     {} of {} steps, seed {}", file.run->state.steps, file.run->planned_steps, recipe.seed);
+    if (!history.loss.empty())
+      fmt::print(", loss {:.4g} at first and {:.4g} at last", history.loss.front(), history.loss.back());
+    fmt::print("\n");
+  }
+  std::vector<std::vector<std::string>> rows{{"layer", "inputs", "outputs", "activation", "least", "mean", "most"}};
+  for (const Layer& layer : model.network.layers()) {
+    const Spread spread = spread_of(layer);
+    rows.push_back({std::to_string(rows.size() - 1), std::to_string(layer.inputs()), std::to_string(layer.outputs()),
+                    std::string(name(layer.neurons().front().activation())), fmt::format("{:.4g}", spread.least),
+                    fmt::format("{:.4g}", spread.mean), fmt::format("{:.4g}", spread.most)});
+  }
+  fmt::print("\n{}", table(rows));
+}
+
+void print_json(const ModelFile& file) {
+  const Classifier& model = file.model;
+  nlohmann::ordered_json layers = nlohmann::ordered_json::array();
+  for (const Layer& layer : model.network.layers()) {
+    const Spread spread = spread_of(layer);
+    layers.push_back({{"inputs", layer.inputs()},
+                      {"outputs", layer.outputs()},
+                      {"activation", name(layer.neurons().front().activation())},
+                      {"least", spread.least},
+                      {"mean", spread.mean},
+                      {"most", spread.most}});
+  }
+  nlohmann::ordered_json json{{"features", model.feature_names},
+                              {"classes", model.label_names},
+                              {"standardised", !model.standardisation.mean.empty()},
+                              {"loss", name(model.loss)},
+                              {"parameters", model.network.parameter_count()},
+                              {"layers", layers}};
+  if (file.run) {
+    json["steps"] = file.run->state.steps;
+    json["planned_steps"] = file.run->planned_steps;
+    json["optimizer"] = optimizer_name(file.run->recipe.optimizer);
+    json["lr"] = learning_rate(file.run->recipe.optimizer);
+    json["schedule"] = name(file.run->recipe.rate.kind);
+    json["seed"] = file.run->recipe.seed;
+  }
+  fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app) {
+  const auto path = std::make_shared<std::string>();
+  const auto json = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand("inspect", "what a saved model is, and how it was trained");
+  command->add_option("MODEL", *path, "a file train saved")->required()->option_text(" ");
+  command->add_flag("--json", *json, "as JSON");
+  command->footer("Example:\n  gradwalk inspect iris.safetensors");
+  command->callback([path, json] {
+    const ModelFile file = load_model(*path);
+    *json ? print_json(file) : print(file);
+  });
+}
+
+}  // namespace gradwalk::cli

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+// gradwalk train: a classifier from scalar Values, with progress while it learns and a picture at the end.
+#include <fmt/format.h>
+
+#include <csignal>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "gradwalk/files.hpp"
+#include "gradwalk/model_file.hpp"
+#include "picture.hpp"
+#include "progress.hpp"
+#include "recipe.hpp"
+#include "source.hpp"
+#include "style.hpp"
+#include "table.hpp"
+
+namespace gradwalk::cli {
+namespace {
+
+struct Options {
+  Source source;
+  RecipeOptions recipe;
+  Style style;
+  std::uint64_t steps = 0;  // 0: as many as is usual
+  std::string save, resume, plot;
+  bool quiet = false, json = false;
+};
+
+// The first Ctrl-C asks training to stop after the present step; the next one ends the program as ever.
+volatile std::sig_atomic_t interrupted = 0;
+void interrupt(int) {
+  interrupted = 1;
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+}
+
+constexpr const char* recovery_name = "gradwalk-recovery.safetensors";
+
+// What a run is made of.
+struct Job {
+  Source source;
+  std::uint64_t seed;
+  Split data;
+  TrainingRun run;
+  std::uint64_t steps;
+  std::string save;
+};
+
+Job new_job(const Options& options) {
+  if (!options.source.is_given())
+    throw Error("train", "data to learn from", "none", "give moons, circles, spiral, a CSV file, or --resume MODEL");
+  const std::uint64_t seed = options.recipe.seed();
+  Split data = options.source.load(seed);
+  const Recipe recipe = options.recipe.recipe(
+      options.source.is_moons() ? micrograd_recipe() : default_recipe(data.train.label_names.size()));
+  TrainingRun run(data.train, recipe);
+  return {options.source, seed, std::move(data), std::move(run), options.steps > 0 ? options.steps : recipe.rate.steps,
+          options.save};
+}
+
+Job resumed_job(const Options& options) {
+  for (const CLI::Option* option : options.recipe.given())
+    throw Error("train", "no recipe with --resume, for the model has its own", option->get_name(), "leave it out");
+  const ModelFile file = load_model(options.resume);
+  if (!file.run) throw Error(options.resume, "a model saved by training", "one without its training", "train it anew");
+  auto [source, seed] = Source::from_json(file.run->source.description, options.resume);
+  if (options.source.is_given()) source.set_data(options.source.data());
+  Split data = source.load(seed);
+  TrainingRun run = resume(file, data.train);
+  const std::uint64_t steps = options.steps > 0 ? options.steps : file.run->planned_steps;
+  if (run.steps() >= steps)
+    throw Error("train", "more steps than the " + std::to_string(run.steps()) + " the model has made",
+                std::to_string(steps), "give --steps, which is the number in all");
+  return {source, seed, std::move(data), std::move(run), steps, options.save.empty() ? options.resume : options.save};
+}
+
+void check_place(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error))
+    throw Error("train", "the name of a file", "the folder '" + path + "'", "give the name of a file in it");
+  if (!std::filesystem::is_directory(folder, error))
+    throw Error("train", "a folder that is there", "'" + folder.string() + "'", "make it first, or save elsewhere");
+}
+
+// Saves where it was asked to; if that fails, somewhere, so that the training is not lost.
+void save(const Job& job, const std::string& path) {
+  const DataSource source{job.source.to_json(job.seed), fingerprint(job.data.train)};
+  try {
+    save_model(path, job.run, job.steps, source);
+  } catch (const Error& error) {
+    const std::string rescue = (std::filesystem::temp_directory_path() / recovery_name).string();
+    save_model(rescue, job.run, job.steps, source);
+    throw Error("train", "a place to save the model", std::string("none (") + error.what() + ")",
+                "it is in '" + rescue + "': move it where you want it");
+  }
+}
+
+void print_results(const Job& job, const Classifier::Result& train, const Classifier::Result& test) {
+  std::vector<std::vector<std::string>> rows{{"", "rows", "loss", "accuracy"}};
+  const auto add = [&](const char* name, const Classifier::Result& result) {
+    rows.push_back({name, std::to_string(result.rows), fmt::format("{:.4g}", result.loss),
+                    fmt::format("{:.1f}%", 100 * result.accuracy())});
+  };
+  add("train", train);
+  if (job.data.test.rows() > 0) add("test", test);
+  fmt::print("\n{}", table(rows));
+}
+
+void print_json(const Job& job, const Classifier::Result& train, const Classifier::Result& test,
+                const std::string& saved) {
+  const auto result = [](const Classifier::Result& one) {
+    return nlohmann::ordered_json{{"rows", one.rows}, {"loss", one.loss}, {"accuracy", one.accuracy()}};
+  };
+  nlohmann::ordered_json json{
+      {"steps", job.run.steps()}, {"parameters", job.run.model().network.parameter_count()}, {"train", result(train)}};
+  if (job.data.test.rows() > 0) json["test"] = result(test);
+  if (!saved.empty()) json["saved"] = saved;
+  fmt::print("{}\n", json.dump());
+}
+
+void introduce(const Job& job) {
+  const Classifier& model = job.run.model();
+  std::string sizes = std::to_string(model.network.inputs());
+  for (const Layer& layer : model.network.layers()) sizes += fmt::format("-{}", layer.outputs());
+  fmt::print("{}: {} rows, {} features, {} classes\n", job.source.data(), job.data.train.rows(),
+             model.feature_names.size(), model.label_names.size());
+  fmt::print("network {}, {} parameters, {} activation, {} loss\n\n", sizes, model.network.parameter_count(),
+             name(model.network.options().activation), name(model.loss));
+}
+
+void train(Job& job, bool quiet) {
+  Progress progress(job.run.steps(), job.steps, quiet);
+  interrupted = 0;
+  std::signal(SIGINT, interrupt);
+  std::signal(SIGTERM, interrupt);
+  while (job.run.steps() < job.steps && interrupted == 0) progress.show(job.run.step());
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+  progress.finish();
+}
+
+void run(const Options& options) {
+  for (const std::string& path : {options.save, options.plot})
+    if (!path.empty()) check_place(path);
+  if (!options.plot.empty()) check_picture_name(options.plot);
+  Job job = options.resume.empty() ? new_job(options) : resumed_job(options);
+  const bool quiet = options.quiet || options.json;
+  if (!quiet) introduce(job);
+  train(job, quiet);
+  const bool stopped = job.run.steps() < job.steps;
+  std::string saved = job.save;
+  if (stopped && saved.empty()) saved = recovery_name;
+  if (!saved.empty()) save(job, saved);
+
+  const Classifier::Result train_result = job.run.model().evaluate(job.data.train);
+  const Classifier::Result test_result = job.run.model().evaluate(job.data.test);
+  if (options.json) {
+    print_json(job, train_result, test_result, saved);
+  } else {
+    print_results(job, train_result, test_result);
+    if (!quiet) print_picture(job.run, job.data, options.style.is_on());
+  }
+  if (!options.plot.empty()) write_picture(options.plot, job.source.data(), job.run, job.data, train_result);
+  if (!options.json) {
+    if (!saved.empty()) fmt::print("\nsaved {}\n", saved);
+    if (!options.plot.empty()) fmt::print("{}plotted {}\n", saved.empty() ? "\n" : "", options.plot);
+  }
+  if (stopped) {
+    std::fflush(stdout);
+    fmt::print(stderr, "stopped at step {} of {}; go on with: gradwalk train --resume {}\n", job.run.steps(), job.steps,
+               saved);
+    throw CLI::RuntimeError(130);
+  }
+}
+
+}  // namespace
+
+void add_train(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("train", "train a classifier made of scalar Values");
+  options->source.add_to(*command);
+  command->add_option("--steps", options->steps, "in all, with those of a model that is resumed")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}))
+      ->option_text("N [2000; moons 100]");
+  command->add_option("--save", options->save, "save the model, and how to go on, in this file")->option_text("FILE");
+  command
+      ->add_option("--resume", options->resume, "go on with a saved model; saved again there, unless --save says where")
+      ->option_text("FILE");
+  command->add_option("--plot", options->plot, "draw the regions and the loss: a .svg or .png file")
+      ->option_text("FILE");
+  command->add_flag("-q,--quiet", options->quiet, "print the results alone");
+  command->add_flag("--json", options->json, "print the results as JSON");
+  options->recipe.add_to(*command);
+  options->style.add_to(*command);
+  command->footer(
+      "Ctrl-C stops after the present step and saves, to gradwalk-recovery.safetensors if there is no --save.\n\n"
+      "Examples:\n"
+      "  gradwalk train moons --plot moons.svg\n"
+      "  gradwalk train spiral --hidden 32,32 --steps 4000 --decay-steps 4000\n"
+      "  gradwalk train iris.csv --label species --save iris.safetensors\n"
+      "  gradwalk train --resume iris.safetensors --steps 5000");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace gradwalk::cli
