@@ -50,7 +50,10 @@ Recipe micrograd_recipe() {
           .standardise = false};
 }
 
-Recipe default_recipe(std::size_t classes) { return {.loss = classes == 2 ? LossKind::bce : LossKind::softmax}; }
+// The penalty was chosen on iris, wine, breast cancer and digits: it is the best of four values on three of them.
+Recipe default_recipe(std::size_t classes) {
+  return {.loss = classes == 2 ? LossKind::bce : LossKind::softmax, .l2 = 0.003};
+}
 
 void History::add(std::uint64_t step, double new_loss, double new_accuracy) {
   if ((step - 1) % stride != 0) return;

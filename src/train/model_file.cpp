@@ -19,7 +19,6 @@ using Json = nlohmann::ordered_json;
 using detail::shown;
 
 constexpr std::size_t most_layers = 100, widest_layer = 100'000;
-constexpr std::size_t most_parameters = 100'000'000;
 
 // ---- writing ----
 
