@@ -73,7 +73,7 @@ void RecipeOptions::add_to(CLI::App& command) {
   add("--weight-decay", weight_decay_, "of sgd, and of adamw", "X [0; adamw 0.01]")->check(number(0, 1000));
   add("--batch", batch_, "rows a step, or all", "N [32; moons all]");
   add("--l1", l1_, "this times the sum of the weights' sizes is added to the loss", "X [0]")->check(number(0, 1e6));
-  add("--l2", l2_, "this times the sum of their squares", "X [0.0001]")->check(number(0, 1e6));
+  add("--l2", l2_, "this times the sum of their squares", "X [0.003; made-up data 0.0001]")->check(number(0, 1e6));
   add("--clip", clip_, "the largest norm of the gradient; 0: any", "X [0]")->check(number(0, 1e12));
   add("--seed", seed_, "of the data, the weights and the order of the rows", "N [1337]");
   options_.push_back(

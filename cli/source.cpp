@@ -54,7 +54,7 @@ void Source::add_to(CLI::App& command) {
       ->option_text("N [100; spiral 300]");
   command.add_option("--noise", noise_, "deviation of the noise on what is made up")
       ->check(CLI::Range(0.0, 100.0))
-      ->option_text("X [0.1]");
+      ->option_text("X [0.1; spiral 0.05]");
   command.add_option("--test-split", test_split_, "share of the rows kept for testing")
       ->check(CLI::Range(0.0, 0.9))
       ->option_text("SHARE [0.2 of a file, else 0]");
@@ -62,7 +62,7 @@ void Source::add_to(CLI::App& command) {
 }
 
 Dataset Source::whole(std::uint64_t seed) const {
-  const double noise = noise_ < 0 ? 0.1 : noise_;
+  const double noise = noise_ >= 0 ? noise_ : data_ == "spiral" ? 0.05 : 0.1;
   const std::size_t samples = samples_ > 0 ? samples_ : data_ == "spiral" ? 300 : 100;
   if (data_ == "moons") return make_moons(samples, noise, seed);
   if (data_ == "circles") return make_circles(samples, noise, 0.5, seed);

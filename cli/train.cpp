@@ -54,8 +54,9 @@ Job new_job(const Options& options) {
     throw Error("train", "data to learn from", "none", "give moons, circles, spiral, a CSV file, or --resume MODEL");
   const std::uint64_t seed = options.recipe.seed();
   Split data = options.source.load(seed);
-  const Recipe recipe = options.recipe.recipe(
-      options.source.is_moons() ? micrograd_recipe() : default_recipe(data.train.label_names.size()));
+  Recipe usual = options.source.is_moons() ? micrograd_recipe() : default_recipe(data.train.label_names.size());
+  if (options.source.is_made_up()) usual.l2 = 1e-4;  // there is no scarce data to be careful with
+  const Recipe recipe = options.recipe.recipe(usual);
   TrainingRun run(data.train, recipe);
   return {options.source, seed, std::move(data), std::move(run), options.steps > 0 ? options.steps : recipe.rate.steps,
           options.save};
