@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "gradwalk/value.hpp"
@@ -33,5 +34,7 @@ inline constexpr std::size_t longest_expression = 4u << 20;   // bytes
 inline constexpr std::size_t largest_expression = 1'000'000;  // operations
 
 GRADWALK_EXPORT Expression parse(std::string_view text);
+// The same with the error as a value: for those who read as people type, or who cannot catch.
+GRADWALK_EXPORT std::variant<Expression, ExpressionError> try_parse(std::string_view text);
 
 }  // namespace gradwalk

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Expressions into Values: operator precedence with two explicit stacks, so no input is too deep.
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <variant>
 
@@ -84,17 +85,18 @@ class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text), tokens_(text), token_(tokens_.next()), ahead_(tokens_.next()) {}
 
-  Expression run() {
+  std::variant<Expression, ExpressionError> run() {
     bool any = false;
     for (;; take()) {
       while (token_.kind == Kind::separator) take();
       if (token_.kind == Kind::end) break;
-      statement();
+      if (token_.kind != Kind::error) statement();
       any = true;
       if (token_.kind == Kind::end) break;
       if (token_.kind != Kind::separator) refuse("an operator, ';' or the end", "put one between the two");
     }
     if (!any) refuse("an expression", "write one, such as a=2; b=a*3");
+    if (failure_) return std::move(*failure_);
     Expression result{as_value(last_), {}};
     for (const std::string& name : order_) result.names.emplace_back(name, names_.at(name));
     return result;
@@ -106,11 +108,24 @@ class Parser {
     if (token_.kind != Kind::end) ahead_ = tokens_.next();
   }
 
-  [[noreturn]] void refuse(std::string_view needs, std::string_view advice) const {
+  // Nothing is thrown on the way: the first failure is kept, and the text ends for all that would read on.
+  void fail(const ExpressionError& failure) {
+    failure_ = failure;
+    token_ = ahead_ = {Kind::end, text_.size(), "", 0, 0};
+    done_ = true;
+  }
+  void fail(std::size_t at, std::string_view needs, std::string_view got, std::string_view advice) {
+    if (!failure_) fail(ExpressionError(text_, at, needs, got, advice));
+  }
+
+  // The present token does not belong here.
+  void refuse(std::string_view needs, std::string_view advice) {
+    if (failure_) return;
+    if (token_.kind == Kind::error) return fail(tokens_.failure());
     const std::string got = token_.kind == Kind::end         ? "the end"
                             : token_.kind == Kind::separator ? "the end of the statement"
                                                              : shown(token_.text);
-    throw ExpressionError(text_, token_.at, needs, got, advice);
+    fail(token_.at, needs, got, advice);
   }
 
   static Value as_value(const Operand& operand) {
@@ -124,9 +139,10 @@ class Parser {
       return;
     }
     const std::string name(token_.text);
-    if (function_named(name) != nullptr) refuse("a name that is not a function's", "call it something else");
+    if (function_named(name) != nullptr) return refuse("a name that is not a function's", "call it something else");
     take(), take();
     Value value = as_value(expression());
+    if (failure_) return;
     if (value.label().empty()) value.label(name);
     if (!names_.contains(name)) order_.push_back(name);
     names_.insert_or_assign(name, value);
@@ -142,9 +158,10 @@ class Parser {
       while (open_ > 0 && token_.kind == Kind::separator && token_.text == "\n") take();
       complete = complete ? after_operand() : operand();
     } while (!done_);
+    if (failure_) return 0.0;
     done_ = false;
     settle(0, false);
-    if (!waiting_.empty()) throw ExpressionError(text_, waiting_.back().at, "')' for this '('", "none", "close it");
+    if (!waiting_.empty()) fail(waiting_.back().at, "')' for this '('", "none", "close it");
     return std::move(operands_.back());
   }
 
@@ -163,11 +180,14 @@ class Parser {
         take();
         return false;
       case Kind::sign:
-        if (token.sign != '-' && token.sign != '+') refuse("a number, a name or '('", "write one before the operator");
+        if (token.sign != '-' && token.sign != '+') {
+          refuse("a number, a name or '('", "write one before the operator");
+          return false;
+        }
         if (token.sign == '-') waiting_.push_back({Waiting::operation, Op::neg, sign_precedence, token.at, 0});
         take();
         return false;
-      default: refuse("a number, a name or '('", "write one here");
+      default: refuse("a number, a name or '('", "write one here"); return false;
     }
     take();
     return true;
@@ -175,7 +195,10 @@ class Parser {
 
   bool open_call() {
     const OpInfo* function = function_named(token_.text);
-    if (function == nullptr) refuse("a function of the op table", "gradwalk ops lists them; a product needs its *");
+    if (function == nullptr) {
+      refuse("a function of the op table", "gradwalk ops lists them; a product needs its *");
+      return false;
+    }
     const Op op = static_cast<Op>(function - op_table.data());
     waiting_.push_back({Waiting::call, op, 0, token_.at, operands_.size()});
     ++open_;
@@ -198,8 +221,11 @@ class Parser {
       close();
     } else if (token.kind == Kind::comma && open_ > 0) {
       settle(0, false);
-      if (waiting_.back().kind != Waiting::call) refuse("')'", "only functions take several operands");
-      take();
+      if (waiting_.back().kind != Waiting::call) {
+        refuse("')'", "only functions take several operands");
+      } else {
+        take();
+      }
       return false;
     } else {
       if (token.kind == Kind::close) refuse("an operator or the end", "open a parenthesis first");
@@ -219,8 +245,8 @@ class Parser {
     const std::size_t count = operands_.size() - opened.operands,
                       wanted = static_cast<std::size_t>(info(opened.op).operands);
     if (count != wanted)
-      throw ExpressionError(
-          text_, opened.at,
+      return fail(
+          opened.at,
           std::string(name(opened.op)) + " of " + std::to_string(wanted) + (wanted == 1 ? " operand" : " operands"),
           std::to_string(count), "separate operands by commas");
     reduce(opened.op);
@@ -248,18 +274,21 @@ class Parser {
 
   Operand apply_counted(Op op, const auto&... operands) {
     if (++operations_ > largest_expression)
-      throw ExpressionError(text_, token_.at, "at most " + std::to_string(largest_expression) + " operations", "more",
-                            "split it, or build the graph in a program");
-    return apply(op, operands...);
+      fail(token_.at, "at most " + std::to_string(largest_expression) + " operations", "more",
+           "split it, or build the graph in a program");
+    return failure_ ? Operand(0.0) : apply(op, operands...);
   }
 
-  Operand named(const Token& token) const {
+  Operand named(const Token& token) {
     const auto found = names_.find(std::string(token.text));
     if (found != names_.end()) return found->second;
-    if (function_named(token.text) != nullptr)
+    if (function_named(token.text) != nullptr) {
       refuse("a number, a name or '('", "put the function's operand in parentheses");
-    throw ExpressionError(text_, token.at, "a name that has a value", shown(token.text),
-                          "give it one first: " + printable(token.text, 40) + " = 2;");
+    } else {
+      fail(token.at, "a name that has a value", shown(token.text),
+           "give it one first: " + printable(token.text, 40) + " = 2;");
+    }
+    return 0.0;
   }
 
   static const OpInfo* function_named(std::string_view text) {
@@ -279,16 +308,23 @@ class Parser {
   Operand last_;
   std::vector<std::string> order_;
   std::unordered_map<std::string, Value> names_;
+  std::optional<ExpressionError> failure_;
 };
 
 }  // namespace
 }  // namespace detail
 
-Expression parse(std::string_view text) {
+std::variant<Expression, ExpressionError> try_parse(std::string_view text) {
   if (text.size() > longest_expression)
-    throw ExpressionError(text.substr(0, 60), 0, "at most " + std::to_string(longest_expression) + " bytes",
-                          std::to_string(text.size()), "split it, or build the graph in a program");
+    return ExpressionError(text.substr(0, 60), 0, "at most " + std::to_string(longest_expression) + " bytes",
+                           std::to_string(text.size()), "split it, or build the graph in a program");
   return detail::Parser(text).run();
+}
+
+Expression parse(std::string_view text) {
+  std::variant<Expression, ExpressionError> result = try_parse(text);
+  if (const ExpressionError* error = std::get_if<ExpressionError>(&result)) throw ExpressionError(*error);
+  return std::get<Expression>(std::move(result));
 }
 
 }  // namespace gradwalk

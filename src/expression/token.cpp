@@ -47,8 +47,8 @@ Token Tokens::number_at(std::size_t at) {
   const auto [end, error] = std::from_chars(text_.data() + at, text_.data() + text_.size(), number);
   const std::string_view written = text_.substr(at, static_cast<std::size_t>(end - text_.data()) - at);
   if (error == std::errc::result_out_of_range)
-    throw ExpressionError(text_, at, "a number between 5e-324 and 1.8e308", written, "write one a double can hold");
-  if (error != std::errc()) throw ExpressionError(text_, at, "a number", text_.substr(at, 1), "write digits");
+    return fail(at, "a number between 5e-324 and 1.8e308", written, "write one a double can hold");
+  if (error != std::errc()) return fail(at, "a number", text_.substr(at, 1), "write digits");
   at_ = at + written.size();
   return {Kind::number, at, written, 0, number};
 }
@@ -73,9 +73,15 @@ Token Tokens::next() {
   std::size_t size = 1;  // the whole character, if it has several bytes
   while (at + size < text_.size() && (static_cast<unsigned char>(text_[at + size]) & 0xc0) == 0x80) ++size;
   const bool shows = byte > ' ' && byte != 0x7f && (byte < 0x80 || size > 1);
-  throw ExpressionError(text_, at, "a number, a name or a sign",
-                        shows ? "'" + std::string(text_.substr(at, size)) + "'" : "byte " + std::to_string(byte),
-                        "names are letters, digits and _");
+  return fail(at, "a number, a name or a sign",
+              shows ? "'" + std::string(text_.substr(at, size)) + "'" : "byte " + std::to_string(byte),
+              "names are letters, digits and _");
+}
+
+Token Tokens::fail(std::size_t at, std::string_view needs, std::string_view got, std::string_view advice) {
+  failure_.emplace(text_, at, needs, got, advice);
+  at_ = text_.size();
+  return {Kind::error, at, "", 0, 0};
 }
 
 }  // namespace gradwalk::detail

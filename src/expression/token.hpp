@@ -2,13 +2,14 @@
 // The words of an expression, one at a time, each with its place.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "gradwalk/expression.hpp"
 
 namespace gradwalk::detail {
 
-enum class Kind { number, name, sign, open, close, comma, assign, separator, end };
+enum class Kind { number, name, sign, open, close, comma, assign, separator, end, error };
 
 struct Token {
   Kind kind = Kind::end;
@@ -21,13 +22,16 @@ struct Token {
 class Tokens {
  public:
   explicit Tokens(std::string_view text) : text_(text) {}
-  Token next();
+  Token next();  // of kind error at the first that is none, and the end after it
+  const ExpressionError& failure() const { return *failure_; }
 
  private:
   Token number_at(std::size_t at);
+  Token fail(std::size_t at, std::string_view needs, std::string_view got, std::string_view advice);
 
   std::string_view text_;
   std::size_t at_ = 0;
+  std::optional<ExpressionError> failure_;
 };
 
 }  // namespace gradwalk::detail
