@@ -195,7 +195,7 @@ TEST(TextPlot, HasNoLineWiderThanAsked) {
   plot.train.label_names = {std::string(300, 'y'), "\xFF\n", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
   plot.train.x[0] = -123456.789;
   plot.train.x[1] = 1e-30;
-  for (const std::size_t width : {20, 21, 33, 72, 200}) {
+  for (const std::size_t width : {20u, 21u, 33u, 72u, 200u}) {
     for (const bool colour : {false, true}) {
       const std::string text = plot_text(plot, {.width = width, .height = 6, .colour = colour, .unicode = true});
       std::istringstream lines(text);
@@ -230,7 +230,7 @@ TEST(Svg, HoldsThePointsAndTheBorder) {
   plot.test = {2, {0.5, 0.5}, {1}, {}, {}};
   const std::string svg = drawn(plot);
   EXPECT_EQ(count(svg, "<circle"), 4 + 3 + 2);  // points, the legend's, the ends of the curves
-  EXPECT_EQ(count(svg, "l5.1 5.1 -5.1 5.1 -5.1 -5.1z"), 1);
+  EXPECT_EQ(count(svg, "l5.1 5.1 -5.1 5.1 -5.1 -5.1 z"), 1);
   EXPECT_THAT(texts(svg), IsSupersetOf({"left", "right", "train", "test"}));
   const std::size_t border = svg.find("<path fill=\"none\" stroke=\"#1b222c\"");
   ASSERT_NE(border, std::string::npos);

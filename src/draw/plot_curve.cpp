@@ -163,7 +163,7 @@ std::string note_of(const Series& series, bool is_log) {
   return note;
 }
 
-void draw_chart(Canvas& canvas, const Box& box, const Series& series, Axis x, const Axis& y, bool with_steps) {
+void draw_chart(Canvas& canvas, const Box& box, const Series& series, const Axis& x, const Axis& y, bool with_steps) {
   draw_ticks(canvas, box, x, y, true);
   const Curve curve = curve_of(series, box, x, y);
   if (curve.courses.empty()) {
@@ -177,7 +177,8 @@ void draw_chart(Canvas& canvas, const Box& box, const Series& series, Axis x, co
   const std::string heading = std::string(series.name) + (y.is_log ? " (log scale)" : "");
   const Lettering bold{.size = 12.5, .colour = ink, .bold = true};
   draw_heading(canvas, box, heading);
-  double left = box.left + text_width(heading, bold) + 12, right = box.right();
+  const double left = box.left + text_width(heading, bold) + 12;
+  double right = box.right();
   std::size_t last = series.steps.size();
   while (last > 0 && !series.has(last - 1)) --last;
   if (last > 0) {

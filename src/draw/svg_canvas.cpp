@@ -71,14 +71,15 @@ class SvgCanvas : public Canvas {
   void marks(Mark mark, std::span<const Point> centres, double radius, Rgb colour, const Pen& outline) override {
     if (centres.empty()) return;
     svg_ += "<g fill=\"" + hex(colour) + "\"" + stroke(outline) + ">\n";
+    std::string diamond = "l";
+    for (const double side : {radius, radius, -radius, radius, -radius, -radius}) diamond += number(side) + " ";
+    diamond += "z\"/>\n";
     for (const Point& at : centres) {
       if (mark == Mark::circle) {
         add("<circle", {{"cx", at.x}, {"cy", at.y}, {"r", radius}});
         svg_ += "/>\n";
       } else {
-        const std::string r = number(radius), back = number(-radius);
-        svg_.append("<path d=\"M" + number(at.x) + " " + number(at.y - radius))
-            .append("l" + r + " " + r + " " + back + " " + r + " " + back + " " + back + "z\"/>\n");
+        svg_.append("<path d=\"M").append(number(at.x)).append(" ").append(number(at.y - radius)).append(diamond);
       }
     }
     svg_ += "</g>\n";
