@@ -75,16 +75,17 @@ Axis plain_axis(const Range& range, int ticks, bool whole) {
   return axis;
 }
 
-Axis log_axis(double low, double high, int ticks) {
-  Axis axis{{std::log10(low), std::log10(high)}, true, {}};
-  const int first = static_cast<int>(std::ceil(axis.range.low - 1e-9));
-  const int last = static_cast<int>(std::floor(axis.range.high + 1e-9));
+Axis log_axis(const Range& logarithms, int ticks) {
+  Axis axis{logarithms, true, {}};
+  const int first = static_cast<int>(std::ceil(logarithms.low - 1e-9));
+  const int last = static_cast<int>(std::floor(logarithms.high + 1e-9));
   const int stride = std::max(1, static_cast<int>(std::ceil((last - first) / static_cast<double>(ticks))));
   const bool few = last - first < 2;  // powers of ten alone would leave the axis bare
   for (int exponent = few ? first - 1 : first; exponent <= last; exponent += stride) {
     for (const double digit : {1.0, 2.0, 5.0}) {
-      const double number = digit * std::pow(10, exponent);
-      if (number < low * (1 - 1e-9) || number > high * (1 + 1e-9) || (digit > 1 && !few)) continue;
+      const double logarithm = exponent + std::log10(digit), number = digit * std::pow(10, exponent);
+      const bool is_out = logarithm < logarithms.low - 1e-9 || logarithm > logarithms.high + 1e-9;
+      if (is_out || (digit > 1 && !few) || number == 0 || std::isinf(number)) continue;
       axis.ticks.push_back({number, digit > 1 ? short_number(number) : power_of_ten(exponent)});
     }
   }

@@ -25,7 +25,7 @@ struct Axis {
 
 // Ticks of 1, 2 or 5 times a power of ten, about so many; of whole numbers alone if asked.
 Axis plain_axis(const Range& range, int ticks, bool whole = false);
-// From low to high, both above 0.
-Axis log_axis(double low, double high, int ticks);
+// Ticks at powers of ten, and between them where these are few.
+Axis log_axis(const Range& logarithms, int ticks);
 
 }  // namespace gradwalk::detail

@@ -72,9 +72,9 @@ Axis axis_of_loss(const Series& series) {
   }
   if (low > high) return plain_axis({0, 1}, 5);
   if (low >= 0 && high / least > log_from && least > 0) {
-    least = std::max(least, 1e-300);
-    const double room = std::pow(high / least, 0.05);
-    return log_axis(least / room, high * room, 6);
+    const Range logarithms{std::log10(least), std::log10(high)};
+    const double room = 0.05 * (logarithms.high - logarithms.low);
+    return log_axis({logarithms.low - room, logarithms.high + room}, 6);
   }
   Range range = roomy(low, high);
   if (low >= 0 && low < 0.5 * high) range.low = 0;  // a loss has its foot at 0
