@@ -16,6 +16,7 @@
 #include "gradwalk/nn.hpp"
 #include "gradwalk/ops.hpp"
 #include "gradwalk/optim.hpp"
+#include "gradwalk/plot.hpp"
 #include "gradwalk/random.hpp"
 #include "gradwalk/snapshot.hpp"
 #include "gradwalk/training.hpp"

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Something to draw on, so that an SVG and a PNG are one drawing. Lengths are pixels of the SVG, from the top left.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "regions.hpp"
+
+namespace gradwalk::detail {
+
+struct Point {
+  double x, y;
+};
+
+struct Box {
+  double left, top, width, height;
+  double right() const { return left + width; }
+  double bottom() const { return top + height; }
+};
+
+struct Pixels {
+  std::size_t columns, rows;
+  std::vector<Rgb> colours;  // row after row
+};
+
+struct Pen {
+  Rgb colour;
+  double width;
+};
+
+enum class Mark { circle, diamond };
+enum class Anchor { start, middle, end };
+
+struct Lettering {
+  double size = 11.5;
+  Rgb colour{};
+  bool bold = false;
+  Anchor anchor = Anchor::start;
+  bool upwards = false;
+};
+
+class Canvas {
+ public:
+  Canvas() = default;
+  virtual ~Canvas() = default;
+  Canvas(const Canvas&) = delete;
+  Canvas& operator=(const Canvas&) = delete;
+
+  virtual void fill(const Box& box, Rgb colour) = 0;
+  virtual void frame(const Box& box, const Pen& pen) = 0;
+  virtual void lines(std::span<const std::vector<Point>> lines, const Pen& pen) = 0;
+  virtual void marks(Mark mark, std::span<const Point> centres, double radius, Rgb colour, const Pen& outline) = 0;
+  virtual void text(Point at, std::string_view text, const Lettering& lettering) = 0;  // at its base line
+  // Smoothly enlarged, and cut off at the box: the centres of the outermost pixels lie on its edges.
+  virtual void image(const Box& box, const Pixels& pixels) = 0;
+  virtual std::string take() = 0;  // the file
+};
+
+std::unique_ptr<Canvas> svg_canvas(double width, double height, std::string_view title);
+std::unique_ptr<Canvas> png_canvas(double width, double height);
+
+// Both by the cairo library.
+double text_width(const std::string& text, const Lettering& lettering);
+std::string png_of(const Pixels& pixels);
+
+inline constexpr const char* plot_font = "DejaVu Sans";
+
+}  // namespace gradwalk::detail

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// Pictures of learning: the panels side by side under a title.
+#include "gradwalk/plot.hpp"
+
+#include <optional>
+
+#include "panels.hpp"
+
+namespace gradwalk {
+namespace {
+
+using namespace detail;
+
+constexpr double margin = 28, gap = 44, right_room = 14;  // the last tick label hangs over the right edge
+constexpr double regions_width = 480, curve_width = 456, wide_curve_width = 880, panel_height = 400;
+
+void check(std::string_view call, const TrainingPlot& plot) {
+  const LearningCurve& curve = plot.curve;
+  if (curve.steps.size() != curve.loss.size() ||
+      (!curve.accuracy.empty() && curve.accuracy.size() != curve.steps.size()))
+    throw Error(call, "a loss a step, and an accuracy a step or none",
+                std::to_string(curve.steps.size()) + " steps, " + std::to_string(curve.loss.size()) + " losses and " +
+                    std::to_string(curve.accuracy.size()) + " accuracies",
+                "give lists of one length");
+  if (curve.steps.empty() && !plot.scores)
+    throw Error(call, "a learning curve, or scores of 2-D data", "neither", "fill in curve.steps and curve.loss");
+}
+
+// The same drawing on any canvas, which is made when its size is known.
+template <class MakeCanvas> std::string drawn(std::string_view call, const TrainingPlot& plot, MakeCanvas make) {
+  check(call, plot);
+  std::optional<RegionsPanel> regions;
+  if (plot.scores) regions.emplace(call, plot, regions_width);
+  const bool has_curve = !plot.curve.steps.empty();
+  const double width = margin + (regions ? regions_width : 0) + (regions && has_curve ? gap : 0) +
+                       (has_curve ? regions ? curve_width : wide_curve_width : 0) + right_room + margin;
+  const Lettering large{.size = 18, .colour = ink, .bold = true}, small{.size = 12.5, .colour = soft_ink};
+  const double title_room = width - 2 * margin;
+  const std::string title = fitted(plot.title, title_room, large), subtitle = fitted(plot.subtitle, title_room, small);
+  const double top = margin + (title.empty() ? 0 : 26) + (subtitle.empty() ? 0 : 20) + (title.empty() ? 0 : 6);
+  const double height = top + panel_height + (regions ? regions->legend_height() : 0) + margin - 8;
+
+  const auto canvas = make(width, height, title);
+  canvas->fill({0, 0, width, height}, white);
+  if (!title.empty()) canvas->text({margin, margin + 14}, title, large);
+  if (!subtitle.empty()) canvas->text({margin, margin + (title.empty() ? 8 : 36)}, subtitle, small);
+  Box box{margin, top, regions_width, panel_height};
+  if (regions) {
+    regions->draw(*canvas, box);
+    box.left += regions_width + gap;
+  }
+  box.width = regions ? curve_width : wide_curve_width;
+  if (has_curve) draw_curves(*canvas, box, plot.curve);
+  return canvas->take();
+}
+
+}  // namespace
+
+std::string plot_svg(const TrainingPlot& plot) { return drawn("plot_svg", plot, svg_canvas); }
+
+std::string plot_png(const TrainingPlot& plot) {
+  return drawn("plot_png", plot,
+               [](double width, double height, std::string_view) { return png_canvas(width, height); });
+}
+
+}  // namespace gradwalk
