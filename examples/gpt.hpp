@@ -18,61 +18,45 @@ using gradwalk::Random, gradwalk::Value;
 using Vector = std::vector<Value>;
 using Matrix = std::vector<Vector>;  // a Vector a row
 
+// {f(0), f(1), ..., f(n - 1)}
+template <class F> Vector vector_of(std::size_t n, F f) {
+  Vector made;
+  made.reserve(n);
+  for (std::size_t i = 0; i < n; ++i) made.push_back(f(i));
+  return made;
+}
+
 inline Value dot(std::span<const Value> x, std::span<const Value> y) {
   Value sum = x[0] * y[0];
   for (std::size_t i = 1; i < x.size(); ++i) sum += x[i] * y[i];
   return sum;
 }
 
-inline Vector linear(const Matrix& weights, std::span<const Value> x) {
-  Vector result;
-  result.reserve(weights.size());
-  for (const Vector& row : weights) result.push_back(dot(row, x));
-  return result;
+inline Vector linear(const Matrix& weights, const Vector& x) {
+  return vector_of(weights.size(), [&](std::size_t i) { return dot(weights[i], x); });
 }
 
 inline Vector add(const Vector& x, const Vector& y) {
-  Vector sum;
-  sum.reserve(x.size());
-  for (std::size_t i = 0; i < x.size(); ++i) sum.push_back(x[i] + y[i]);
-  return sum;
+  return vector_of(x.size(), [&](std::size_t i) { return x[i] + y[i]; });
 }
 
 inline Vector relu(const Vector& x) {
-  Vector result;
-  result.reserve(x.size());
-  for (const Value& one : x) result.push_back(relu(one));
-  return result;
+  return vector_of(x.size(), [&](std::size_t i) { return relu(x[i]); });
 }
 
 // x over the root of its mean square.
 inline Vector rms_norm(const Vector& x) {
   const Value scale = 1 / sqrt(dot(x, x) / x.size() + 1e-5);
-  Vector result;
-  result.reserve(x.size());
-  for (const Value& one : x) result.push_back(one * scale);
-  return result;
+  return vector_of(x.size(), [&](std::size_t i) { return x[i] * scale; });
 }
 
-// Scores as probabilities. The largest is subtracted first: it changes nothing, but exp() would overflow.
+// Scores as probabilities. The largest is subtracted first, which changes nothing, but keeps exp() from overflowing.
 inline Vector softmax(const Vector& scores) {
   const double largest = std::max_element(scores.begin(), scores.end())->data();
-  Vector result;
-  result.reserve(scores.size());
-  for (const Value& score : scores) result.push_back(exp(score - largest));
-  Value total = result[0];
-  for (std::size_t i = 1; i < result.size(); ++i) total += result[i];
-  for (Value& one : result) one /= total;
-  return result;
-}
-
-// The weighted mean of columns first ... first + size of the rows.
-inline void append_mixture(const Vector& weights, const Matrix& rows, std::size_t first, std::size_t size, Vector& to) {
-  for (std::size_t column = first; column < first + size; ++column) {
-    Value sum = weights[0] * rows[0][column];
-    for (std::size_t i = 1; i < rows.size(); ++i) sum += weights[i] * rows[i][column];
-    to.push_back(std::move(sum));
-  }
+  const Vector powers = vector_of(scores.size(), [&](std::size_t i) { return exp(scores[i] - largest); });
+  Value total = powers[0];
+  for (std::size_t i = 1; i < powers.size(); ++i) total += powers[i];
+  return vector_of(powers.size(), [&](std::size_t i) { return powers[i] / total; });
 }
 
 struct Shape {
@@ -147,25 +131,27 @@ class Model {
   }
 
  private:
-  // Each head looks at its own part of the numbers: how well its query fits each key so far decides how much of that
-  // token's value it takes.
+  // Each head has its own few of the numbers. How well its query fits the key of each token so far says how much of
+  // that token's value it takes.
   Vector attention(const Layer& layer, const Vector& x, Matrix& keys, Matrix& values) const {
     const Vector query = linear(layer.query, x);
     keys.push_back(linear(layer.key, x));
     values.push_back(linear(layer.value, x));
 
     const std::size_t size = shape_.embedding / shape_.heads;
-    const double scale = 1 / std::sqrt(static_cast<double>(size));
-    Vector seen;
-    seen.reserve(shape_.embedding);
+    Vector taken;
     for (std::size_t first = 0; first < shape_.embedding; first += size) {
       const auto part = [&](const Vector& whole) { return std::span(whole).subspan(first, size); };
-      Vector scores;
-      scores.reserve(keys.size());
-      for (const Vector& key : keys) scores.push_back(dot(part(query), part(key)) * scale);
-      append_mixture(softmax(scores), values, first, size, seen);
+      const Vector shares = softmax(vector_of(keys.size(), [&](std::size_t t) {
+        return dot(part(query), part(keys[t])) / std::sqrt(static_cast<double>(size));
+      }));
+      for (std::size_t i = first; i < first + size; ++i) {
+        Value sum = shares[0] * values[0][i];
+        for (std::size_t t = 1; t < values.size(); ++t) sum += shares[t] * values[t][i];
+        taken.push_back(std::move(sum));
+      }
     }
-    return linear(layer.output, seen);
+    return linear(layer.output, taken);
   }
 
   Shape shape_;
