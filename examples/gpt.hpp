@@ -64,7 +64,7 @@ struct Shape {
   std::size_t context = 16;    // tokens it can look back on, its own included
   std::size_t embedding = 16;  // numbers a token
   std::size_t heads = 4;
-  std::size_t layers = 1;
+  std::size_t layers = 1;  // at least one
 };
 
 struct Layer {
@@ -106,7 +106,7 @@ class Model {
     return linear(head_, x);
   }
 
-  // How surprised it is by each token after the first: the mean of -log(probability).
+  // How surprised it is by each token after the first, of at least two: the mean of -log(probability).
   Value loss(std::span<const std::size_t> tokens) const {
     const std::size_t count = std::min(tokens.size() - 1, shape_.context);
     Memory memory(shape_);
