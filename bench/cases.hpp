@@ -47,16 +47,18 @@ struct Case {
 
 struct Sizes {
   int moons_steps = 20;
+  int gpt_steps = 20;
   long links = 1'000'000;
   long neurons = 100'000;
   long products = 1'000'000;
   long live_neurons = 10'000;
   int first_power = 6, last_power = 7;  // scaling: chains of 10^first ... 10^last links
 
-  static Sizes smoke() { return {2, 1'000, 100, 1'000, 50, 2, 4}; }
+  static Sizes smoke() { return {2, 2, 1'000, 100, 1'000, 50, 2, 4}; }
 };
 
 Case moons(const Sizes& sizes);
+Case gpt(const Sizes& sizes);
 Case chain(const Sizes& sizes);
 Case neuron(const Sizes& sizes);
 Case products(const Sizes& sizes);

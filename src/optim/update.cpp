@@ -53,16 +53,20 @@ void apply(const SGD& rule, double lr, std::span<double> data, std::span<const d
   }
 }
 
+// The rule is a copy, and m and v are: numbers nothing else can be writing to, so that compilers take several at a
+// time.
 template <class Rule>
-void apply(const Rule& rule, double lr, std::span<double> data, std::span<const double> grad, OptimizerState& state) {
+void apply(Rule rule, double lr, std::span<double> data, std::span<const double> grad, OptimizerState& state) {
   const double rate = lr / (1 - power(rule.beta1, state.steps)), scale = std::sqrt(1 - power(rule.beta2, state.steps));
   for (std::size_t i = 0; i < data.size(); ++i) {
-    double &m = state.first[i], &v = state.second[i];
+    double p = data[i], m = state.first[i], v = state.second[i];
     const double g = grad[i];
-    if constexpr (std::is_same_v<Rule, AdamW>) data[i] *= 1 - lr * rule.weight_decay;
+    if constexpr (std::is_same_v<Rule, AdamW>) p *= 1 - lr * rule.weight_decay;
     m += (1 - rule.beta1) * (g - m);
     v = rule.beta2 * v + (1 - rule.beta2) * g * g;
-    data[i] -= rate * m / (std::sqrt(v) / scale + rule.epsilon);
+    data[i] = p - rate * m / (std::sqrt(v) / scale + rule.epsilon);
+    state.first[i] = m;
+    state.second[i] = v;
   }
 }
 

@@ -5,6 +5,8 @@
 //   random SEED       300 words; 300 uniforms; below(1), ..., below(300), below(2^63 + 1) ten times; 3000 normals;
 //                     300 numbers shuffled; the state: a line each, drawn one after the other
 //   train LOSS RULE   the rows, a line; the labels; the first parameters; the loss of 100 steps; the last parameters
+//   gpt NAME...       the GPT of the examples: its first parameters, a line; the loss of a step on each name; the last
+//                     parameters
 //   moons N NOISE SEED, circles N NOISE FACTOR SEED, spiral N CLASSES NOISE SEED    the rows, a line; the labels
 #include <cstdio>
 #include <iostream>
@@ -13,6 +15,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "../../examples/gpt.hpp"
 #include "gradwalk/gradwalk.hpp"
 
 namespace {
@@ -111,6 +114,26 @@ void train(const std::string& loss_name, const std::string& rule_name) {
   print(data_of(model.parameters()));
 }
 
+void train_gpt(std::span<const std::string> names) {
+  Random random(5);
+  const gpt::Model model({.layers = 2}, random);
+  Optimizer adam(model.parameters(), Adam{.lr = 0.01, .beta1 = 0.85, .beta2 = 0.99});
+  print(data_of(model.parameters()));
+  std::vector<double> losses;
+  for (const std::string& name : names) {
+    std::vector<std::size_t> tokens{26};
+    for (const char c : name) tokens.push_back(static_cast<std::size_t>(c - 'a'));
+    tokens.push_back(26);
+    const Value loss = model.loss(tokens);
+    losses.push_back(loss.data());
+    adam.zero_grad();
+    loss.backward();
+    adam.step();
+  }
+  print(losses);
+  print(data_of(model.parameters()));
+}
+
 void answer(const Words& words) {
   const auto whole = [&](std::size_t i) { return std::stoull(words.at(i)); };
   const auto real = [&](std::size_t i) { return std::stod(words.at(i)); };
@@ -118,6 +141,8 @@ void answer(const Words& words) {
     print_random(whole(1));
   else if (words[0] == "train")
     train(words.at(1), words.at(2));
+  else if (words[0] == "gpt")
+    train_gpt(std::span(words).subspan(1));
   else if (words[0] == "moons")
     print(make_moons(whole(1), real(2), whole(3)));
   else if (words[0] == "circles")

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// A GPT on scalar Values, after Karpathy's microgpt: every number of the model is a Value, every step plain arithmetic.
+//
+// It reads one token at a time. What earlier tokens left for it to attend to, a key and a value each, is in a Memory.
+// RMSNorm instead of LayerNorm, ReLU instead of GELU, no biases; otherwise as GPT-2.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <gradwalk/gradwalk.hpp>
+#include <span>
+#include <vector>
+
+namespace gpt {
+
+using gradwalk::Random, gradwalk::Value;
+using Vector = std::vector<Value>;
+using Matrix = std::vector<Vector>;  // a Vector a row
+
+// {f(0), f(1), ..., f(n - 1)}
+template <class F> Vector vector_of(std::size_t n, F f) {
+  Vector made;
+  made.reserve(n);
+  for (std::size_t i = 0; i < n; ++i) made.push_back(f(i));
+  return made;
+}
+
+inline Value dot(std::span<const Value> x, std::span<const Value> y) {
+  Value sum = x[0] * y[0];
+  for (std::size_t i = 1; i < x.size(); ++i) sum += x[i] * y[i];
+  return sum;
+}
+
+inline Vector linear(const Matrix& weights, const Vector& x) {
+  return vector_of(weights.size(), [&](std::size_t i) { return dot(weights[i], x); });
+}
+
+inline Vector add(const Vector& x, const Vector& y) {
+  return vector_of(x.size(), [&](std::size_t i) { return x[i] + y[i]; });
+}
+
+inline Vector relu(const Vector& x) {
+  return vector_of(x.size(), [&](std::size_t i) { return relu(x[i]); });
+}
+
+// x over the root of its mean square.
+inline Vector rms_norm(const Vector& x) {
+  const Value scale = 1 / sqrt(dot(x, x) / x.size() + 1e-5);
+  return vector_of(x.size(), [&](std::size_t i) { return x[i] * scale; });
+}
+
+// Scores as probabilities. The largest is subtracted first, which changes nothing, but keeps exp() from overflowing.
+inline Vector softmax(const Vector& scores) {
+  const double largest = std::max_element(scores.begin(), scores.end())->data();
+  const Vector powers = vector_of(scores.size(), [&](std::size_t i) { return exp(scores[i] - largest); });
+  Value total = powers[0];
+  for (std::size_t i = 1; i < powers.size(); ++i) total += powers[i];
+  return vector_of(powers.size(), [&](std::size_t i) { return powers[i] / total; });
+}
+
+struct Shape {
+  std::size_t vocabulary = 27;
+  std::size_t context = 16;    // tokens it can look back on, its own included
+  std::size_t embedding = 16;  // numbers a token
+  std::size_t heads = 4;
+  std::size_t layers = 1;  // at least one
+};
+
+struct Layer {
+  Matrix query, key, value, output;  // attention
+  Matrix up, down;                   // the two of the MLP
+};
+
+// The keys and values of the tokens so far, layer by layer.
+struct Memory {
+  std::vector<Matrix> keys, values;
+  explicit Memory(const Shape& shape) : keys(shape.layers), values(shape.layers) {}
+  std::size_t position() const { return keys[0].size(); }
+};
+
+class Model {
+ public:
+  Model(const Shape& shape, Random& random) : shape_(shape) {
+    const std::size_t n = shape.embedding;
+    const auto matrix = [&](std::size_t rows, std::size_t columns) {
+      Matrix made(rows);
+      for (Vector& row : made)
+        for (std::size_t i = 0; i < columns; ++i) row.emplace_back(random.normal(0, 0.08));
+      return made;
+    };
+    tokens_ = matrix(shape.vocabulary, n);
+    positions_ = matrix(shape.context, n);
+    for (std::size_t i = 0; i < shape.layers; ++i)
+      layers_.push_back({matrix(n, n), matrix(n, n), matrix(n, n), matrix(n, n), matrix(4 * n, n), matrix(n, 4 * n)});
+    head_ = matrix(shape.vocabulary, n);
+  }
+
+  // The scores of what comes after this token, which is remembered.
+  Vector operator()(std::size_t token, Memory& memory) const {
+    Vector x = rms_norm(add(tokens_[token], positions_[memory.position()]));
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      x = add(x, attention(layers_[i], rms_norm(x), memory.keys[i], memory.values[i]));
+      x = add(x, linear(layers_[i].down, relu(linear(layers_[i].up, rms_norm(x)))));
+    }
+    return linear(head_, x);
+  }
+
+  // How surprised it is by each token after the first, of at least two: the mean of -log(probability).
+  Value loss(std::span<const std::size_t> tokens) const {
+    const std::size_t count = std::min(tokens.size() - 1, shape_.context);
+    Memory memory(shape_);
+    Value total = softmax_cross_entropy((*this)(tokens[0], memory), tokens[1]);
+    for (std::size_t i = 1; i < count; ++i) total += softmax_cross_entropy((*this)(tokens[i], memory), tokens[i + 1]);
+    return total / count;
+  }
+
+  const Shape& shape() const { return shape_; }
+
+  Vector parameters() const {
+    Vector all;
+    const auto append = [&](const Matrix& matrix) {
+      for (const Vector& row : matrix) all.insert(all.end(), row.begin(), row.end());
+    };
+    append(tokens_), append(positions_);
+    for (const Layer& layer : layers_)
+      for (const Matrix* matrix : {&layer.query, &layer.key, &layer.value, &layer.output, &layer.up, &layer.down})
+        append(*matrix);
+    append(head_);
+    return all;
+  }
+
+ private:
+  // Each head has its own few of the numbers. How well its query fits the key of each token so far says how much of
+  // that token's value it takes.
+  Vector attention(const Layer& layer, const Vector& x, Matrix& keys, Matrix& values) const {
+    const Vector query = linear(layer.query, x);
+    keys.push_back(linear(layer.key, x));
+    values.push_back(linear(layer.value, x));
+
+    const std::size_t size = shape_.embedding / shape_.heads;
+    Vector taken;
+    for (std::size_t first = 0; first < shape_.embedding; first += size) {
+      const auto part = [&](const Vector& whole) { return std::span(whole).subspan(first, size); };
+      const Vector shares = softmax(vector_of(keys.size(), [&](std::size_t t) {
+        return dot(part(query), part(keys[t])) / std::sqrt(static_cast<double>(size));
+      }));
+      for (std::size_t i = first; i < first + size; ++i) {
+        Value sum = shares[0] * values[0][i];
+        for (std::size_t t = 1; t < values.size(); ++t) sum += shares[t] * values[t][i];
+        taken.push_back(std::move(sum));
+      }
+    }
+    return linear(layer.output, taken);
+  }
+
+  Shape shape_;
+  Matrix tokens_, positions_;  // embeddings
+  std::vector<Layer> layers_;
+  Matrix head_;
+};
+
+}  // namespace gpt
