@@ -45,7 +45,7 @@ std::vector<Prediction> predict(const Classifier& model, std::size_t rows, const
 
 std::string as_csv(const Classifier& model, const std::vector<Prediction>& predictions) {
   std::string text = fmt::format("prediction,{}\n", model.has_probabilities() ? "probability" : "score");
-  for (const Prediction& one : predictions) text += fmt::format("{},{}\n", field(one.label), one.confidence);
+  for (const Prediction& one : predictions) text += fmt::format("{},{:.6g}\n", field(one.label), one.confidence);
   return text;
 }
 
@@ -97,7 +97,7 @@ void add_predict(CLI::App& app) {
   command->add_flag("--json", options->json, "as JSON");
   options->format.add_to(*command);
   command->footer(
-      "Prints CSV: the class, and its probability or score.\n\n"
+      "Prints CSV: the class, and its probability or score to six digits; --json has them all.\n\n"
       "Examples:\n"
       "  gradwalk predict iris.safetensors new.csv\n"
       "  gradwalk predict iris.safetensors iris.csv --score > predictions.csv");

@@ -100,7 +100,7 @@ void save(const Job& job, const std::string& path) {
   }
 }
 
-void print_results(const Job& job, const Classifier::Result& train, const Classifier::Result& test) {
+void print_results(const Job& job, const Classifier::Result& train, const Classifier::Result& test, bool quiet) {
   std::vector<std::vector<std::string>> rows{{"", "rows", "loss", "accuracy"}};
   const auto add = [&](const char* name, const Classifier::Result& result) {
     rows.push_back({name, std::to_string(result.rows), fmt::format("{:.4g}", result.loss),
@@ -108,7 +108,7 @@ void print_results(const Job& job, const Classifier::Result& train, const Classi
   };
   add("train", train);
   if (job.data.test.rows() > 0) add("test", test);
-  fmt::print("\n{}", table(rows));
+  fmt::print("{}{}", quiet ? "" : "\n", table(rows));
 }
 
 void print_json(const Job& job, const Classifier::Result& train, const Classifier::Result& test,
@@ -162,7 +162,7 @@ void run(const Options& options) {
   if (options.json) {
     print_json(job, train_result, test_result, saved);
   } else {
-    print_results(job, train_result, test_result);
+    print_results(job, train_result, test_result, quiet);
     if (!quiet) print_picture(job.run, job.data, options.style.is_on());
   }
   if (!options.plot.empty()) write_picture(options.plot, job.source.data(), job.run, job.data, train_result);
