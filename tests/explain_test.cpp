@@ -10,6 +10,7 @@
 
 #include "gradwalk/expression.hpp"
 #include "gradwalk/graph.hpp"
+#include "message.hpp"
 #include "random_expression.hpp"
 
 namespace gradwalk {
@@ -34,15 +35,6 @@ void each_path(const Snapshot& graph, std::size_t node, std::size_t target, doub
   if (node == target) out.push_back(product);
   for (std::size_t k = 0; k < graph.nodes[node].operands.size(); ++k)
     each_path(graph, graph.nodes[node].operands[k], target, product * graph.nodes[node].locals[k], out);
-}
-
-std::string message(const auto& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(Explain, ShowsTheDepositsAndThePathsBehindThem) {

@@ -12,6 +12,7 @@
 
 #include "gradwalk/expression.hpp"
 #include "gradwalk/graph.hpp"
+#include "message.hpp"
 #include "random_expression.hpp"
 
 namespace gradwalk {
@@ -31,15 +32,6 @@ double gradient(const Walk& walk, const char* name) {
 double right_gradient(const Walk& walk, const char* name) {
   return walk.outcomes()[walk.graph().find(name).value()].right_gradient;
 }
-std::string message(const auto& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 std::vector<std::size_t> places(const Snapshot& graph) {
   std::vector<std::size_t> result;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
