@@ -250,7 +250,7 @@ TEST(Histories, KeepAtMost1024StepsEvenly) {
 
 TEST(Histories, DependOnTheirStepsAlone) {
   // Interrupted anywhere, kept as numbers, and gone on with.
-  for (const std::uint64_t at : {0, 1, 1023, 1024, 1025, 2047, 2048, 2049, 3000}) {
+  for (const std::uint64_t at : {0u, 1u, 1023u, 1024u, 1025u, 2047u, 2048u, 2049u, 3000u}) {
     History straight, first, second;
     for (std::uint64_t step = 1; step <= 5000; ++step) straight.add(step, static_cast<double>(step), 1);
     for (std::uint64_t step = 1; step <= at; ++step) first.add(step, static_cast<double>(step), 1);
