@@ -26,7 +26,8 @@ struct Prediction {
 
 // As CSV has it: quoted where it must be.
 std::string field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == text.npos) return text;
+  const bool is_padded = text.starts_with(' ') || text.ends_with(' ') || text.starts_with('\t') || text.ends_with('\t');
+  if (!is_padded && text.find_first_of(",\"\r\n") == text.npos) return text;
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
   return quoted + "\"";

@@ -69,8 +69,8 @@ void Progress::draw(const TrainingRun::Report& report) {
   drawn_ = true;
 }
 
-void Progress::finish() {
-  if (drawn_) fmt::print("\n");
+Progress::~Progress() {
+  if (drawn_) std::fputc('\n', stdout), std::fflush(stdout);
 }
 
 }  // namespace gradwalk::cli

@@ -13,7 +13,9 @@ class Progress {
  public:
   Progress(std::uint64_t done, std::uint64_t steps, bool quiet);
   void show(const TrainingRun::Report& report);
-  void finish();  // leaves the last state of the bar, and the cursor on a line of its own
+  ~Progress();  // leaves the last state of the bar, and the cursor on a line of its own
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
 
  private:
   using Clock = std::chrono::steady_clock;

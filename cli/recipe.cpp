@@ -3,6 +3,9 @@
 #include "recipe.hpp"
 
 #include <charconv>
+#include <limits>
+
+#include "checks.hpp"
 
 namespace gradwalk::cli {
 namespace {
@@ -18,7 +21,7 @@ std::vector<std::size_t> sizes_of(const std::string& text) {
     const bool fits = error == std::errc() && size >= 1 && size <= 100'000 && sizes.size() < 50;
     if (!fits || (next != end && *next != ','))
       throw Error("train", "sizes of hidden layers, such as 16,16, or none", "'" + text + "'",
-                  "give whole numbers from 1 with commas between");
+                  "give at most 50 whole numbers from 1 to 100000 with commas between");
     sizes.push_back(size);
     if (next == end) return sizes;
     at = next + 1;
@@ -34,6 +37,19 @@ std::size_t batch_of(const std::string& text) {
   return size;
 }
 
+// A text that one of these can read.
+template <class Read> CLI::Validator reads_as(Read read) {
+  const auto check = [read](const std::string& text) -> std::string {
+    try {
+      read(text);
+    } catch (const Error& error) {
+      return std::string(error.what()).substr(std::string_view("train: ").size());
+    }
+    return "";
+  };
+  return {check, ""};
+}
+
 template <class Enum> Enum named(const std::string& text, std::initializer_list<Enum> all) {
   for (const Enum one : all)
     if (name(one) == text) return one;
@@ -47,9 +63,8 @@ void RecipeOptions::add_to(CLI::App& command) {
     options_.push_back(command.add_option(flag, target, help)->option_text(value)->group("Recipe"));
     return options_.back();
   };
-  const auto number = [](double least, double most) { return CLI::Range(least, most); };
-  const auto count = CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000});
-  add("--hidden", hidden_, "sizes of the hidden layers, or none", "N,N [16,16]");
+  const auto number = number_from;
+  add("--hidden", hidden_, "sizes of the hidden layers, or none", "N,N [16,16]")->check(reads_as(sizes_of));
   add("--activation", activation_, "of the hidden layers: relu, tanh, sigmoid or linear", "NAME [relu]")
       ->check(CLI::IsMember({"relu", "tanh", "sigmoid", "linear"}));
   add("--init", init_, "of the weights: uniform (micrograd's), xavier or he", "NAME [he; moons uniform]")
@@ -66,16 +81,16 @@ void RecipeOptions::add_to(CLI::App& command) {
       "steps until the rate is the last one; --steps does not change it, so that\n"
       "a run that is resumed is the same as one in one go",
       "N [2000; moons 100]")
-      ->check(count);
-  add("--warm-up", warm_up_, "steps in which the rate rises first", "N [0]")
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1'000'000'000}));
+      ->check(whole_from(1, 1'000'000'000));
+  add("--warm-up", warm_up_, "steps in which the rate rises first", "N [0]")->check(whole_from(0, 1'000'000'000));
   add("--momentum", momentum_, "of sgd", "X [0; --optimizer momentum 0.9]")->check(number(0, 0.9999));
   add("--weight-decay", weight_decay_, "of sgd, and of adamw", "X [0; adamw 0.01]")->check(number(0, 1000));
-  add("--batch", batch_, "rows a step, or all", "N [32; moons all]");
+  add("--batch", batch_, "rows a step, or all", "N [32; moons all]")->check(reads_as(batch_of));
   add("--l1", l1_, "this times the sum of the weights' sizes is added to the loss", "X [0]")->check(number(0, 1e6));
   add("--l2", l2_, "this times the sum of their squares", "X [0.003; made-up data 0.0001]")->check(number(0, 1e6));
   add("--clip", clip_, "the largest norm of the gradient; 0: any", "X [0]")->check(number(0, 1e12));
-  add("--seed", seed_, "of the data, the weights and the order of the rows", "N [1337]");
+  add("--seed", seed_, "of the data, the weights and the order of the rows", "N [1337]")
+      ->check(whole_from(0, std::numeric_limits<std::uint64_t>::max()));
   options_.push_back(
       command.add_flag("--raw", raw_, "take features as they are; else they are standardised, but of moons")
           ->group("Recipe"));
@@ -105,7 +120,7 @@ Recipe RecipeOptions::recipe(const Recipe& usual) const {
   const bool is_sgd = std::holds_alternative<SGD>(recipe.optimizer);
   if (lr_) std::visit([&](auto& config) { config.lr = *lr_; }, recipe.optimizer);
   if (momentum_) {
-    if (!is_sgd) throw Error("train", "--momentum with sgd", "another optimizer", "add --optimizer sgd");
+    if (!is_sgd) refuse_options("--momentum with sgd", "another optimizer", "add --optimizer sgd");
     std::get<SGD>(recipe.optimizer).momentum = *momentum_;
   }
   if (weight_decay_) {
@@ -114,7 +129,7 @@ Recipe RecipeOptions::recipe(const Recipe& usual) const {
     } else if (AdamW* adamw = std::get_if<AdamW>(&recipe.optimizer)) {
       adamw->weight_decay = *weight_decay_;
     } else {
-      throw Error("train", "--weight-decay with sgd or adamw", "adam", "add --optimizer adamw, or use --l2");
+      refuse_options("--weight-decay with sgd or adamw", "adam", "add --optimizer adamw, or use --l2");
     }
   }
   if (schedule_)

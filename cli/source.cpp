@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "checks.hpp"
 #include "gradwalk/files.hpp"
 
 namespace gradwalk::cli {
@@ -49,16 +50,26 @@ CsvOptions CsvFormat::options(const std::string& file) const {
 
 void Source::add_to(CLI::App& command) {
   command.add_option("DATA", data_, "moons, circles, spiral, or a CSV file")->option_text(" ");
+  const std::size_t before = command.get_options().size();
   command.add_option("--samples", samples_, "rows to make up")
-      ->check(CLI::Range(2, 1'000'000))
+      ->check(whole_from(2, 1'000'000))
       ->option_text("N [100; spiral 300]");
   command.add_option("--noise", noise_, "deviation of the noise on what is made up")
-      ->check(CLI::Range(0.0, 100.0))
+      ->check(number_from(0, 100))
       ->option_text("X [0.1; spiral 0.05]");
   command.add_option("--test-split", test_split_, "share of the rows kept for testing")
-      ->check(CLI::Range(0.0, 0.9))
+      ->check(number_from(0, 0.9))
       ->option_text("SHARE [0.2 of a file, else 0]");
   format_.add_to(command);
+  const std::vector<CLI::Option*> all = command.get_options();
+  options_.assign(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
+}
+
+std::vector<const CLI::Option*> Source::given() const {
+  std::vector<const CLI::Option*> result;
+  for (const CLI::Option* option : options_)
+    if (option->count() > 0) result.push_back(option);
+  return result;
 }
 
 Dataset Source::whole(std::uint64_t seed) const {
@@ -68,8 +79,8 @@ Dataset Source::whole(std::uint64_t seed) const {
   if (data_ == "circles") return make_circles(samples, noise, 0.5, seed);
   if (data_ == "spiral") return make_spiral(samples, 3, noise, seed);
   if (samples_ > 0 || noise_ >= 0)
-    throw Error("train", "--samples and --noise with moons, circles or spiral only", "the file '" + data_ + "'",
-                "leave them out");
+    refuse_options("--samples and --noise with moons, circles or spiral only", "the file '" + data_ + "'",
+                   "leave them out");
   return read_csv(read_file(data_, longest_csv), format_.options(data_));
 }
 
@@ -92,17 +103,21 @@ std::string Source::to_json(std::uint64_t seed) const {
 
 std::pair<Source, std::uint64_t> Source::from_json(const std::string& text, const std::string& file) {
   try {
-    const auto json = nlohmann::ordered_json::parse(text);
+    const auto json = nlohmann::json::parse(text);
+    const auto whole = [&](const char* key) {
+      if (!json.at(key).is_number_unsigned()) throw std::out_of_range("a whole number is none");
+      return json.at(key).get<std::uint64_t>();
+    };
     Source source;
     source.data_ = json.at("data").get<std::string>();
-    source.samples_ = json.at("samples").get<std::size_t>();
+    source.samples_ = whole("samples");
     source.noise_ = json.at("noise").get<double>();
     source.test_split_ = json.at("test_split").get<double>();
     source.format_ = {json.at("label").get<std::string>(), json.at("header").get<std::string>(),
                       json.at("separator").get<std::string>()};
     const bool fits = source.samples_ <= 1'000'000 && source.noise_ <= 100 && source.test_split_ <= 0.9;
     if (!fits) throw std::out_of_range("its numbers are out of range");
-    return {source, json.at("seed").get<std::uint64_t>()};
+    return {source, whole("seed")};
   } catch (const std::exception&) {
     throw Error(file, "a description of the data it was trained on", "none that can be read",
                 "the file is damaged, or of another program: take a copy, or train again");

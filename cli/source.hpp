@@ -26,6 +26,7 @@ class Source {
   const std::string& data() const { return data_; }
   void set_data(const std::string& data) { data_ = data; }
   const CsvFormat& format() const { return format_; }
+  std::vector<const CLI::Option*> given() const;  // those set on the command line, but the data itself
 
   // Both parts; where nothing is kept for testing, that one has no rows.
   Split load(std::uint64_t seed) const;
@@ -35,6 +36,7 @@ class Source {
 
  private:
   Dataset whole(std::uint64_t seed) const;
+  std::vector<CLI::Option*> options_;
   std::string data_;
   std::size_t samples_ = 0;  // 0: as many as is usual
   double noise_ = -1;        // below 0: as much as is usual

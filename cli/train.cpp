@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // gradwalk train: a classifier from scalar Values, with progress while it learns and a picture at the end.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "checks.hpp"
 #include "commands.hpp"
 #include "gradwalk/files.hpp"
 #include "gradwalk/model_file.hpp"
@@ -31,8 +33,8 @@ struct Options {
 
 // The first Ctrl-C asks training to stop after the present step; the next one ends the program as ever.
 volatile std::sig_atomic_t interrupted = 0;
-void interrupt(int) {
-  interrupted = 1;
+void interrupt(int signal) {
+  interrupted = signal;
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
 }
@@ -49,14 +51,28 @@ struct Job {
   std::string save;
 };
 
+// So that the machine's memory is asked for no network nobody can train.
+void check_size(const Dataset& data, const Recipe& recipe) {
+  constexpr std::size_t most = 10'000'000;
+  std::size_t parameters = 0, inputs = data.columns;
+  for (const std::size_t size : recipe.hidden) {
+    parameters += size * (inputs + 1);
+    inputs = size;
+  }
+  if (parameters > most)
+    throw Error("train", "a network of at most " + std::to_string(most) + " parameters", std::to_string(parameters),
+                "give smaller --hidden layers");
+}
+
 Job new_job(const Options& options) {
   if (!options.source.is_given())
-    throw Error("train", "data to learn from", "none", "give moons, circles, spiral, a CSV file, or --resume MODEL");
+    refuse_options("data to learn from", "none", "give moons, circles, spiral, a CSV file, or --resume MODEL");
   const std::uint64_t seed = options.recipe.seed();
   Split data = options.source.load(seed);
   Recipe usual = options.source.is_moons() ? micrograd_recipe() : default_recipe(data.train.label_names.size());
   if (options.source.is_made_up()) usual.l2 = 1e-4;  // there is no scarce data to be careful with
   const Recipe recipe = options.recipe.recipe(usual);
+  check_size(data.train, recipe);
   TrainingRun run(data.train, recipe);
   return {options.source, seed, std::move(data), std::move(run), options.steps > 0 ? options.steps : recipe.rate.steps,
           options.save};
@@ -64,7 +80,10 @@ Job new_job(const Options& options) {
 
 Job resumed_job(const Options& options) {
   for (const CLI::Option* option : options.recipe.given())
-    throw Error("train", "no recipe with --resume, for the model has its own", option->get_name(), "leave it out");
+    refuse_options("no recipe with --resume, for the model has its own", option->get_name(), "leave it out");
+  for (const CLI::Option* option : options.source.given())
+    refuse_options("no more than the data with --resume, for the model knows how it was read", option->get_name(),
+                   "leave it out");
   const ModelFile file = load_model(options.resume);
   if (!file.run) throw Error(options.resume, "a model saved by training", "one without its training", "train it anew");
   auto [source, seed] = Source::from_json(file.run->source.description, options.resume);
@@ -79,12 +98,22 @@ Job resumed_job(const Options& options) {
 }
 
 void check_place(const std::string& path) {
-  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
   std::error_code error;
+  const std::filesystem::path folder =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(path), error).parent_path();
   if (std::filesystem::is_directory(path, error))
     throw Error("train", "the name of a file", "the folder '" + path + "'", "give the name of a file in it");
   if (!std::filesystem::is_directory(folder, error))
     throw Error("train", "a folder that is there", "'" + folder.string() + "'", "make it first, or save elsewhere");
+  if (::access(folder.c_str(), W_OK | X_OK) != 0)
+    throw Error("train", "a folder that may be written", "'" + folder.string() + "'",
+                "check its permissions, or save elsewhere");
+}
+
+// A name in a new folder, where nobody else's file or link can be.
+std::string rescue_place() {
+  std::string folder = (std::filesystem::temp_directory_path() / "gradwalk-XXXXXX").string();
+  return ::mkdtemp(folder.data()) == nullptr ? recovery_name : folder + "/" + recovery_name;
 }
 
 // Saves where it was asked to; if that fails, somewhere, so that the training is not lost.
@@ -93,8 +122,13 @@ void save(const Job& job, const std::string& path) {
   try {
     save_model(path, job.run, job.steps, source);
   } catch (const Error& error) {
-    const std::string rescue = (std::filesystem::temp_directory_path() / recovery_name).string();
-    save_model(rescue, job.run, job.steps, source);
+    const std::string rescue = rescue_place();
+    try {
+      save_model(rescue, job.run, job.steps, source);
+    } catch (const Error&) {
+      std::filesystem::remove(std::filesystem::path(rescue).parent_path());  // if we made it: it is empty
+      throw error;  // the place that was asked for is the one to mend
+    }
     throw Error("train", "a place to save the model", std::string("none (") + error.what() + ")",
                 "it is in '" + rescue + "': move it where you want it");
   }
@@ -133,19 +167,27 @@ void introduce(const Job& job) {
              name(model.network.options().activation), name(model.loss));
 }
 
+// As one word of a command.
+std::string for_shell(const std::string& text) {
+  if (text.find_first_of(" \t\n\"'\\$`&|;<>()*?[]#~!{}") == text.npos) return text;
+  std::string result = "'";
+  for (const char c : text) result += c == '\'' ? "'\\''" : std::string(1, c);
+  return result + "'";
+}
+
 void train(Job& job, bool quiet) {
   Progress progress(job.run.steps(), job.steps, quiet);
   interrupted = 0;
   std::signal(SIGINT, interrupt);
   std::signal(SIGTERM, interrupt);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an Error, which saves elsewhere
   while (job.run.steps() < job.steps && interrupted == 0) progress.show(job.run.step());
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
-  progress.finish();
 }
 
 void run(const Options& options) {
-  for (const std::string& path : {options.save, options.plot})
+  for (const std::string& path : {options.save.empty() ? options.resume : options.save, options.plot})
     if (!path.empty()) check_place(path);
   if (!options.plot.empty()) check_picture_name(options.plot);
   Job job = options.resume.empty() ? new_job(options) : resumed_job(options);
@@ -173,8 +215,8 @@ void run(const Options& options) {
   if (stopped) {
     std::fflush(stdout);
     fmt::print(stderr, "stopped at step {} of {}; go on with: gradwalk train --resume {}\n", job.run.steps(), job.steps,
-               saved);
-    throw CLI::RuntimeError(130);
+               for_shell(saved));
+    throw CLI::RuntimeError(128 + interrupted);
   }
 }
 
@@ -185,7 +227,7 @@ void add_train(CLI::App& app) {
   CLI::App* command = app.add_subcommand("train", "train a classifier made of scalar Values");
   options->source.add_to(*command);
   command->add_option("--steps", options->steps, "in all, with those of a model that is resumed")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}))
+      ->check(whole_from(1, 1'000'000'000))
       ->option_text("N [2000; moons 100]");
   command->add_option("--save", options->save, "save the model, and how to go on, in this file")->option_text("FILE");
   command

@@ -2,57 +2,27 @@
 // Texts and model files of about a megabyte, made to cost much: what they take at once stays within a multiple of their
 // size, and their time too (the worst of them would not end otherwise). Counts every allocation of the process.
 #include <gtest/gtest.h>
-#include <malloc.h>
 
-#include <algorithm>
-#include <atomic>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
-#include <new>
 
+#include "counted_allocations.hpp"
 #include "gradwalk/csv.hpp"
 #include "gradwalk/error.hpp"
 #include "gradwalk/safetensors.hpp"
-
-namespace {
-
-std::atomic<std::size_t> now{0}, highest{0};
-
-void* counted(std::size_t size) {
-  void* at = std::malloc(size);
-  if (at == nullptr) throw std::bad_alloc();
-  const std::size_t all = now += ::malloc_usable_size(at);
-  highest = std::max(highest.load(), all);
-  return at;
-}
-void uncounted(void* at) {
-  if (at != nullptr) now -= ::malloc_usable_size(at);
-  std::free(at);
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) { return counted(size); }
-void* operator new[](std::size_t size) { return counted(size); }
-void operator delete(void* at) noexcept { uncounted(at); }
-void operator delete[](void* at) noexcept { uncounted(at); }
-void operator delete(void* at, std::size_t) noexcept { uncounted(at); }
-void operator delete[](void* at, std::size_t) noexcept { uncounted(at); }
 
 namespace gradwalk {
 namespace {
 
 // The most bytes in use at once for each byte of the text.
 double factor(const std::string& text, const std::function<void(const std::string&)>& run) {
-  const std::size_t before = now;
-  highest = before;
+  const tests::CountedAllocations allocations;
   try {
     run(text);
   } catch (const Error&) {
   }
-  return static_cast<double>(highest - before) / static_cast<double>(text.size());
+  return static_cast<double>(allocations.highest()) / static_cast<double>(text.size());
 }
 double csv_factor(const std::string& text, const CsvOptions& options = {}) {
   return factor(text, [&](const std::string& one) { read_csv(one, options); });

@@ -38,6 +38,8 @@ struct Recipe {
   std::uint64_t seed = 1337;
 };
 
+GRADWALK_EXPORT void check_recipe(const Recipe& recipe);  // an Error where a number is out of its range
+
 GRADWALK_EXPORT Recipe micrograd_recipe();                   // that of micrograd's demo on moons: 100 steps
 GRADWALK_EXPORT Recipe default_recipe(std::size_t classes);  // for any data: 2,000 steps
 
@@ -48,6 +50,7 @@ struct GRADWALK_EXPORT History {
   std::uint64_t stride = 1;  // every so many steps are kept
   std::vector<double> steps, loss, accuracy;
   void add(std::uint64_t step, double loss, double accuracy);
+  bool is_of(std::uint64_t made) const;  // whether it is one of so many steps
 };
 
 struct TrainingState {
@@ -68,7 +71,7 @@ class GRADWALK_EXPORT TrainingRun {
     double rate;
     double gradient_norm;  // before clipping; 0 where nothing clips
   };
-  // One step. A loss that is not finite is an Error, and changes nothing.
+  // One step. A loss or gradient that is not finite is an Error, and changes nothing.
   Report step();
 
   const Classifier& model() const { return model_; }
@@ -77,8 +80,8 @@ class GRADWALK_EXPORT TrainingRun {
   const History& history() const { return state_.history; }
 
   TrainingState state() const;
-  void set_state(
-      TrainingState state);  // of a run on the same data by the same recipe; the parameters are set by themselves
+  // Of a run on the same data by the same recipe, or an Error that changes nothing. Parameters are set by themselves.
+  void set_state(TrainingState state);
 
  private:
   Recipe recipe_;

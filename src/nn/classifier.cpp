@@ -25,6 +25,13 @@ std::size_t outputs_for(LossKind loss, std::size_t classes) {
 }
 
 Value row_loss(LossKind loss, std::span<const Value> outputs, std::size_t label) {
+  const std::size_t classes = outputs.size() == 1 ? 2 : outputs.size();
+  if (outputs.empty() || outputs_for(loss, classes) != outputs.size())
+    throw Error("row_loss", "as many outputs as the loss " + std::string(name(loss)) + " has",
+                std::to_string(outputs.size()), "make the network's last layer of outputs_for() neurons");
+  if (label >= classes)
+    throw Error("row_loss", "a label below the number of classes, " + std::to_string(classes), std::to_string(label),
+                "count labels from 0");
   switch (loss) {
     case LossKind::hinge: return hinge(outputs[0], label == 1 ? 1 : -1);
     case LossKind::bce: return binary_cross_entropy(outputs[0], label == 1 ? 1 : 0);

@@ -3,15 +3,46 @@
 // the gradient is that of the whole batch, and a batch of any size takes the memory of one row.
 #include "gradwalk/training.hpp"
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <numeric>
 
+#include "data/names.hpp"
 #include "gradwalk/loss.hpp"
 #include "text/numbers.hpp"
 
 namespace gradwalk {
 namespace {
+
+// What the run and its file rely on.
+void check_data(const Dataset& data) {
+  if (data.rows() == 0) throw Error("train", "data", "no rows", "give it some");
+  if (data.x.size() != data.rows() * data.columns)
+    throw Error("train", std::to_string(data.rows() * data.columns) + " numbers: rows times columns",
+                std::to_string(data.x.size()), "give each row its features");
+  if (data.feature_names.size() != data.columns)
+    throw Error("train", std::to_string(data.columns) + " feature_names", std::to_string(data.feature_names.size()),
+                "name each column");
+  for (const std::vector<std::string>* names : {&data.feature_names, &data.label_names})
+    for (const std::string& one : *names)
+      if (!detail::is_name(one)) throw Error("train", detail::name_rule, detail::shown(one), "correct the name");
+  const std::size_t largest = *std::max_element(data.labels.begin(), data.labels.end());
+  if (largest >= data.label_names.size())
+    throw Error("train", "labels below the " + std::to_string(data.label_names.size()) + " classes",
+                std::to_string(largest), "count labels from 0, and name each class");
+}
+
+void need_at_least_0(const char* needs, double got) {
+  const bool fits = got >= 0 && std::isfinite(got);
+  if (!fits) throw Error("train", needs, detail::short_number(got), "give a finite number that is not negative");
+}
+
+[[noreturn]] void refuse_step(const char* needs, double got, std::uint64_t step) {
+  throw Error("train", needs, detail::short_number(got) + " at step " + std::to_string(step),
+              "lower the learning rate, or clip the gradient");
+}
 
 Dataset standardised(Dataset data, const Standardisation& standardisation) {
   if (!standardisation.mean.empty()) standardisation.apply(data);
@@ -19,7 +50,8 @@ Dataset standardised(Dataset data, const Standardisation& standardisation) {
 }
 
 Classifier make_classifier(const Dataset& data, const Recipe& recipe) {
-  if (data.rows() == 0) throw Error("train", "data", "no rows", "give it some");
+  check_data(data);
+  check_recipe(recipe);
   std::vector<std::size_t> sizes = recipe.hidden;
   sizes.push_back(outputs_for(recipe.loss, data.label_names.size()));
   const MLPOptions options{.activation = recipe.activation, .init = recipe.init, .seed = recipe.seed};
@@ -39,6 +71,15 @@ Schedule schedule_of(const RatePlan& plan, double lr) {
                       : plan.kind == RatePlan::Kind::linear ? linear_decay(lr, lr * plan.final, plan.steps)
                                                             : cosine_decay(lr, lr * plan.final, plan.steps);
   return plan.warm_up > 0 ? warm_up(plan.warm_up, std::move(schedule)) : schedule;
+}
+
+void check_recipe(const Recipe& recipe) {
+  check_config(recipe.optimizer);
+  need_at_least_0("l1 >= 0", recipe.l1);
+  need_at_least_0("l2 >= 0", recipe.l2);
+  need_at_least_0("clip >= 0", recipe.clip);
+  need_at_least_0("a final share of the rate >= 0", recipe.rate.final);
+  schedule_of(recipe.rate, learning_rate(recipe.optimizer));  // it checks its steps
 }
 
 Recipe micrograd_recipe() {
@@ -70,6 +111,19 @@ void History::add(std::uint64_t step, double new_loss, double new_accuracy) {
   accuracy.push_back(new_accuracy);
 }
 
+bool History::is_of(std::uint64_t made) const {
+  if (!std::has_single_bit(stride)) return false;
+  const std::uint64_t kept = made / stride + (made % stride == 0 ? 0 : 1);
+  if (kept > most || (stride > 1 && kept <= most / 2)) return false;
+  if (steps.size() != kept || loss.size() != kept || accuracy.size() != kept) return false;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const bool fits = steps[i] == static_cast<double>(1 + i * stride) && std::isfinite(loss[i]) && accuracy[i] >= 0 &&
+                      accuracy[i] <= 1;
+    if (!fits) return false;
+  }
+  return true;
+}
+
 TrainingRun::TrainingRun(const Dataset& data, const Recipe& recipe)
     : recipe_(recipe),
       model_(make_classifier(data, recipe)),
@@ -90,11 +144,12 @@ TrainingRun::Report TrainingRun::step() {
   optimizer_.zero_grad();
   Report report{state_.steps + 1, 0, 0, schedule_(state_.steps), 0};
   std::vector<double> scores;
+  std::size_t right = 0;
   for (const std::size_t row : rows) {
     const std::vector<Value> outputs = model_.network(data_.row(row));
     scores.clear();
     for (const Value& output : outputs) scores.push_back(output.data());
-    report.accuracy += Classifier::label_of(scores) == data_.labels[row] ? share : 0;
+    right += Classifier::label_of(scores) == data_.labels[row] ? 1 : 0;
     const Value loss = row_loss(recipe_.loss, outputs, data_.labels[row]);
     report.loss += share * loss.data();
     loss.backward(share);
@@ -105,11 +160,13 @@ TrainingRun::Report TrainingRun::step() {
     report.loss += penalty.data();
     penalty.backward();
   }
-  if (!std::isfinite(report.loss)) {
+  report.accuracy = static_cast<double>(right) / static_cast<double>(rows.size());
+  const auto bad = std::find_if(parameters_.begin(), parameters_.end(),
+                                [](const Value& parameter) { return !std::isfinite(parameter.grad()); });
+  if (!std::isfinite(report.loss) || bad != parameters_.end()) {
     if (!whole) batches_.set_state(before);
-    throw Error("train", "a loss that is finite",
-                detail::short_number(report.loss) + " at step " + std::to_string(report.step),
-                "lower the learning rate, or clip the gradient");
+    if (!std::isfinite(report.loss)) refuse_step("a loss that is finite", report.loss, report.step);
+    refuse_step("a gradient that is finite", bad->grad(), report.step);
   }
   if (recipe_.clip > 0) report.gradient_norm = clip_gradient_norm(parameters_, recipe_.clip);
   optimizer_.step(report.rate);
@@ -123,8 +180,13 @@ TrainingState TrainingRun::state() const {
 }
 
 void TrainingRun::set_state(TrainingState state) {
+  if (state.optimizer.steps != state.steps || !state.history.is_of(state.steps))
+    throw Error("set_state", "the optimizer's steps and the history of " + std::to_string(state.steps) + " steps",
+                "those of others", "give what state() gave");
+  Batches batches = batches_;
+  batches.set_state(state.batches);
   optimizer_.set_state(state.optimizer);
-  batches_.set_state(state.batches);
+  batches_ = std::move(batches);
   state_ = std::move(state);
 }
 

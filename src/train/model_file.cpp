@@ -9,33 +9,34 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "data/names.hpp"
 #include "gradwalk/safetensors.hpp"
 #include "text/shown.hpp"
 
 namespace gradwalk {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;  // as written; a large one is slow to read
 using detail::shown;
 
 constexpr std::size_t most_layers = 100, widest_layer = 100'000;
 
 // ---- writing ----
 
-Json optimizer_json(const OptimizerConfig& config) {
+OrderedJson optimizer_json(const OptimizerConfig& config) {
   if (const SGD* sgd = std::get_if<SGD>(&config))
     return {{"kind", "sgd"}, {"lr", sgd->lr}, {"momentum", sgd->momentum}, {"weight_decay", sgd->weight_decay}};
   const auto moments = [](const char* kind, const auto& adam) {
-    return Json{
+    return OrderedJson{
         {"kind", kind}, {"lr", adam.lr}, {"beta1", adam.beta1}, {"beta2", adam.beta2}, {"epsilon", adam.epsilon}};
   };
   if (const Adam* adam = std::get_if<Adam>(&config)) return moments("adam", *adam);
-  Json result = moments("adamw", std::get<AdamW>(config));
+  OrderedJson result = moments("adamw", std::get<AdamW>(config));
   result["weight_decay"] = std::get<AdamW>(config).weight_decay;
   return result;
 }
 
-Json recipe_json(const Recipe& recipe) {
+OrderedJson recipe_json(const Recipe& recipe) {
   return {{"hidden", recipe.hidden},
           {"activation", name(recipe.activation)},
           {"init", name(recipe.init)},
@@ -83,31 +84,50 @@ SafetensorsFile to_file(const TrainingRun& run, std::uint64_t planned_steps, con
   file.tensors.push_back(row_of("history.loss", state.history.loss));
   file.tensors.push_back(row_of("history.accuracy", state.history.accuracy));
 
-  Json random = Json::array();
+  OrderedJson random = OrderedJson::array();
   for (const std::uint64_t word : state.batches.random) random.push_back(std::to_string(word));
   file.metadata["format"] = "gradwalk-model";
   file.metadata["version"] = "1";
-  file.metadata["sizes"] = Json(sizes).dump();
+  file.metadata["sizes"] = OrderedJson(sizes).dump();
   file.metadata["activation"] = name(model.network.options().activation);
   file.metadata["output"] = name(model.network.options().output);
   file.metadata["loss"] = name(model.loss);
-  file.metadata["features"] = Json(model.feature_names).dump(-1, ' ', false, Json::error_handler_t::replace);
-  file.metadata["labels"] = Json(model.label_names).dump(-1, ' ', false, Json::error_handler_t::replace);
+  file.metadata["features"] =
+      OrderedJson(model.feature_names).dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+  file.metadata["labels"] = OrderedJson(model.label_names).dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
   file.metadata["recipe"] = recipe_json(run.recipe()).dump();
   file.metadata["source"] = source.description;
-  file.metadata["training"] = Json{{"steps", state.steps},
-                                   {"planned_steps", planned_steps},
-                                   {"optimizer_steps", state.optimizer.steps},
-                                   {"history_stride", state.history.stride},
-                                   {"random", random},
-                                   {"epoch", state.batches.epoch},
-                                   {"taken", state.batches.taken},
-                                   {"fingerprint", std::to_string(source.fingerprint)}}
+  file.metadata["training"] = OrderedJson{{"steps", state.steps},
+                                          {"planned_steps", planned_steps},
+                                          {"optimizer_steps", state.optimizer.steps},
+                                          {"history_stride", state.history.stride},
+                                          {"random", random},
+                                          {"epoch", state.batches.epoch},
+                                          {"taken", state.batches.taken},
+                                          {"fingerprint", std::to_string(source.fingerprint)}}
                                   .dump();
   return file;
 }
 
 // ---- reading ----
+
+using Json = nlohmann::json;
+
+// Whether nothing is nested deeper than ours is: what is would exhaust the stack when it is shown.
+bool is_flat(std::string_view text) {
+  constexpr int deepest = 4;
+  int depth = 0;
+  bool is_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') is_string = !is_string;
+    if (is_string && c == '\\') ++i;
+    if (is_string) continue;
+    if ((c == '[' || c == '{') && ++depth > deepest) return false;
+    if (c == ']' || c == '}') --depth;
+  }
+  return true;
+}
 
 class Reader {
  public:
@@ -133,6 +153,7 @@ class Reader {
   }
 
   Json json(const char* key) const {
+    if (!is_flat(text(key))) refuse(std::string("JSON of at most four levels in '") + key + "'", "more");
     Json value = Json::parse(text(key), nullptr, false);
     if (value.is_discarded()) refuse(std::string("JSON in the metadata '") + key + "'", shown(text(key)));
     return value;
@@ -141,6 +162,15 @@ class Reader {
   const Json& field(const Json& object, const char* key) const {
     if (!object.is_object() || !object.contains(key)) refuse(std::string("'") + key + "' in the metadata", "none");
     return object[key];
+  }
+
+  // What our own checks say of a file is said with its name.
+  template <class Check> auto checked(const std::string& needs, Check check) const {
+    try {
+      return check();
+    } catch (const Error& error) {
+      refuse(needs, std::string("none (") + error.what() + ")");
+    }
   }
 
   double number(const Json& object, const char* key) const {
@@ -189,7 +219,10 @@ class Reader {
     const auto is_text = [](const Json& one) { return one.is_string(); };
     if (!value.is_array() || value.size() != count || !std::all_of(value.begin(), value.end(), is_text))
       refuse(std::to_string(count) + " names in '" + key + "'", shown(text(key)));
-    return value.get<std::vector<std::string>>();
+    auto names = value.get<std::vector<std::string>>();
+    for (const std::string& one : names)
+      if (!detail::is_name(one)) refuse(std::string(detail::name_rule), shown(one));
+    return names;
   }
 
   std::vector<std::size_t> sizes(const Json& value, std::size_t least) const {
@@ -217,7 +250,8 @@ class Reader {
     }
     const LossKind kind = loss(text("loss"));
     const std::size_t outputs = all.back(), classes = outputs == 1 ? 2 : outputs;
-    if (outputs_for(kind, classes) != outputs) refuse("one output or one a class", std::to_string(outputs));
+    if (checked("outputs that fit the loss", [&] { return outputs_for(kind, classes); }) != outputs)
+      refuse("outputs that fit the loss " + std::string(name(kind)), std::to_string(outputs));
     const MLPOptions options{.activation = activation(text("activation")), .output = activation(text("output"))};
     Classifier result{MLP(all[0], {all.begin() + 1, all.end()}, options),
                       kind,
@@ -233,8 +267,17 @@ class Reader {
         parameters.back().data() = bias.data[i];
       }
     }
-    if (file_.find("standardisation.mean") != nullptr)
-      result.standardisation = {row("standardisation.mean", all[0]), row("standardisation.deviation", all[0])};
+    if (file_.find("standardisation.mean") != nullptr) result.standardisation = standardisation(all[0]);
+    return result;
+  }
+
+  Standardisation standardisation(std::size_t columns) const {
+    Standardisation result{row("standardisation.mean", columns), row("standardisation.deviation", columns)};
+    const auto is_finite = [](double one) { return std::isfinite(one); };
+    const auto is_positive = [](double one) { return one > 0; };
+    if (!std::all_of(result.mean.begin(), result.mean.end(), is_finite) ||
+        !std::all_of(result.deviation.begin(), result.deviation.end(), is_positive))
+      refuse("finite means and deviations above 0", "others");
     return result;
   }
 
@@ -273,17 +316,12 @@ class Reader {
     const std::vector<Layer>& layers = model.network.layers();
     const bool same_layers = std::equal(result.hidden.begin(), result.hidden.end(), layers.begin(), layers.end() - 1,
                                         [](std::size_t size, const Layer& layer) { return size == layer.outputs(); });
-    if (!same_layers || result.loss != model.loss || result.activation != model.network.options().activation)
+    if (!same_layers || result.loss != model.loss || result.activation != model.network.options().activation ||
+        model.network.options().output != Activation::linear ||
+        result.standardise == model.standardisation.mean.empty())
       refuse("a recipe for this network", "one for another");
+    checked("numbers of the recipe in their ranges", [&] { check_recipe(result); });
     return result;
-  }
-
-  // As many numbers as `size`, or none.
-  std::vector<double> moment(const std::string& key, std::size_t size) const {
-    const Tensor* found = file_.find(key);
-    if (found == nullptr || (found->shape != std::vector{size} && !found->data.empty()))
-      refuse("the tensor '" + key + "' of " + std::to_string(size) + " numbers", "another");
-    return found->data;
   }
 
   SavedRun run(const Classifier& model) const {
@@ -293,23 +331,25 @@ class Reader {
         recipe(model), {}, whole(value, "planned_steps"), {text("source"), big(field(value, "fingerprint"))}};
     TrainingState& state = result.state;
     state.steps = whole(value, "steps");
-    state.optimizer = {whole(value, "optimizer_steps"), moment("optimizer.first", parameters),
-                       moment("optimizer.second", parameters)};
+    const OptimizerState sizes = initial_state(result.recipe.optimizer, parameters);
+    state.optimizer = {whole(value, "optimizer_steps"), row("optimizer.first", sizes.first.size()),
+                       row("optimizer.second", sizes.second.size())};
     const Json& random = field(value, "random");
     if (!random.is_array() || random.size() != state.batches.random.size())
       refuse("four words for 'random'", shown(random.dump()));
     for (std::size_t i = 0; i < random.size(); ++i) state.batches.random[i] = big(random[i]);
+    checked("the state of a random generator", [&] { Random::from_state(state.batches.random); });
     state.batches.epoch = whole(value, "epoch");
     state.batches.taken = whole(value, "taken");
     History& history = state.history;
     history.stride = whole(value, "history_stride");
-    if (!std::has_single_bit(history.stride))
-      refuse("a power of 2 for 'history_stride'", std::to_string(history.stride));
     const Tensor* steps = file_.find("history.steps");
     if (steps == nullptr || steps->data.size() > History::most) refuse("a history", "none");
     history.steps = row("history.steps", steps->data.size());
     history.loss = row("history.loss", steps->data.size());
     history.accuracy = row("history.accuracy", steps->data.size());
+    if (state.optimizer.steps != state.steps || !history.is_of(state.steps))
+      refuse("the history of " + std::to_string(state.steps) + " steps", "another");
     return result;
   }
 
@@ -320,11 +360,21 @@ class Reader {
 }  // namespace
 
 std::uint64_t fingerprint(const Dataset& data) {
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, by words
-  const auto mix = [&](std::uint64_t word) { hash = (hash ^ word) * 0x100000001b3; };
+  std::uint64_t hash = 0xcbf29ce484222325;
+  // As FNV-1a, by words; the shift brings high bits down, or two signs that change would cancel out.
+  const auto mix = [&](std::uint64_t word) {
+    hash = (hash ^ word) * 0xff51afd7ed558ccd;
+    hash ^= hash >> 32;
+  };
   mix(data.columns);
+  mix(data.rows());
   for (const double x : data.x) mix(std::bit_cast<std::uint64_t>(x));
   for (const std::size_t label : data.labels) mix(label);
+  for (const std::vector<std::string>* names : {&data.feature_names, &data.label_names})
+    for (const std::string& one : *names) {
+      mix(one.size());
+      for (const char c : one) mix(static_cast<unsigned char>(c));
+    }
   return hash;
 }
 
@@ -333,7 +383,9 @@ void save_model(const std::string& path, const TrainingRun& run, std::uint64_t p
   to_file(run, planned_steps, source).write(path);
 }
 
-ModelFile load_model(const std::string& path) { return Reader(SafetensorsFile::read(path), path).read(); }
+ModelFile load_model(const std::string& path) {
+  return Reader(SafetensorsFile::read(path), detail::printable(path)).read();
+}
 
 ModelFile parse_model(std::string_view bytes, std::string_view name) {
   return Reader(SafetensorsFile::parse(bytes, name), name).read();
@@ -344,6 +396,9 @@ TrainingRun resume(const ModelFile& file, const Dataset& data) {
   if (fingerprint(data) != file.run->source.fingerprint)
     throw Error("resume", "the data the model was trained on", "other data", "give the same, or train anew");
   TrainingRun run(data, file.run->recipe);
+  if (run.model().network.inputs() != file.model.network.inputs() ||
+      run.model().network.outputs() != file.model.network.outputs())
+    throw Error("resume", "a model for the data's features and classes", "one for others", "train anew");
   run.set_state(file.run->state);
   const std::vector<Value> saved = file.model.network.parameters();
   std::vector<Value> parameters = run.model().network.parameters();

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// Counts every allocation of the process that includes it (in one source file), to see what a call takes at most.
+#pragma once
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace gradwalk::tests {
+
+inline std::atomic<std::size_t> bytes_in_use{0}, most_in_use{0};
+
+inline void* counted_allocation(std::size_t size) {
+  void* at = std::malloc(size);
+  if (at == nullptr) throw std::bad_alloc();
+  const std::size_t all = bytes_in_use += ::malloc_usable_size(at);
+  most_in_use = std::max(most_in_use.load(), all);
+  return at;
+}
+inline void counted_deallocation(void* at) {
+  if (at != nullptr) bytes_in_use -= ::malloc_usable_size(at);
+  std::free(at);
+}
+
+class CountedAllocations {
+ public:
+  CountedAllocations() : before_(bytes_in_use) { most_in_use = before_; }
+  // The most bytes in use at once since then, beyond those there were.
+  std::size_t highest() const { return most_in_use - before_; }
+
+ private:
+  std::size_t before_;
+};
+
+}  // namespace gradwalk::tests
+
+void* operator new(std::size_t size) { return gradwalk::tests::counted_allocation(size); }
+void* operator new[](std::size_t size) { return gradwalk::tests::counted_allocation(size); }
+void operator delete(void* at) noexcept { gradwalk::tests::counted_deallocation(at); }
+void operator delete[](void* at) noexcept { gradwalk::tests::counted_deallocation(at); }
+void operator delete(void* at, std::size_t) noexcept { gradwalk::tests::counted_deallocation(at); }
+void operator delete[](void* at, std::size_t) noexcept { gradwalk::tests::counted_deallocation(at); }

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// Any bytes as a model: either an Error that names the file, or a classifier that gives scores, and whose training, if
+// it has one, goes on or says why not; in little memory. The header's length is set right where it does not fit.
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "allocations.hpp"
+#include "gradwalk/error.hpp"
+#include "gradwalk/model_file.hpp"
+
+namespace {
+
+using namespace gradwalk;
+
+void expect(bool holds) {
+  if (!holds) std::abort();
+}
+
+void fit_length(std::string& bytes) {
+  if (bytes.size() < 10 || bytes[8] != '{') return;
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), 8);
+  const std::size_t end = bytes.rfind("}}");
+  if (length <= bytes.size() - 8 || end == std::string::npos) return;
+  length = end + 2 - 8;
+  std::memcpy(bytes.data(), &length, 8);
+}
+
+ModelFile read(const std::string& bytes) {
+  const fuzz::Allocations allocations;
+  const std::size_t most = 64 * bytes.size() + 65536;
+  try {
+    ModelFile file = parse_model(bytes, "m");
+    allocations.check(most);
+    return file;
+  } catch (const Error& error) {
+    allocations.check(most);
+    expect(std::string_view(error.what()).starts_with("m: needs "));
+    throw;
+  }
+}
+
+void use(ModelFile& file) {
+  const std::vector<double> row(file.model.network.inputs(), 0.5), scores = file.model.scores(row);
+  const std::size_t classes = file.model.label_names.size();
+  expect(scores.size() == file.model.network.outputs() && (scores.size() == 1 ? 2 : scores.size()) == classes);
+  expect(Classifier::label_of(scores) < classes && file.model.feature_names.size() == row.size());
+  if (!file.run) return;
+  static const Dataset data = make_moons(6, 0.1, 1);
+  file.run->source.fingerprint = fingerprint(data);
+  TrainingRun run = resume(file, data);
+  run.step();
+  expect(run.steps() == file.run->state.steps + 1);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  std::string bytes(reinterpret_cast<const char*>(data), size);
+  fit_length(bytes);
+  try {
+    ModelFile file = read(bytes);
+    use(file);
+  } catch (const Error&) {
+    return 0;
+  }
+  return 0;
+}
