@@ -32,11 +32,11 @@ struct Options {
 };
 
 // The first Ctrl-C asks training to stop after the present step; the next one ends the program as ever.
+constexpr int stopping[] = {SIGINT, SIGTERM, SIGHUP};
 volatile std::sig_atomic_t interrupted = 0;
-void interrupt(int signal) {
-  interrupted = signal;
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+void interrupt(int by) {
+  interrupted = by;
+  for (const int signal : stopping) std::signal(signal, SIG_DFL);
 }
 
 constexpr const char* recovery_name = "gradwalk-recovery.safetensors";
@@ -110,6 +110,14 @@ void check_place(const std::string& path) {
                 "check its permissions, or save elsewhere");
 }
 
+// Here, beside what an earlier run may have left.
+std::string recovery_place() {
+  std::string name = recovery_name;
+  for (int i = 2; std::filesystem::exists(name) && i < 1000; ++i)
+    name = fmt::format("gradwalk-recovery-{}.safetensors", i);
+  return name;
+}
+
 // A name in a new folder, where nobody else's file or link can be.
 std::string rescue_place() {
   std::string folder = (std::filesystem::temp_directory_path() / "gradwalk-XXXXXX").string();
@@ -178,12 +186,10 @@ std::string for_shell(const std::string& text) {
 void train(Job& job, bool quiet) {
   Progress progress(job.run.steps(), job.steps, quiet);
   interrupted = 0;
-  std::signal(SIGINT, interrupt);
-  std::signal(SIGTERM, interrupt);
+  for (const int signal : stopping) std::signal(signal, interrupt);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an Error, which saves elsewhere
   while (job.run.steps() < job.steps && interrupted == 0) progress.show(job.run.step());
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  for (const int signal : stopping) std::signal(signal, SIG_DFL);
 }
 
 void run(const Options& options) {
@@ -196,7 +202,7 @@ void run(const Options& options) {
   train(job, quiet);
   const bool stopped = job.run.steps() < job.steps;
   std::string saved = job.save;
-  if (stopped && saved.empty()) saved = recovery_name;
+  if (stopped && saved.empty()) saved = recovery_place();
   if (!saved.empty()) save(job, saved);
 
   const Classifier::Result train_result = job.run.model().evaluate(job.data.train);

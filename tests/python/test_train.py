@@ -202,7 +202,7 @@ def test_quiet_and_json_print_the_results_alone():
     text = run("train", "moons", "--steps", 20)
     assert text.startswith("moons: 100 rows, 2 features, 2 classes\nnetwork 2-16-16-1, 337 parameters, relu activation, hinge loss\n")
     quiet = run("train", "moons", "--steps", 20, "-q")
-    assert re.fullmatch(r"\n +rows +loss +accuracy\ntrain +100 +[\d.]+ +[\d.]+%\n", quiet)
+    assert re.fullmatch(r" +rows +loss +accuracy\ntrain +100 +[\d.]+ +[\d.]+%\n", quiet)
     assert run("train", "moons", "--steps", 20, "--quiet") == quiet
     result = json.loads(run("train", "moons", "--steps", 20, "--json", "--save", "m"))
     assert (result["steps"], result["parameters"], result["saved"]) == (20, 337, "m")
@@ -599,7 +599,8 @@ def test_predictions_are_the_networks_to_the_last_digit():
                 total = total + weights[i * inputs + j] * row[j]
             outputs.append(max(total, 0.0) if layer == 0 else total)
         row = outputs
-    assert float(rows_of(run("predict", "m.safetensors", "points.csv"))[0]["score"]) == row[0]
+    assert json.loads(run("predict", "m.safetensors", "points.csv", "--json"))["rows"][0]["score"] == row[0]
+    assert rows_of(run("predict", "m.safetensors", "points.csv"))[0]["score"] == f"{row[0]:.6g}"
 
 
 def test_columns_are_found_by_name_in_any_order_and_others_are_ignored(folder):
@@ -656,8 +657,8 @@ def test_json_and_csv_agree_and_output_goes_to_a_file():
     text = run("predict", "m.safetensors", "flowers.csv")
     result = gradwalk_json("predict", "m.safetensors", "flowers.csv", "--json")
     assert set(result) == {"rows"}
-    assert [(row["prediction"], row["probability"]) for row in result["rows"]] == [
-        (row["prediction"], float(row["probability"])) for row in rows_of(text)]
+    assert [(row["prediction"], f"{row['probability']:.6g}") for row in result["rows"]] == [
+        (row["prediction"], row["probability"]) for row in rows_of(text)]
     for option in ("-o", "--output"):
         assert run("predict", "m.safetensors", "flowers.csv", option, f"out{option}") == ""
         assert open(f"out{option}").read() == text
