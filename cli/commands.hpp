@@ -11,6 +11,7 @@ void add_draw(CLI::App& app);
 void add_eval(CLI::App& app);
 void add_explain(CLI::App& app);
 void add_inspect(CLI::App& app);
+void add_lesson(CLI::App& app);
 void add_ops(CLI::App& app);
 void add_predict(CLI::App& app);
 void add_train(CLI::App& app);

@@ -1,0 +1,421 @@
+# SPDX-License-Identifier: MIT
+"""gradwalk lesson as browsers, scanners and clumsy clients meet it: raw sockets against a small made-up page."""
+
+import concurrent.futures
+import contextlib
+import http.client
+import os
+import pathlib
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+from cli import PROGRAM, ROOT, gradwalk
+
+SECRET = b"outside of the page"
+TYPES = {
+    "index.html": "text/html; charset=utf-8",
+    "assets/index-B3x_9-Zq.js": "text/javascript; charset=utf-8",
+    "assets/worker.mjs": "text/javascript; charset=utf-8",
+    "assets/index-Dk2l0aPQ.css": "text/css; charset=utf-8",
+    "assets/engine-a1B2c3D4.wasm": "application/wasm",
+    "assets/index-B3x_9-Zq.js.map": "application/json; charset=utf-8",
+    "assets/font-AbCdEfGh.woff2": "font/woff2",
+    "data.json": "application/json; charset=utf-8",
+    "icon.svg": "image/svg+xml; charset=utf-8",
+    "icon.png": "image/png",
+    "favicon.ico": "image/x-icon",
+    "robots.txt": "text/plain; charset=utf-8",
+    "unknown.xyz": "application/octet-stream",
+    "a b+ü.txt": "text/plain; charset=utf-8",
+    "empty.txt": "text/plain; charset=utf-8",
+}
+
+
+class Server:
+    def __init__(self, *arguments, program=PROGRAM, **options):
+        self.process = subprocess.Popen(
+            [program, "lesson", *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **options,
+        )
+        line = self.process.stdout.readline()
+        assert line.startswith("the lesson is at http://127.0.0.1:"), line + self.process.stderr.read()
+        assert self.process.stdout.readline() == "Ctrl-C stops it\n"
+        self.port = int(line.rstrip("/\n").rsplit(":", 1)[1])
+
+    def connect(self, timeout=10):
+        return socket.create_connection(("127.0.0.1", self.port), timeout)
+
+    def raw(self, data):
+        """Everything the server answers to these bytes until it closes."""
+        with self.connect() as client:
+            client.sendall(data)
+            return everything(client)
+
+    def status(self, data):
+        answer = self.raw(data)
+        assert answer.startswith(b"HTTP/1.1 "), answer
+        return int(answer.split()[1])
+
+    def ask(self, target, method="GET", **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        with contextlib.closing(connection):
+            connection.request(method, target, headers={k.replace("_", "-"): v for k, v in headers.items()})
+            answer = connection.getresponse()
+            return answer.status, answer.headers, answer.read()
+
+    def stop(self, how=signal.SIGINT):
+        start = time.monotonic()
+        self.process.send_signal(how)
+        _, errors = self.process.communicate(timeout=10)
+        return self.process.returncode, time.monotonic() - start, errors
+
+
+def everything(client):
+    parts = []
+    while part := client.recv(65536):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def get(target, *headers, host="localhost"):
+    lines = [f"GET {target} HTTP/1.1", f"Host: {host}", "Connection: close", *headers, "", ""]
+    return "\r\n".join(lines).encode("latin-1")
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lesson") / "page"
+    for name in TYPES:
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(b"" if name == "empty.txt" else b"these are the bytes of " + name.encode())
+    (folder / "large.txt").write_bytes(bytes(range(32, 127)) * 80000)
+    (folder / ".git").mkdir()
+    (folder / ".git/config").write_bytes(SECRET)
+    (folder / ".env").write_bytes(SECRET)
+    (folder.parent / "secret.txt").write_bytes(SECRET)
+    (folder.parent / "page-two").mkdir()
+    (folder.parent / "page-two/secret.txt").write_bytes(SECRET)
+    (folder / "out.txt").symlink_to("../secret.txt")
+    (folder / "absolute.txt").symlink_to("/etc/passwd")
+    (folder / "beside").symlink_to("../page-two")
+    (folder / "loop.txt").symlink_to("loop.txt")
+    (folder / "inside.txt").symlink_to("robots.txt")
+    os.mkfifo(folder / "pipe.txt")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(page):
+    running = Server("--port", 0, "--folder", page)
+    yield running
+    status, _, errors = running.stop()
+    assert (status, errors) == (0, "")
+
+
+def test_every_file_comes_whole_and_with_its_type(server, page):
+    for name, kind in TYPES.items():
+        target = "/" + name.replace(" ", "%20").replace("ü", "%C3%BC")
+        status, headers, body = server.ask(target, Accept_Encoding="gzip, br")
+        assert (status, headers["Content-Type"], body) == (200, kind, (page / name).read_bytes()), name
+        assert headers["Content-Length"] == str(len(body)) and headers["Content-Encoding"] is None
+        assert headers["X-Content-Type-Options"] == "nosniff"
+    assert server.ask("/large.txt")[2] == (page / "large.txt").read_bytes()
+    assert server.ask("/inside.txt")[0] == 200
+
+
+def test_the_root_is_the_index_and_a_query_changes_nothing(server):
+    index = server.ask("/index.html")[2]
+    assert server.ask("/")[2] == index
+    assert server.ask("/?expression=a%2Fb&x=../..")[2] == index
+    assert server.ask("/index.html?v=1")[2] == index
+
+
+def test_the_policy_allows_own_scripts_wasm_and_workers_and_nothing_from_elsewhere(server):
+    for target in ("/", "/no"):
+        policy = dict(part.split(" ", 1) for part in server.ask(target)[1]["Content-Security-Policy"].split("; "))
+        assert policy == {
+            "default-src": "'self'",
+            "script-src": "'self' 'wasm-unsafe-eval'",
+            "worker-src": "'self' blob:",
+            "style-src": "'self' 'unsafe-inline'",
+            "img-src": "'self' data:",
+            "font-src": "'self' data:",
+            "connect-src": "'self'",
+            "object-src": "'none'",
+            "base-uri": "'none'",
+            "form-action": "'none'",
+        }
+
+
+def test_only_hashed_assets_are_kept_for_a_year(server):
+    for name in TYPES:
+        if name == "a b+ü.txt":
+            continue
+        hashed = name.startswith("assets/") and "-" in name and not name.endswith(".map")
+        expected = "public, max-age=31536000, immutable" if hashed else "no-cache"
+        assert server.ask("/" + name)[1]["Cache-Control"] == expected, name
+
+
+def test_an_unchanged_file_is_not_sent_again_and_a_changed_one_is(server, page):
+    file = page / "changing.txt"
+    file.write_text("old")
+    tag = server.ask("/changing.txt")[1]["ETag"]
+    for asked in (tag, f'"other", {tag}', f"W/{tag}", "*"):
+        status, headers, body = server.ask("/changing.txt", If_None_Match=asked)
+        assert (status, body, headers["ETag"], headers["Cache-Control"]) == (304, b"", tag, "no-cache")
+    assert server.ask("/changing.txt", If_None_Match='"other"')[0] == 200
+    file.write_text("new")
+    status, headers, body = server.ask("/changing.txt", If_None_Match=tag)
+    assert (status, body) == (200, b"new") and headers["ETag"] != tag
+
+
+def test_head_gives_the_headers_of_get_and_no_body(server):
+    for target in ("/", "/large.txt", "/nothing"):
+        status, headers, body = server.ask(target)
+        assert server.ask(target, "HEAD")[0] == status
+        head = server.ask(target, "HEAD")
+        assert head[2] == b"" and head[1].items() == headers.items() and len(body) == int(headers["Content-Length"])
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"])
+def test_other_methods_are_405(server, method):
+    status, headers, body = server.ask("/", method)
+    assert (status, headers["Allow"], body) == (405, "GET, HEAD", b"405 Only GET and HEAD are answered here.\n")
+
+
+def test_a_body_is_never_read_as_a_request(server):
+    inner = get("/robots.txt")
+    for headers in ([f"Content-Length: {len(inner)}"], ["Transfer-Encoding: chunked"], ["Content-Length: 0"] * 2):
+        head = "\r\n".join(["GET / HTTP/1.1", "Host: localhost", *headers, "", ""]).encode()
+        answer = server.raw(head + inner)
+        assert answer.startswith(b"HTTP/1.1 413 ") and answer.count(b"HTTP/1.1") == 1
+    assert server.status(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999999\r\n\r\n" + b"x" * 100000) == 405
+
+
+def test_what_is_not_there_is_404_in_a_line(server):
+    status, headers, body = server.ask("/nothing")
+    assert (status, body) == (404, b"404 There is no such page here. The lesson is at /.\n")
+    assert (headers["Content-Type"], headers["Cache-Control"]) == ("text/plain; charset=utf-8", "no-store")
+    for target in ("/assets", "/assets/", "/pipe.txt", "/index.html/", "/INDEX.HTML", "/index.html/x"):
+        assert server.ask(target)[0] == 404, target
+
+
+TRAVERSALS = [
+    "/../secret.txt", "/assets/../../secret.txt", "/assets/../index.html", "/..", "/.", "/./index.html",
+    "/%2e%2e/secret.txt", "/%2E%2E/secret.txt", "/.%2e/secret.txt", "/%2e%2e%2fsecret.txt", "/..%2fsecret.txt",
+    "/..%5csecret.txt", "/..\\secret.txt", "\\..\\secret.txt", "/assets%2findex-B3x_9-Zq.js", "/assets\\worker.mjs",
+    "/%252e%252e/secret.txt", "/..%c0%afsecret.txt", "/%c0%ae%c0%ae/secret.txt", "/..;/secret.txt",
+    "//etc/passwd", "///etc/passwd", "/%2fetc/passwd", "/etc/passwd", "/file:///etc/passwd", "file:///etc/passwd",
+    "http://localhost/index.html", "index.html", "../secret.txt", "*", "?", "/?/../secret.txt/..", "/%00", "/index.html%00",
+    "/index.html%00.txt", "/secret.txt%00.html", "/%", "/%2", "/%zz", "/%u002e%u002e/secret.txt", "/index.html%0d%0aX:1",
+    "/.git/config", "/.env", "/%2egit/config", "/out.txt", "/absolute.txt", "/beside/secret.txt", "/loop.txt",
+    "/../page-two/secret.txt", "/proc/self/environ", "/" + "../" * 500 + "etc/passwd", "/" + "a" * 5000, "/" + "a/" * 2500,
+]  # fmt: skip
+
+
+def test_no_target_leads_out_of_the_folder(server):
+    for target in TRAVERSALS:
+        answer = server.raw(get(target))
+        if target == "/?/../secret.txt/..":
+            assert answer.startswith(b"HTTP/1.1 200 ")  # a query, and the index
+        else:
+            assert answer.startswith(b"HTTP/1.1 404 "), target
+        assert SECRET not in answer and b"root:" not in answer, target
+    for data in (b"GET /\0../secret.txt HTTP/1.1\r\nHost: localhost\r\n\r\n", b"GET /a b HTTP/1.1\r\nHost: localhost\r\n\r\n"):
+        assert server.status(data) == 400
+
+
+@pytest.mark.parametrize("host", ["localhost", "LocalHost", "127.0.0.1", "localhost:8000", "127.0.0.1:1"])
+def test_this_machine_is_answered(server, host):
+    assert server.status(get("/", host=host)) == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "evil.example:8000", "localhost.evil.example", "127.0.0.1.nip.io", "localhost:80:evil", "0.0.0.0",
+     "[::1]", "127.0.0.2", "localhost:x", "user@localhost", ""],
+)  # fmt: skip
+def test_a_page_under_another_name_is_refused(server, host):
+    answer = server.raw(get("/", host=host))
+    assert answer.startswith(b"HTTP/1.1 421 Misdirected Request\r\n")
+    assert answer.endswith(b"421 This server answers to localhost and 127.0.0.1 only.\n")
+
+
+def test_no_host_or_two_of_them_are_refused(server):
+    assert server.status(b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n") == 421
+    assert server.status(get("/", "Host: evil.example")) == 421
+
+
+def test_what_is_no_request_is_refused_and_the_connection_closed(server):
+    for data in (b"\r\n\r\n", b"nonsense\r\n\r\n", b"GET /\r\n\r\n", b"GET / HTTP/2.0\r\n\r\n", b"FOO / HTTP/1.1\r\n\r\n",
+                 b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", bytes(range(256)) + b"\r\n\r\n"):  # fmt: skip
+        answer = server.raw(data + get("/"))
+        assert answer.startswith(b"HTTP/1.1 400 ") and answer.count(b"HTTP/1.1 ") == 1 and b"Connection: close" in answer
+
+
+def test_a_request_has_a_size(server):
+    assert server.status(get("/?" + "x" * 10000)) == 414
+    for data in (b"GET /" + b"a" * 1_000_000, get("/")[:-2] + b"X: " + b"y" * 1_000_000, b"A: b\r\n" * 100000):
+        try:
+            assert server.status(data) == 431
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # it hung up while we were still sending
+    assert server.status(get("/", "X: " + "y" * 12000)) == 200
+    assert server.status(get("/", "Range: bytes=" + "0-1," * 3000 + "0-1")) == 200  # ranges are not served
+
+
+def test_requests_in_one_packet_and_in_single_bytes_are_answered_in_order(server):
+    both = get("/robots.txt").replace(b"Connection: close\r\n", b"") + get("/data.json")
+    answer = server.raw(both)
+    assert answer.count(b"HTTP/1.1 200 OK") == 2 and answer.index(b"robots.txt") < answer.index(b"data.json")
+    with server.connect() as client:
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for byte in get("/robots.txt"):
+            client.sendall(bytes([byte]))
+        assert everything(client).endswith(b"robots.txt")
+
+
+def test_it_listens_on_loopback_alone(server):
+    listening = []
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for line in pathlib.Path(table).read_text().splitlines()[1:]:
+            address, port = line.split()[1].split(":")
+            if int(port, 16) == server.port and line.split()[3] == "0A":
+                listening.append(address)
+    assert listening == ["0100007F"]
+
+
+def test_ten_thousand_rapid_requests_are_all_answered(server, page):
+    index = (page / "index.html").read_bytes()
+
+    def kept_alive(count):
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+        with contextlib.closing(connection):
+            for _ in range(count):
+                connection.request("GET", "/")
+                assert connection.getresponse().read() == index
+        return count
+
+    def one_by_one(count):
+        for _ in range(count):
+            assert server.raw(get("/")).endswith(index)
+        return count
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        runs = [pool.submit(kept_alive, 2000) for _ in range(3)] + [pool.submit(one_by_one, 1000) for _ in range(4)]
+        assert sum(run.result() for run in runs) == 10000
+
+
+def test_clients_that_hang_hold_up_nobody_and_are_let_go(server):
+    def hanging(number):
+        client = server.connect()
+        if number % 3 == 1:
+            client.sendall(b"GET / HTTP/1.1\r\nHost: lo")  # never goes on
+        if number % 3 == 2:
+            client.sendall(get("/large.txt"))  # never reads
+        return client
+
+    clients = [hanging(number) for number in range(100)]
+    start = time.monotonic()
+    for _ in range(50):
+        assert server.ask("/")[0] == 200
+    assert time.monotonic() - start < 3
+    slow = clients[1]
+    while not select.select([slow], [], [], 0.5)[0]:  # a byte now and then buys it no time
+        slow.sendall(b"x")
+        assert time.monotonic() - start < 9
+    with clients[0] as silent:
+        assert everything(silent) == b""
+    assert time.monotonic() - start < 9
+    for client in clients:
+        client.close()
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_it_at_once_with_connections_open(page, how):
+    running = Server("--port", 0, "--folder", page)
+    idle, started, reading = running.connect(), running.connect(), running.connect()
+    started.sendall(b"GET /")
+    reading.sendall(get("/large.txt"))
+    time.sleep(0.1)
+    status, seconds, errors = running.stop(how)
+    assert (status, errors) == (0, "") and seconds < 1
+    again = Server("--port", running.port, "--folder", page)  # and its port is free again
+    assert again.stop()[0] == 0
+    for client in (idle, started, reading):
+        client.close()
+
+
+def test_a_given_port_that_is_taken_says_what_to_do(page, server):
+    run = gradwalk("lesson", "--folder", str(page), "--port", str(server.port))
+    assert (run.returncode, run.stdout) == (1, "")
+    assert run.stderr == (
+        f"gradwalk lesson: needs a port it may listen on, got {server.port} (Address already in use); "
+        "stop the program that has it, or leave --port away to take the next free one\n"
+    )
+    assert gradwalk("lesson", "--port", "65536").returncode == 2
+    assert gradwalk("lesson", "--port", "-1").returncode == 2
+
+
+def test_without_a_port_the_next_free_one_is_taken(page):
+    first, second = Server("--folder", page), Server("--folder", page)
+    assert 8000 <= first.port < second.port < 8100
+    assert first.stop()[0] == 0
+    assert second.stop()[2] == f"port 8000 is taken, so this is {second.port}\n"
+
+
+def test_a_folder_without_a_page_says_what_to_do(tmp_path):
+    for folder in (tmp_path, tmp_path / "missing"):
+        run = gradwalk("lesson", "--folder", str(folder))
+        assert (run.returncode, run.stdout) == (1, "")
+        assert run.stderr == (
+            f"gradwalk lesson: needs a folder with an index.html, got '{folder}'; give the folder Vite has built, web/dist\n"
+        )
+
+
+def test_an_installed_program_finds_its_page(page, tmp_path):
+    (tmp_path / "bin").mkdir()
+    shutil.copy2(PROGRAM, tmp_path / "bin/gradwalk")
+    (tmp_path / "share/gradwalk/lesson").mkdir(parents=True)
+    (tmp_path / "share/gradwalk/lesson/index.html").write_text("installed")
+    running = Server("--port", 0, program=tmp_path / "bin/gradwalk")
+    assert running.ask("/")[2] == b"installed"
+    assert running.stop()[0] == 0
+
+
+@pytest.mark.skipif((ROOT / "web/dist/index.html").exists(), reason="the page is built here")
+def test_without_a_page_anywhere_it_says_how_to_build_one():
+    run = gradwalk("lesson")
+    assert (run.returncode, run.stdout) == (1, "")
+    assert run.stderr.startswith("gradwalk lesson: needs the lesson's page, got none in ")
+    assert run.stderr.endswith("; build it with ./run lesson, or name its folder with --folder\n")
+
+
+def test_open_starts_the_browser_with_the_address_and_does_without_one(page, tmp_path):
+    opener = tmp_path / "xdg-open"
+    opener.write_text(f'#!/bin/sh\necho "$#" "$@" > {tmp_path}/.opened && mv {tmp_path}/.opened {tmp_path}/opened\n')
+    opener.chmod(0o755)
+    running = Server("--port", 0, "--open", "--folder", page, env={**os.environ, "PATH": f"{tmp_path}:/usr/bin:/bin"})
+    end = time.monotonic() + 5
+    while not (tmp_path / "opened").exists() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert (tmp_path / "opened").read_text() == f"1 http://127.0.0.1:{running.port}/\n"
+    assert running.stop()[::2] == (0, "")
+
+    running = Server("--port", 0, "--open", "--folder", page, env={**os.environ, "PATH": str(tmp_path / "nothing")})
+    assert running.ask("/")[0] == 200
+    assert running.stop()[::2] == (0, "no browser was opened (there is no xdg-open here); open the address in one\n")
+
+    opener.write_text("#!/bin/sh\nexit 3\n")
+    running = Server("--port", 0, "--open", "--folder", page, env={**os.environ, "PATH": f"{tmp_path}:/usr/bin:/bin"})
+    time.sleep(0.6)
+    assert running.stop()[::2] == (0, "no browser was opened (xdg-open found none); open the address in one\n")
