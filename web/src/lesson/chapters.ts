@@ -45,7 +45,7 @@ export const chapters: Chapter[] = [
     blocks: [
       'A node’s *gradient*, its `grad`, says how fast the root moves when the node moves: nudge the node by a little, and the root goes `grad` times as far.',
       'For the root itself that is easy: it moves one for one with itself, so its gradient is 1. We write that in first, and call it the *seed*. From there we walk back. Each node we visit *pays* its operands: its own gradient, times the *local derivative* of its operation.',
-      { tex: '\\text{operand}.\\mathrm{grad} \\mathrel{+}= \\text{node}.\\mathrm{grad} \\cdot \\frac{\\partial\\,\\text{node}}{\\partial\\,\\text{operand}}' },
+      { tex: '\\text{operand}.\\mathrm{grad} \\;\\text{+=}\\; \\text{node}.\\mathrm{grad} \\cdot \\frac{\\partial\\,\\text{node}}{\\partial\\,\\text{operand}}' },
       'One such payment is a *deposit*. Walk the whole graph: forward to the root, start backward, and visit node after node. Each deposit is written out with its numbers.',
       { figure: 'graph', id: 'back-graph', preset: 'sum-times' },
       'Select a node to open its ledger: every deposit its gradient is the sum of, and the paths back to the root that stand behind them. Then say, without looking, how fast $f$ moves with $a$ and with $b$:',

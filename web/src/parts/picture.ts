@@ -50,7 +50,8 @@ export function draw(graph: Graph, frame: Frame | null, marks: Map<number, Mark>
       node: i,
       title: node.name,
       isNamed: node.label !== '' || kind !== 'op',
-      symbol: kind === 'op' ? symbolOf(node) : kind,
+      // A dot alone would look like a blemish, so a product shows a cross here.
+      symbol: kind === 'op' ? symbolOf(node).replace('·', '×') : kind,
       kind,
       isRoot: i === graph.root,
       data: frame ? frame.data[i]! : node.data,
@@ -87,5 +88,5 @@ function markOf(frame: Frame | null, node: number): Mark {
 /** Which node a walk goes wrong at, once it has come that far. */
 export function partingMark(walk: Walk, position: number): Map<number, Mark> {
   const { parting } = walk
-  return parting && position >= parting.step ? new Map([[parting.node, 'wrong']]) : new Map()
+  return parting && position > parting.step ? new Map([[parting.node, 'wrong']]) : new Map()
 }
