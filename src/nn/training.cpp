@@ -27,6 +27,10 @@ Classifier make_classifier(const Dataset& data, const Recipe& recipe) {
           recipe.standardise ? Standardisation::fit(data) : Standardisation{}};
 }
 
+std::size_t batch_size(const Recipe& recipe, const Dataset& data) {
+  return recipe.batch == 0 ? data.rows() : std::min(recipe.batch, data.rows());
+}
+
 }  // namespace
 
 std::string_view name(RatePlan::Kind kind) {
@@ -76,7 +80,7 @@ TrainingRun::TrainingRun(const Dataset& data, const Recipe& recipe)
       parameters_(model_.network.parameters()),
       optimizer_(parameters_, recipe.optimizer),
       schedule_(schedule_of(recipe.rate, learning_rate(recipe.optimizer))),
-      batches_(data.rows(), recipe.batch == 0 ? data.rows() : std::min(recipe.batch, data.rows()), recipe.seed) {
+      batches_(data.rows(), batch_size(recipe, data), recipe.seed) {
   data_ = standardised(data, model_.standardisation);
   all_rows_.resize(data.rows());
   std::iota(all_rows_.begin(), all_rows_.end(), std::size_t{0});
@@ -116,6 +120,31 @@ TrainingRun::Report TrainingRun::step() {
   ++state_.steps;
   state_.history.add(state_.steps, report.loss, report.accuracy);
   return report;
+}
+
+void TrainingRun::set_data(const Dataset& data) {
+  if (data.rows() == 0) throw Error("set_data", "data", "no rows", "give it some");
+  if (data.columns != data_.columns)
+    throw Error("set_data", "rows of " + std::to_string(data_.columns) + " features", std::to_string(data.columns),
+                "give it the features it was made for");
+  const std::size_t classes = model_.label_names.size();
+  for (const std::size_t label : data.labels)
+    if (label >= classes)
+      throw Error("set_data", "labels below " + std::to_string(classes), std::to_string(label),
+                  "give it the classes it was made for");
+  data_ = standardised(data, model_.standardisation);
+  all_rows_.resize(data.rows());
+  std::iota(all_rows_.begin(), all_rows_.end(), std::size_t{0});
+  batches_ = Batches(data.rows(), batch_size(recipe_, data), recipe_.seed);
+}
+
+void TrainingRun::set_rate(double lr) {
+  OptimizerConfig config = recipe_.optimizer;
+  std::visit([&](auto& rule) { rule.lr = lr; }, config);
+  check_config(config);
+  recipe_.optimizer = config;
+  recipe_.rate = {.kind = RatePlan::Kind::constant};
+  schedule_ = constant_rate(lr);
 }
 
 TrainingState TrainingRun::state() const {
