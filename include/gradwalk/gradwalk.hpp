@@ -3,6 +3,7 @@
 #pragma once
 
 #include "gradwalk/classifier.hpp"
+#include "gradwalk/code.hpp"
 #include "gradwalk/csv.hpp"
 #include "gradwalk/data.hpp"
 #include "gradwalk/derivatives.hpp"

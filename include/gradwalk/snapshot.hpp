@@ -41,6 +41,8 @@ inline constexpr std::size_t largest_snapshot = 100'000;  // nodes
 
 GRADWALK_EXPORT Snapshot snapshot(const Value& root);
 
+GRADWALK_EXPORT std::string to_json(const Snapshot& graph);  // docs/walk-format.md describes it
+
 // The local derivative of an op by one of its operands, as ops.def writes it: 1 - r * r; "given" for a custom node.
 GRADWALK_EXPORT std::string_view local_formula(Op op, std::size_t operand);
 // The same for a node, with the names of its operands and its own for x, y and r: 1 - o * o.

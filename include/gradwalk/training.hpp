@@ -74,6 +74,11 @@ class GRADWALK_EXPORT TrainingRun {
   // One step. A loss or gradient that is not finite is an Error, and changes nothing.
   Report step();
 
+  // From the next step on, for those who try things as they watch: the same network on other rows, which have the
+  // features and classes of the first; another rate, which then stays as it is.
+  void set_data(const Dataset& data);
+  void set_rate(double lr);
+
   const Classifier& model() const { return model_; }
   const Recipe& recipe() const { return recipe_; }
   std::uint64_t steps() const { return state_.steps; }

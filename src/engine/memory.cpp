@@ -6,6 +6,8 @@
 
 namespace gradwalk::detail {
 
+const std::size_t largest_tape = std::size_t{1} << 32;  // all that a Ref can tell apart
+
 Word* reserve(std::size_t words) {
   void* base =
       mmap(nullptr, words * sizeof(Word), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -176,7 +176,8 @@ inline Ref Handle::ref(const Value& value, const char* call) {
   return value.ref_;
 }
 
-// The memory under a tape (memory.cpp).
+// The memory under a tape (memory.cpp; memory_wasm.cpp where there is no address space to spare).
+extern const std::size_t largest_tape;  // words
 Word* reserve(std::size_t words);
 void unreserve(Word* base, std::size_t words);
 void discard(Word* begin, std::size_t words);

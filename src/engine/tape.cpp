@@ -125,7 +125,8 @@ void enter_chunk(std::uint32_t place) {
 std::uint32_t next_place() {
   std::vector<Chunk>& chunks = tape.store->chunks;
   const auto is_free = [](const Chunk& chunk) { return !chunk.used; };
-  auto found = std::find_if(chunks.begin() + tape.store->current + 1, chunks.end(), is_free);
+  auto found =
+      std::find_if(chunks.begin() + static_cast<std::ptrdiff_t>(tape.store->current) + 1, chunks.end(), is_free);
   if (found == chunks.end() && tape.store->chunks_used < chunks.size())
     found = std::find_if(chunks.begin(), chunks.end(), is_free);
   if (found == chunks.end()) {

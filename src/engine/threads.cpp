@@ -3,8 +3,8 @@
 // elsewhere; and the error for a Value that is used where it does not live.
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 
+#include "mutex.hpp"
 #include "store.hpp"
 
 namespace gradwalk::detail {
@@ -15,7 +15,7 @@ namespace {
 
 // Which threads have a tape, and the handles to their nodes that died on others. Never destroyed: Values outlive it.
 struct Threads {
-  std::mutex mutex;
+  Mutex mutex;
   std::uint32_t last = 0;
   struct Orphans {
     Store* store;
@@ -47,7 +47,7 @@ struct EndOfThread {
 }  // namespace
 
 void start_tape() {
-  std::size_t words = std::size_t{1} << 32;
+  std::size_t words = largest_tape;
   Word* base = nullptr;
   while ((base = reserve(words)) == nullptr && words > std::size_t{16} * chunk_words) words /= 2;
   if (base == nullptr) throw Error("Value", "memory for a tape", "none", "free some, or raise the process's limit");

@@ -3,8 +3,8 @@
 #include "token.hpp"
 
 #include <array>
-#include <charconv>
-#include <system_error>
+
+#include "text/read_number.hpp"
 
 namespace gradwalk::detail {
 namespace {
@@ -43,9 +43,8 @@ bool starts_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z
 }  // namespace
 
 Token Tokens::number_at(std::size_t at) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text_.data() + at, text_.data() + text_.size(), number);
-  const std::string_view written = text_.substr(at, static_cast<std::size_t>(end - text_.data()) - at);
+  const auto [size, error, number] = read_number(text_.substr(at));
+  const std::string_view written = text_.substr(at, size);
   if (error == std::errc::result_out_of_range)
     return fail(at, "a number between 5e-324 and 1.8e308", written, "write one a double can hold");
   if (error != std::errc()) return fail(at, "a number", text_.substr(at, 1), "write digits");

@@ -59,6 +59,10 @@ Classifier make_classifier(const Dataset& data, const Recipe& recipe) {
           recipe.standardise ? Standardisation::fit(data) : Standardisation{}};
 }
 
+std::size_t batch_size(const Recipe& recipe, const Dataset& data) {
+  return recipe.batch == 0 ? data.rows() : std::min(recipe.batch, data.rows());
+}
+
 }  // namespace
 
 std::string_view name(RatePlan::Kind kind) {
@@ -130,7 +134,7 @@ TrainingRun::TrainingRun(const Dataset& data, const Recipe& recipe)
       parameters_(model_.network.parameters()),
       optimizer_(parameters_, recipe.optimizer),
       schedule_(schedule_of(recipe.rate, learning_rate(recipe.optimizer))),
-      batches_(data.rows(), recipe.batch == 0 ? data.rows() : std::min(recipe.batch, data.rows()), recipe.seed) {
+      batches_(data.rows(), batch_size(recipe, data), recipe.seed) {
   data_ = standardised(data, model_.standardisation);
   all_rows_.resize(data.rows());
   std::iota(all_rows_.begin(), all_rows_.end(), std::size_t{0});
@@ -143,6 +147,7 @@ TrainingRun::Report TrainingRun::step() {
   const double share = 1.0 / static_cast<double>(rows.size());
   optimizer_.zero_grad();
   Report report{state_.steps + 1, 0, 0, schedule_(state_.steps), 0};
+  std::size_t right = 0;
   std::vector<double> scores;
   std::size_t right = 0;
   for (const std::size_t row : rows) {
@@ -154,6 +159,7 @@ TrainingRun::Report TrainingRun::step() {
     report.loss += share * loss.data();
     loss.backward(share);
   }
+  report.accuracy = static_cast<double>(right) / static_cast<double>(rows.size());
   if (recipe_.l1 > 0 || recipe_.l2 > 0) {
     Value penalty = recipe_.l2 * l2_penalty(parameters_);
     if (recipe_.l1 > 0) penalty += recipe_.l1 * l1_penalty(parameters_);
@@ -173,6 +179,31 @@ TrainingRun::Report TrainingRun::step() {
   ++state_.steps;
   state_.history.add(state_.steps, report.loss, report.accuracy);
   return report;
+}
+
+void TrainingRun::set_data(const Dataset& data) {
+  if (data.rows() == 0) throw Error("set_data", "data", "no rows", "give it some");
+  if (data.columns != data_.columns)
+    throw Error("set_data", "rows of " + std::to_string(data_.columns) + " features", std::to_string(data.columns),
+                "give it the features it was made for");
+  const std::size_t classes = model_.label_names.size();
+  for (const std::size_t label : data.labels)
+    if (label >= classes)
+      throw Error("set_data", "labels below " + std::to_string(classes), std::to_string(label),
+                  "give it the classes it was made for");
+  data_ = standardised(data, model_.standardisation);
+  all_rows_.resize(data.rows());
+  std::iota(all_rows_.begin(), all_rows_.end(), std::size_t{0});
+  batches_ = Batches(data.rows(), batch_size(recipe_, data), recipe_.seed);
+}
+
+void TrainingRun::set_rate(double lr) {
+  OptimizerConfig config = recipe_.optimizer;
+  std::visit([&](auto& rule) { rule.lr = lr; }, config);
+  check_config(config);
+  recipe_.optimizer = config;
+  recipe_.rate = {.kind = RatePlan::Kind::constant};
+  schedule_ = constant_rate(lr);
 }
 
 TrainingState TrainingRun::state() const {

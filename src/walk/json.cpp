@@ -159,6 +159,15 @@ void write_head(Json& json, std::string_view format) {
 
 }  // namespace
 
+std::string to_json(const Snapshot& graph) {
+  Json json;
+  json.object([&] {
+    write_head(json, "gradwalk-graph");
+    write_nodes(json, graph);
+  });
+  return json.take();
+}
+
 std::string to_json(const Walk& walk) {
   Json json;
   json.object([&] {

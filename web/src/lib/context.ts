@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// What every figure gets from the page: the engine, the link it was opened with, and where to tell what the learner did.
+import { createContext } from 'svelte'
+import type { Engine } from '../engine/engine.ts'
+import type { FigureLink } from './link.ts'
+
+/** Something the learner did. Tasks are detected from these and from nothing else. */
+export type Deed =
+  | { kind: 'forward-done' | 'walked'; figure: string; text: string }
+  | { kind: 'leaf-edited' | 'node-opened' | 'edge-opened' | 'predicted'; figure: string; name: string }
+  | { kind: 'order-run'; figure: string; text: string; isRight: boolean }
+  | { kind: 'rule-broken'; figure: string; rule: string; hasParted: boolean }
+  | { kind: 'sorted'; figure: string }
+  | { kind: 'wiggled'; figure: string; h: number }
+  | { kind: 'answered'; figure: string; question: string }
+  | { kind: 'trained'; figure: string; data: string; accuracy: number }
+  | { kind: 'point-walked'; figure: string }
+
+export interface Lesson {
+  engine: Engine
+  did(deed: Deed): void
+  /** The link the page was opened with, if it is this figure's. */
+  linkOf(figure: string): FigureLink | null
+  /** Puts a figure's state into the address. */
+  setLink(link: FigureLink): void
+  /** Says that a link could not be followed. */
+  warn(problem: string): void
+}
+
+export const [useLesson, provideLesson] = createContext<Lesson>()

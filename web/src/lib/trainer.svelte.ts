@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+// The page's end of the training worker: sends requests, keeps what came back. All training happens over there.
+import type {
+  GridView,
+  Points,
+  PointWalk,
+  Regions,
+  TrainingOptions,
+  TrainRequest,
+  TrainResponse,
+} from '../engine/types.ts'
+
+const cells = 56
+
+/** Steps a second; as fast as it goes, a small network is done before one has looked. */
+export const speeds = { slow: 5, steady: 60, full: Infinity } as const
+export type Speed = keyof typeof speeds
+const mostRecords = 600
+
+export class Trainer {
+  readonly #worker: Worker
+  #beat: ReturnType<typeof setInterval> | undefined
+  #speed: Speed = 'steady'
+  step = $state(0)
+  loss = $state(NaN)
+  accuracy = $state(NaN)
+  isRunning = $state(false)
+  message = $state('')
+  points: Points | null = $state.raw(null)
+  regions: Regions | null = $state.raw(null)
+  view: GridView | null = $state.raw(null)
+  history: { step: number; loss: number }[] = $state.raw([])
+  /** `step`: when it was asked for; training goes on meanwhile. */
+  walk: { index: number; walk: PointWalk; step: number } | null = $state.raw(null)
+
+  constructor(module: WebAssembly.Module) {
+    this.#worker = new Worker(new URL('../engine/train.worker.ts', import.meta.url), { type: 'module' })
+    this.#worker.onmessage = (event: MessageEvent<TrainResponse>) => this.#hear(event.data)
+    this.#worker.onerror = () => (this.message = 'the training worker could not be started')
+    this.#send({ type: 'init', module })
+  }
+
+  #send(request: TrainRequest) {
+    this.#worker.postMessage(request)
+  }
+
+  #hear(said: TrainResponse) {
+    switch (said.type) {
+      case 'state':
+        this.step = said.step
+        this.loss = said.loss
+        this.accuracy = said.accuracy
+        this.isRunning = said.running || this.#beat !== undefined
+        if (said.regions) this.regions = said.regions
+        this.#record(said.step, said.loss)
+        break
+      case 'points':
+        this.points = said.points
+        this.#frame(said.points)
+        break
+      case 'walk':
+        this.walk = { index: said.index, walk: said.walk, step: this.step }
+        break
+      case 'error':
+        this.message = said.message
+        this.#rest()
+        this.isRunning = false
+    }
+  }
+
+  #record(step: number, loss: number) {
+    const last = this.history.at(-1)
+    if (last && step <= last.step) this.history = this.history.filter((one) => one.step < step)
+    if (!Number.isFinite(loss)) return
+    const kept = this.history.length < mostRecords ? this.history : this.history.filter((_, i) => i % 2 === 0)
+    this.history = [...kept, { step, loss }]
+  }
+
+  /** A square around all points, with a margin to click into. */
+  #frame({ x, y }: Points) {
+    const [x0, x1] = [Math.min(...x), Math.max(...x)]
+    const [y0, y1] = [Math.min(...y), Math.max(...y)]
+    const half = 0.58 * Math.max(x1 - x0, y1 - y0, 0.5)
+    const [cx, cy] = [(x0 + x1) / 2, (y0 + y1) / 2]
+    this.view = { x0: cx - half, x1: cx + half, y0: cy - half, y1: cy + half, width: cells, height: cells }
+    this.#send({ type: 'regions', view: this.view })
+  }
+
+  reset(options: TrainingOptions, points?: Points) {
+    this.#rest()
+    this.message = ''
+    this.history = []
+    this.walk = null
+    this.#send({ type: 'reset', options, points })
+  }
+  start() {
+    this.message = ''
+    this.isRunning = true
+    const rate = speeds[this.#speed]
+    if (rate === Infinity) return this.#send({ type: 'start' })
+    const beats = Math.min(30, rate)
+    this.#beat = setInterval(() => this.#send({ type: 'step', count: rate / beats }), 1000 / beats)
+  }
+  pause() {
+    this.#rest()
+    this.isRunning = false
+    this.#send({ type: 'pause' })
+  }
+  setSpeed(speed: Speed) {
+    this.#speed = speed
+    if (!this.isRunning) return
+    this.pause()
+    this.start()
+  }
+  #rest() {
+    clearInterval(this.#beat)
+    this.#beat = undefined
+  }
+  once() {
+    this.#send({ type: 'step', count: 1 })
+  }
+  setRate(rate: number) {
+    this.#send({ type: 'setRate', rate })
+  }
+  walkPoint(index: number) {
+    this.#send({ type: 'walkPoint', index })
+  }
+  setPoints(points: Points) {
+    this.points = points
+    this.walk = null
+    this.#send({ type: 'setPoints', points })
+  }
+  close() {
+    this.#rest()
+    this.#worker.terminate()
+  }
+}

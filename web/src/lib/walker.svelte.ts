@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// The state of one walked graph: its expression, rule and order, the position in the walk, and what can be undone.
+// Everything shown follows from these; the engine is asked again whenever they change.
+import type { Engine } from '../engine/engine.ts'
+import type { Walk, WalkRule } from '../engine/types.ts'
+import { replay, stepsOf, type Frame, type Step } from './replay.ts'
+
+interface Moment {
+  text: string
+  position: number
+  rule: WalkRule
+  order: number[] | null
+}
+
+export class Walker {
+  readonly #engine: Engine
+  text = $state('')
+  rule: WalkRule = $state('right')
+  order: number[] | null = $state.raw(null)
+  position = $state(0)
+  #past: Moment[] = $state.raw([])
+  #seen = new Set<number>()
+
+  #result: { walk: Walk | null; error: string } = $derived.by(() => {
+    try {
+      const order = this.rule === 'right' ? this.order : null
+      return { walk: this.#engine.walk(this.text, { rule: this.rule, order }), error: '' }
+    } catch (error) {
+      return { walk: null, error: error instanceof Error ? error.message : String(error) }
+    }
+  })
+  readonly error = $derived(this.#result.error)
+  readonly walk = $derived(this.#result.walk)
+  readonly steps: Step[] = $derived(this.walk ? stepsOf(this.walk) : [])
+  readonly frame: Frame | null = $derived(this.walk && replay(this.walk, this.steps, this.position))
+  readonly next: Step | null = $derived(this.steps[this.position] ?? null)
+  readonly canUndo = $derived(this.#past.length > 0)
+
+  constructor(engine: Engine, text: string, rule: WalkRule = 'right', order: number[] | null = null) {
+    this.#engine = engine
+    this.text = text
+    this.rule = rule
+    this.order = order
+  }
+
+  #remember() {
+    const { text, position, rule, order } = this
+    this.#past = [...this.#past.slice(-199), { text, position, rule, order }]
+  }
+
+  go(position: number) {
+    const there = Math.max(0, Math.min(this.steps.length, position))
+    if (there === this.position) return
+    this.#remember()
+    this.position = there
+  }
+
+  undo() {
+    const last = this.#past.at(-1)
+    if (!last) return
+    this.#past = this.#past.slice(0, -1)
+    Object.assign(this, last)
+  }
+
+  /** Another expression, rule or order: from the start. */
+  change(to: Partial<Moment>) {
+    this.#remember()
+    Object.assign(this, { position: 0, ...to })
+    this.#seen.clear()
+  }
+
+  /** Another value of a leaf: everything is computed anew, the position stays. */
+  setLeaf(name: string, value: number) {
+    const text = withLeaf(this.text, name, value)
+    if (text === null || text === this.text) return
+    this.#remember()
+    this.text = text
+  }
+
+  /** True once every step of this walk has been looked at; to be called when the position has changed. */
+  look(): boolean {
+    this.#seen.add(this.position)
+    return this.steps.length > 0 && this.#seen.size > this.steps.length
+  }
+}
+
+/** The text with another number given to a name; null if no number is given to it there. */
+export function withLeaf(text: string, name: string, value: number): string | null {
+  const escaped = name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  const given = new RegExp(`((?:^|[;\\n])\\s*${escaped}\\s*=\\s*)[-+−]?(?:\\d+\\.?\\d*|\\.\\d+)(?:[eE][-+]?\\d+)?(?=\\s*(?:[;\\n#]|$))`)
+  return given.test(text) ? text.replace(given, (_, before: string) => before + String(value)) : null
+}
