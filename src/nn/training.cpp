@@ -149,7 +149,6 @@ TrainingRun::Report TrainingRun::step() {
   Report report{state_.steps + 1, 0, 0, schedule_(state_.steps), 0};
   std::size_t right = 0;
   std::vector<double> scores;
-  std::size_t right = 0;
   for (const std::size_t row : rows) {
     const std::vector<Value> outputs = model_.network(data_.row(row));
     scores.clear();
@@ -166,7 +165,6 @@ TrainingRun::Report TrainingRun::step() {
     report.loss += penalty.data();
     penalty.backward();
   }
-  report.accuracy = static_cast<double>(right) / static_cast<double>(rows.size());
   const auto bad = std::find_if(parameters_.begin(), parameters_.end(),
                                 [](const Value& parameter) { return !std::isfinite(parameter.grad()); });
   if (!std::isfinite(report.loss) || bad != parameters_.end()) {
