@@ -149,9 +149,9 @@ test('an expression of a megabyte is refused in a sentence, without a freeze', a
   const texts = ['a=1;' + 'a+'.repeat(500_000) + 'a', '('.repeat(1_000_000), 'x'.repeat(1_000_000), '\n'.repeat(1_000_000), 'a=1;b=' + '-'.repeat(900_000) + 'a', '🜁'.repeat(200_000)]
   for (const text of texts) {
     const seconds = await page.getByTestId('own-text').evaluate(async (area: HTMLTextAreaElement, value) => {
+      area.select()
       const before = performance.now()
-      area.value = value
-      area.dispatchEvent(new InputEvent('input', { bubbles: true, inputType: 'insertFromPaste' }))
+      document.execCommand('insertText', false, value) // as a paste does
       await new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)))
       return (performance.now() - before) / 1000
     }, text)

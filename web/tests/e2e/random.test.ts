@@ -56,7 +56,7 @@ test.skipIf(!existsSync(tool))('200 random expressions show the native engine’
     const text = randomExpression(random, 2 + (i % 7))
     const { walk, rows } = native(text)
     const last = walk.steps.length - 1
-    const isTyped = i % 10 === 0
+    const isTyped = i % 10 !== 0
     if (isTyped) {
       await page.getByTestId('own-text').fill(text)
       await figure(page, 'own-graph').press('End')
