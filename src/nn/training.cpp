@@ -93,16 +93,18 @@ TrainingRun::Report TrainingRun::step() {
   const double share = 1.0 / static_cast<double>(rows.size());
   optimizer_.zero_grad();
   Report report{state_.steps + 1, 0, 0, schedule_(state_.steps), 0};
+  std::size_t right = 0;
   std::vector<double> scores;
   for (const std::size_t row : rows) {
     const std::vector<Value> outputs = model_.network(data_.row(row));
     scores.clear();
     for (const Value& output : outputs) scores.push_back(output.data());
-    report.accuracy += Classifier::label_of(scores) == data_.labels[row] ? share : 0;
+    right += Classifier::label_of(scores) == data_.labels[row] ? 1 : 0;
     const Value loss = row_loss(recipe_.loss, outputs, data_.labels[row]);
     report.loss += share * loss.data();
     loss.backward(share);
   }
+  report.accuracy = static_cast<double>(right) / static_cast<double>(rows.size());
   if (recipe_.l1 > 0 || recipe_.l2 > 0) {
     Value penalty = recipe_.l2 * l2_penalty(parameters_);
     if (recipe_.l1 > 0) penalty += recipe_.l1 * l1_penalty(parameters_);

@@ -66,7 +66,7 @@ export const chapters: Chapter[] = [
       'Every other operation follows the same pattern: upstream gradient times local derivative. This is the engine’s own table; the page has no second copy of it.',
       { figure: 'rules', id: 'rules-table', ops: ['add', 'sub', 'mul', 'div', 'pow', 'exp', 'tanh', 'relu'] },
       'Now do it by hand. Below, the page asks for each number before it shows it. An edge, when you select it, tells you its local derivative.',
-      { figure: 'graph', id: 'rules-graph', preset: 'product-of-both', byHand: true, hasCode: false },
+      { figure: 'graph', id: 'rules-graph', preset: 'product-of-both', byHand: true },
       'Can we trust these numbers? There is an experiment that needs no rules at all: move one leaf by a small $h$, compute the root again, and see how far it went. Drag $h$ toward zero.',
       { figure: 'wiggle', id: 'rules-wiggle', preset: 'shared' },
     ],

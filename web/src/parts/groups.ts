@@ -16,11 +16,15 @@ function boxOf(group: NodeGroup, open: ReadonlySet<string>): string | null {
   return open.has(neuron) ? null : neuron
 }
 
+/** Inside its neuron a parameter needs no more than w.1 for a name. */
+const short = (name: string) =>
+  name.replace(/layers\.\d+\.neurons\.\d+\./g, '').replace(/layers\.\d+\.neurons\.\d+\b/g, 'output')
+
 export function fold(walk: PointWalk, frame: Frame, open: ReadonlySet<string>): Picture {
   const whole = draw(walk, frame)
   const boxes = walk.groups.map((group) => boxOf(group, open))
   const place = (id: string) => boxes[Number(id)] ?? id
-  const cards: Card[] = whole.cards.filter((card) => boxes[card.node!] === null)
+  const cards: Card[] = whole.cards.filter((card) => boxes[card.node!] === null).map((card) => ({ ...card, title: short(card.title) }))
   for (const box of new Set(boxes)) if (box !== null) cards.push(boxCard(walk, whole, box, boxes))
 
   const wires = new Map<string, Wire>()
@@ -32,7 +36,7 @@ export function fold(walk: PointWalk, frame: Frame, open: ReadonlySet<string>): 
     const before = wires.get(id)
     const isActive = wire.state === 'active' || before?.state === 'active'
     const isPaid = wire.state === 'paid' || before?.state === 'paid'
-    if (isPlain) wires.set(id, wire)
+    if (isPlain) wires.set(id, { ...wire, title: short(wire.title) })
     else
       wires.set(id, { ...wire, id, from, to, title: `${from} to ${to}`, edge: null, label: '', state: isActive ? 'active' : isPaid ? 'paid' : 'idle' })
   }
@@ -58,6 +62,6 @@ function boxCard(walk: PointWalk, whole: Picture, box: string, boxes: (string | 
     grad: output?.grad ?? null,
     hasGrad: output !== null,
     mark: isCurrent ? 'current' : inside.some((i) => whole.cards[i]!.mark === 'paid') ? 'paid' : '',
-    note: output ? undefined : box.startsWith('layer') ? `${neurons} neurons, ${inside.length} nodes` : `${inside.length} nodes`,
+    note: output?.data != null ? undefined : `${!isNeuron && neurons > 1 ? `${neurons} neurons, ` : ''}${inside.length} nodes`,
   }
 }

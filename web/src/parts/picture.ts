@@ -36,6 +36,12 @@ export interface Wire {
   label: string
 }
 
+/** A node or an edge of the graph. */
+export interface Selection {
+  node?: number
+  edge?: { from: number; operand: number }
+}
+
 export interface Picture {
   cards: Card[]
   wires: Wire[]

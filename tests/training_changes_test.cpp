@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// A training run that is changed while it goes: other rows, another rate.
+#include <gtest/gtest.h>
+
+#include "gradwalk/training.hpp"
+#include "support.hpp"
+
+namespace gradwalk {
+namespace {
+
+TEST(training_changes, other_rows_meet_the_same_network) {
+  const Dataset all = make_moons(40, 0.1, 1);
+  const std::vector<std::size_t> few{3, 1, 4};
+  TrainingRun run(all, micrograd_recipe());
+  run.step();
+  run.set_data(select_rows(all, few));
+  const double expected = run.model().evaluate(select_rows(all, few)).accuracy();
+  const TrainingRun::Report report = run.step();
+  EXPECT_EQ(report.step, 2u);
+  EXPECT_EQ(report.accuracy, expected);
+}
+
+TEST(training_changes, another_rate_stays) {
+  TrainingRun run(make_moons(40, 0.1, 1), micrograd_recipe());
+  EXPECT_EQ(run.step().rate, 1);
+  run.set_rate(0.25);
+  EXPECT_EQ(run.step().rate, 0.25);
+  EXPECT_EQ(run.step().rate, 0.25);
+  EXPECT_EQ(learning_rate(run.recipe().optimizer), 0.25);
+}
+
+TEST(training_changes, all_rows_right_are_an_accuracy_of_1) {
+  TrainingRun run(make_moons(100, 0, 1), micrograd_recipe());
+  for (int i = 0; i < 100; ++i) run.step();
+  EXPECT_EQ(run.step().accuracy, 1);
+}
+
+TEST(training_changes, what_does_not_fit_the_network_is_refused) {
+  const Dataset moons = make_moons(40, 0.1, 1);
+  Dataset empty, narrow;
+  narrow.columns = 1, narrow.x = {1}, narrow.labels = {0};
+  TrainingRun run(moons, micrograd_recipe());
+  EXPECT_EQ(tests::error_of([&] { run.set_data(empty); }), "set_data: needs data, got no rows; give it some");
+  EXPECT_EQ(tests::error_of([&] { run.set_data(narrow); }),
+            "set_data: needs rows of 2 features, got 1; give it the features it was made for");
+  EXPECT_EQ(tests::error_of([&] { run.set_data(make_spiral(30, 3, 0, 1)); }),
+            "set_data: needs labels below 2, got 2; give it the classes it was made for");
+  EXPECT_EQ(tests::error_of([&] { run.set_rate(-1); }),
+            "SGD: needs lr >= 0, got -1; give a finite number that is not negative");
+}
+
+}  // namespace
+}  // namespace gradwalk

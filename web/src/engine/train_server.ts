@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// What the training worker does: takes TrainRequests, gives TrainResponses (types.ts). While it runs it works in slices
+// of a thirtieth of a second and answers once after each, so the page draws at its own pace and messages get through.
+import { createEngine, EngineError, type Engine, type Training } from './engine.ts'
+import type { GridView, TrainingReport, TrainRequest, TrainResponse } from './types.ts'
+
+const slice = 1000 / 30
+
+/** Gives the function that takes requests; answers go to `post`. */
+export function trainServer(post: (response: TrainResponse) => void) {
+  let engine: Engine | null = null
+  let training: Training | null = null
+  let view: GridView | null = null
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  const present = (): Training => {
+    if (!training) throw new EngineError('train: needs a network, got none; send init, then reset')
+    return training
+  }
+
+  const postState = (report: TrainingReport) =>
+    post({ type: 'state', running: timer !== undefined, regions: view ? present().regions(view) : null, ...report })
+
+  const pause = () => {
+    clearTimeout(timer)
+    timer = undefined
+  }
+
+  const run = () => {
+    timer = setTimeout(() => {
+      const begin = performance.now()
+      guarded(() => {
+        // Drawing the regions costs time too: what is left of the slice is for steps, one at least.
+        let report = present().step(1)
+        while (performance.now() - begin < slice / 2) report = present().step(1)
+        postState(report)
+        if (timer !== undefined) run()
+      })
+    }, nextTick())
+  }
+
+  let last = -Infinity
+  /** Until a slice has passed since the last one began. */
+  const nextTick = () => {
+    const now = performance.now()
+    const wait = Math.max(0, last + slice - now)
+    last = now + wait
+    return wait
+  }
+
+  const guarded = (act: () => void) => {
+    try {
+      act()
+    } catch (error) {
+      pause()
+      post({ type: 'error', message: error instanceof Error ? error.message : String(error) })
+    }
+  }
+
+  const answer = (request: TrainRequest) => {
+    switch (request.type) {
+      case 'init':
+        return // in receive()
+      case 'reset':
+        pause()
+        if (!engine) throw new EngineError('train: needs the engine, got none; send init first')
+        training = engine.createTraining(request.options, request.points)
+        post({ type: 'points', points: training.points() })
+        return postState(training.step(0))
+      case 'start':
+        present()
+        if (timer === undefined) run()
+        return
+      case 'pause':
+        pause()
+        return postState(present().step(0))
+      case 'step':
+        return postState(present().step(request.count))
+      case 'setRate':
+        return present().setRate(request.rate)
+      case 'setPoints':
+        present().setPoints(request.points)
+        return postState(present().step(0))
+      case 'regions':
+        view = request.view
+        if (training) postState(training.step(0))
+        return
+      case 'history':
+        return post({ type: 'history', ...present().history() })
+      case 'walkPoint':
+        return post({ type: 'walk', index: request.index, walk: present().walkPoint(request.index) })
+    }
+  }
+
+  return async (request: TrainRequest) => {
+    if (request.type === 'init') engine = await createEngine(request.module)
+    else guarded(() => answer(request))
+  }
+}

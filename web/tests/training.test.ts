@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// The network of the lesson: it learns, quickly enough to watch, and can be looked into and changed as it does.
+import { readFileSync } from 'node:fs'
+import { beforeAll, expect, test } from 'vitest'
+import { createEngine, EngineError, type Engine } from '../src/engine/engine.ts'
+import type { TrainingOptions } from '../src/engine/types.ts'
+
+let engine: Engine
+beforeAll(async () => {
+  engine = await createEngine(readFileSync(new URL('../src/engine/gradwalk.wasm', import.meta.url)))
+})
+
+const moons: TrainingOptions = {
+  ...{ kind: 'moons', samples: 100, noise: 0.1, seed: 1337, hidden: [16, 16], rate: 0.5, activation: 'relu' },
+}
+
+test('moons are learned, at 200 steps a second or more', () => {
+  const training = engine.createTraining(moons)
+  const before = training.step(0)
+  expect(before).toEqual({ step: 0, loss: NaN, accuracy: NaN })
+  const begin = performance.now()
+  const after = training.step(300)
+  const speed = 300 / ((performance.now() - begin) / 1000)
+  console.log(`moons: ${speed.toFixed(0)} steps a second, loss ${after.loss.toFixed(4)}, accuracy ${after.accuracy}`)
+  expect(after.step).toBe(300)
+  expect(after.accuracy).toBeGreaterThanOrEqual(0.99)
+  expect(speed).toBeGreaterThanOrEqual(200)
+  const { step, loss, accuracy } = training.history()
+  expect([step.length, loss.length, accuracy.length]).toEqual([300, 300, 300])
+  expect(loss[0]).toBeGreaterThan(loss[299]!)
+})
+
+test('the spiral has three classes and is learned', () => {
+  const training = engine.createTraining({ ...moons, kind: 'spiral', samples: 150, noise: 0.02, rate: 0.5, activation: 'tanh' })
+  expect(new Set(training.points().label)).toEqual(new Set([0, 1, 2]))
+  const after = training.step(2000)
+  console.log(`spiral: loss ${after.loss.toFixed(4)}, accuracy ${after.accuracy}`)
+  expect(after.accuracy).toBeGreaterThanOrEqual(0.95)
+  const { label, confidence } = training.regions({ x0: -1, x1: 1, y0: -1, y1: 1, width: 20, height: 20 })
+  expect(new Set(label)).toEqual(new Set([0, 1, 2]))
+  expect(Math.min(...confidence)).toBeGreaterThan(1 / 3)
+  expect(Math.max(...confidence)).toBeLessThanOrEqual(1)
+})
+
+test('a single neuron parts two clouds', () => {
+  const training = engine.createTraining({ ...moons, kind: 'neuron', samples: 40, noise: 0.3, hidden: [], rate: 0.1 })
+  expect(training.step(100).accuracy).toBe(1)
+  const view = { x0: -2, x1: 2, y0: -2, y1: 2, width: 4, height: 4 }
+  const { label } = training.regions(view)
+  expect([label[3], label[12]]).toEqual([1, 0]) // top right, bottom left
+})
+
+test('the same seed gives the same run, another one another', () => {
+  const losses = [1, 1, 2].map((seed) => engine.createTraining({ ...moons, seed }).step(5).loss)
+  expect(losses[0]).toBe(losses[1])
+  expect(losses[0]).not.toBe(losses[2])
+})
+
+test('points and rate can be changed, the network stays', () => {
+  const training = engine.createTraining(moons)
+  training.step(50)
+  const { x, y, label } = training.points()
+  expect([x.length, y.length, label.length]).toEqual([100, 100, 100])
+  training.setPoints({ x: x.slice(0, 10), y: y.slice(0, 10), label: label.slice(0, 10) })
+  expect(training.points().x).toEqual(x.slice(0, 10))
+  training.setRate(0.01)
+  expect(training.step(1)).toMatchObject({ step: 51 })
+  expect(() => training.setPoints({ x: new Float64Array(), y: new Float64Array(), label: new Uint8Array() })).toThrow(
+    'points: needs 1 to 5000 of them, got 0; keep one',
+  )
+  expect(training.step(1)).toMatchObject({ step: 52 })
+})
+
+test('a point’s own graph, every node in its group', () => {
+  const training = engine.createTraining({ ...moons, hidden: [4, 3] })
+  training.step(10)
+  const report = training.step(0)
+  const walk = training.walkPoint(5)
+  expect(walk.groups).toHaveLength(walk.nodes.length)
+  expect(walk.nodes.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['x1', 'x2', 'layers.0.neurons.3.w.1', 'layers.2.neurons.0', 'loss']),
+  )
+  walk.nodes.forEach(({ name }, i) => {
+    const place = /^layers\.(\d+)\.neurons\.(\d+)/.exec(name)
+    if (place) expect(walk.groups[i]).toEqual({ part: 'neuron', layer: Number(place[1]), neuron: Number(place[2]) })
+    if (name === 'x1' || name === 'x2') expect(walk.groups[i]!.part).toBe('input')
+  })
+  expect(walk.groups[walk.root]!.part).toBe('loss')
+  expect(new Set(walk.groups.map(({ part, layer, neuron }) => `${part}${layer}.${neuron}`)).size).toBe(2 + 4 + 3 + 1 + 1)
+  expect(training.step(0)).toEqual(report)
+})
+
+test('looking at a point changes nothing of the run', () => {
+  const plain = engine.createTraining(moons)
+  const watched = engine.createTraining(moons)
+  plain.step(20)
+  for (let i = 0; i < 20; ++i) {
+    watched.step(1)
+    watched.walkPoint(i)
+    watched.regions({ x0: -1, x1: 1, y0: -1, y1: 1, width: 5, height: 5 })
+  }
+  expect(watched.step(1)).toEqual(plain.step(1))
+})
+
+test('a rate that makes the loss explode is an error; the run starts again with the same points', () => {
+  const training = engine.createTraining(moons)
+  const points = { x: Float64Array.of(1, 2, 3), y: Float64Array.of(1, 2, 3), label: Uint8Array.of(0, 1, 0) }
+  training.setPoints(points)
+  training.setRate(1e200)
+  expect(() => training.step(100)).toThrow(EngineError)
+  training.setRate(0.1)
+  expect(training.points()).toEqual(points)
+  expect(training.step(1).step).toBe(1)
+})
+
+test('what is out of bounds is refused', () => {
+  for (const bad of [{ samples: 1e6 }, { samples: 0 }, { hidden: [65] }, { hidden: [0] }, { hidden: [2, 2, 2, 2] }, { rate: NaN }, { noise: -1 }, { seed: 0.5 }, { kind: 'sun' as 'moons' }, { activation: 'x' as 'relu' }])
+    expect(() => engine.createTraining({ ...moons, ...bad }), JSON.stringify(bad)).toThrow(EngineError)
+})
