@@ -7,38 +7,10 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
 import { plain, signed } from '../../src/lib/number.ts'
 import type { Walk } from '../../src/engine/types.ts'
+import { randomExpression, randomNumbers } from '../random.ts'
 import { figure, test } from './lesson.ts'
 
 const tool = process.env['GRADWALK'] ?? fileURLToPath(new URL('../../../build/release/gradwalk', import.meta.url))
-
-/** Mulberry32: the same expressions on every run. */
-function randomNumbers(seed: number): () => number {
-  return () => {
-    seed = (seed + 0x6d2b79f5) | 0
-    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
-/** The kind of expression tests/random_expression.hpp makes. */
-function randomExpression(random: () => number, statements: number): string {
-  const below = (n: number) => Math.floor(random() * n)
-  const number = () => (random() * 4 - 2).toFixed(6)
-  const names = ['a', 'b', 'c']
-  let text = names.map((name) => `${name}=${number()};`).join('')
-  const any = () => names[names.length - 1 - below(Math.min(names.length, 6))]!
-  for (let i = 0; i < statements; i++) {
-    const [x, y] = [any(), any()]
-    const forms = [
-      ...[`${x}+${y}`, `${x}-${y}`, `${x}*${y}`, `${x}/(2+${y}*${y})`, `tanh(${x})`, `sin(${x})*${number()}`, `exp(-abs(${x}))`],
-      ...[`max(${x},${y})`, `relu(${x})+${y}`, `sigmoid(${x})-${number()}`, `tanh(${x}*${x}+${y}*${x})`, `cos(${x})**2`],
-    ]
-    names.push(`n${i}`)
-    text += `n${i}=${forms[below(forms.length)]};`
-  }
-  return `${text}r=${any()}*${any()}+${any()}-a*b*c`
-}
 
 function native(text: string): { walk: Walk; rows: string[][] } {
   const raw = execFileSync(tool, ['walk', '--json', '-'], { input: text, encoding: 'utf8' })
@@ -53,7 +25,7 @@ test.skipIf(!existsSync(tool))('200 random expressions show the native engine’
   await open('#own')
   const random = randomNumbers(20)
   for (let i = 0; i < 200; i++) {
-    const text = randomExpression(random, 2 + (i % 7))
+    const text = randomExpression(random, 1 + (i % 6))
     const { walk, rows } = native(text)
     const last = walk.steps.length - 1
     const isTyped = i % 10 !== 0
