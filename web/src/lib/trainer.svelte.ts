@@ -11,10 +11,16 @@ import type {
 } from '../engine/types.ts'
 
 const cells = 56
+
+/** Steps a second; as fast as it goes, a small network is done before one has looked. */
+export const speeds = { slow: 5, steady: 60, full: Infinity } as const
+export type Speed = keyof typeof speeds
 const mostRecords = 600
 
 export class Trainer {
   readonly #worker: Worker
+  #beat: ReturnType<typeof setInterval> | undefined
+  #speed: Speed = 'steady'
   step = $state(0)
   loss = $state(NaN)
   accuracy = $state(NaN)
@@ -24,7 +30,8 @@ export class Trainer {
   regions: Regions | null = $state.raw(null)
   view: GridView | null = $state.raw(null)
   history: { step: number; loss: number }[] = $state.raw([])
-  walk: { index: number; walk: PointWalk } | null = $state.raw(null)
+  /** `step`: when it was asked for; training goes on meanwhile. */
+  walk: { index: number; walk: PointWalk; step: number } | null = $state.raw(null)
 
   constructor(module: WebAssembly.Module) {
     this.#worker = new Worker(new URL('../engine/train.worker.ts', import.meta.url), { type: 'module' })
@@ -43,7 +50,7 @@ export class Trainer {
         this.step = said.step
         this.loss = said.loss
         this.accuracy = said.accuracy
-        this.isRunning = said.running
+        this.isRunning = said.running || this.#beat !== undefined
         if (said.regions) this.regions = said.regions
         this.#record(said.step, said.loss)
         break
@@ -52,10 +59,11 @@ export class Trainer {
         this.#frame(said.points)
         break
       case 'walk':
-        this.walk = { index: said.index, walk: said.walk }
+        this.walk = { index: said.index, walk: said.walk, step: this.step }
         break
       case 'error':
         this.message = said.message
+        this.#rest()
         this.isRunning = false
     }
   }
@@ -79,6 +87,7 @@ export class Trainer {
   }
 
   reset(options: TrainingOptions, points?: Points) {
+    this.#rest()
     this.message = ''
     this.history = []
     this.walk = null
@@ -86,10 +95,26 @@ export class Trainer {
   }
   start() {
     this.message = ''
-    this.#send({ type: 'start' })
+    this.isRunning = true
+    const rate = speeds[this.#speed]
+    if (rate === Infinity) return this.#send({ type: 'start' })
+    const beats = Math.min(30, rate)
+    this.#beat = setInterval(() => this.#send({ type: 'step', count: rate / beats }), 1000 / beats)
   }
   pause() {
+    this.#rest()
+    this.isRunning = false
     this.#send({ type: 'pause' })
+  }
+  setSpeed(speed: Speed) {
+    this.#speed = speed
+    if (!this.isRunning) return
+    this.pause()
+    this.start()
+  }
+  #rest() {
+    clearInterval(this.#beat)
+    this.#beat = undefined
   }
   once() {
     this.#send({ type: 'step', count: 1 })
@@ -106,6 +131,7 @@ export class Trainer {
     this.#send({ type: 'setPoints', points })
   }
   close() {
+    this.#rest()
     this.#worker.terminate()
   }
 }

@@ -62,6 +62,6 @@ function boxCard(walk: PointWalk, whole: Picture, box: string, boxes: (string | 
     grad: output?.grad ?? null,
     hasGrad: output !== null,
     mark: isCurrent ? 'current' : inside.some((i) => whole.cards[i]!.mark === 'paid') ? 'paid' : '',
-    note: output?.data != null ? undefined : `${!isNeuron && neurons > 1 ? `${neurons} neurons, ` : ''}${inside.length} nodes`,
+    note: output?.data != null ? undefined : `${box.startsWith('layer') && !isNeuron && neurons > 1 ? `${neurons} neurons, ` : ''}${inside.length} nodes`,
   }
 }
