@@ -134,11 +134,8 @@ class Writer {
   }
 
   std::string value(double data) const {
-    switch (language_) {
-      case Language::cpp: return "Value(" + number(data) + ")";
-      case Language::python: return "Value(" + number(data) + ")";
-      default: return "torch.tensor(" + number(data) + ", requires_grad=True)";
-    }
+    if (language_ == Language::pytorch) return "torch.tensor(" + number(data) + ", requires_grad=True)";
+    return "Value(" + number(data) + ")";
   }
 
   static bool is_call_of_two(Op op) { return op == Op::max || op == Op::min || op == Op::atan2; }

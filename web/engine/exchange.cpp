@@ -46,18 +46,24 @@ std::size_t count(double number, std::string_view what, std::size_t most) {
   throw Error(what, "a whole number from 0 to " + std::to_string(most), got.take(), "choose one of them");
 }
 
+Error too_long(std::size_t bytes) {
+  return {"expression", "at most " + std::to_string(longest_text) + " bytes", std::to_string(bytes),
+          "try a shorter one"};
+}
+
+Error too_large(std::size_t nodes) {
+  return {"expression", "at most " + std::to_string(largest_graph) + " nodes", std::to_string(nodes),
+          "try a smaller one"};
+}
+
 std::optional<Graph> read_graph(std::string_view text, std::span<const double> overrides) {
   const auto refused = [](const Error& error) { return refuse(error), std::nullopt; };
-  if (text.size() > longest_text)
-    return refused(Error("expression", "at most " + std::to_string(longest_text) + " bytes",
-                         std::to_string(text.size()), "try a shorter one"));
+  if (text.size() > longest_text) return refused(too_long(text.size()));
   std::variant<Expression, ExpressionError> parsed = try_parse(text);
   if (const auto* error = std::get_if<ExpressionError>(&parsed)) return refused(*error);
   Graph graph{std::move(std::get<Expression>(parsed)), {}};
   graph.nodes = topological_order(graph.expression.root);
-  if (graph.nodes.size() > largest_graph)
-    return refused(Error("expression", "at most " + std::to_string(largest_graph) + " nodes",
-                         std::to_string(graph.nodes.size()), "try a smaller one"));
+  if (graph.nodes.size() > largest_graph) return refused(too_large(graph.nodes.size()));
   for (std::size_t i = 0; i + 1 < overrides.size(); i += 2) {
     const std::size_t node = count(overrides[i], "override", graph.nodes.size() - 1);
     if (graph.nodes[node].op() != Op::leaf)

@@ -33,6 +33,9 @@ std::size_t count(double number, std::string_view what, std::size_t most);
 inline constexpr std::size_t longest_text = 20'000;  // bytes of an expression
 inline constexpr std::size_t largest_graph = 2'000;  // nodes
 
+Error too_long(std::size_t bytes);
+Error too_large(std::size_t nodes);
+
 // A text's graph, its leaves set to other values where asked to: pairs of a node and a value. Nothing if that was
 // refused.
 struct Graph {

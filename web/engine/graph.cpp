@@ -26,11 +26,7 @@ void give_failure(std::string_view message, std::size_t line, std::size_t column
 
 void give_parsed(const Expression& expression) {
   const Snapshot graph = snapshot(expression.root);
-  if (graph.nodes.size() > largest_graph)
-    return give_failure(Error("expression", "at most " + std::to_string(largest_graph) + " nodes",
-                              std::to_string(graph.nodes.size()), "try a smaller one")
-                            .what(),
-                        0, 0);
+  if (graph.nodes.size() > largest_graph) return give_failure(too_large(graph.nodes.size()).what(), 0, 0);
   Json json;
   json.object([&] {
     json("ok").value(true);
@@ -47,11 +43,7 @@ void give_parsed(const Expression& expression) {
 }  // namespace
 
 GRADWALK_CALL(parse)(const char* text, std::size_t size) {
-  if (size > longest_text)
-    return give_failure(Error("expression", "at most " + std::to_string(longest_text) + " bytes", std::to_string(size),
-                              "try a shorter one")
-                            .what(),
-                        0, 0);
+  if (size > longest_text) return give_failure(too_long(size).what(), 0, 0);
   const std::variant<Expression, ExpressionError> parsed = try_parse({text, size});
   if (const auto* error = std::get_if<ExpressionError>(&parsed))
     return give_failure(error->what(), error->line, error->column);

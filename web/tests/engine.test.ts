@@ -213,12 +213,15 @@ describe('the same numbers as outside', () => {
     let numbers = 0
     let different = 0
     let largest = 0
+    let exact = false // + - * / max and relu have one right answer; the C libraries differ in the last bit of the others
     const compare = (ours: unknown, theirs: unknown, path: string): void => {
       if (typeof ours === 'number') {
         const other = typeof theirs === 'string' ? Number(theirs.replace('inf', 'Infinity')) : (theirs as number)
         ++numbers
         if (Object.is(ours, other)) return
         ++different
+        expect(exact, `${path}: ${ours} and ${other}`).toBe(false)
+        expect(ours.toPrecision(6), path).toBe(other.toPrecision(6)) // what the page prints
         const off = Math.abs(ours - other) / Math.max(Math.abs(ours), Math.abs(other), 1e-3)
         largest = Math.max(largest, off)
         expect(off, `${path}: ${ours} and ${other}`).toBeLessThan(1e-12)
@@ -234,6 +237,7 @@ describe('the same numbers as outside', () => {
     for (let i = 0; i < 200; ++i) {
       const text = randomExpression(random, 1 + Math.floor(random() * 12))
       const rule = walkRules[i % 2 ? 0 : (i / 2) % walkRules.length]!
+      exact = !/tanh|sin|cos|exp|sigmoid|\*\*/.test(text)
       const args = ['walk', '--json', ...(rule === 'right' ? [] : ['--broken', rule]), text]
       const theirs: unknown = JSON.parse(execFileSync(native, args, { encoding: 'utf8', maxBuffer: 1 << 28 }))
       compare(engine.walk(text, { rule }), theirs, text)
