@@ -84,10 +84,12 @@ export const choose = (figure: Locator, graph: string) => figure.getByRole('comb
 
 export type Row = { made: string; data: string; grad: string }
 
-/** "The graph as a table", by node name. */
+/** "The graph as a table", by node name; opens it if need be. */
 export async function tableOf(figure: Locator): Promise<Record<string, Row>> {
-  const rows = await figure
-    .getByTestId('table-view')
+  const view = figure.getByTestId('table-view')
+  if (!(await view.getByRole('table').count())) await view.locator('summary').click()
+  await view.getByRole('table').waitFor()
+  const rows = await view
     .locator('tbody tr')
     .evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent!.trim())))
   return Object.fromEntries(rows.map(([name, made, data, grad]) => [name, { made: made!, data: data!, grad: grad! }]))

@@ -146,7 +146,7 @@ test('without storage the lesson works and only forgets', async ({ visit }) => {
 test('an expression of a megabyte is refused in a sentence, without a freeze', async ({ visit }) => {
   const { page, open } = await visit({ permissions: ['clipboard-read', 'clipboard-write'] })
   await open('#own')
-  const texts = ['a=1;' + 'a+'.repeat(500_000) + 'a', '('.repeat(1_000_000), 'x'.repeat(1_000_000), '\n'.repeat(1_000_000), 'a=1;b=' + '-'.repeat(900_000) + 'a', '🜁'.repeat(200_000)]
+  const texts = ['a=1;' + 'a+'.repeat(500_000) + 'a', '('.repeat(1_000_000), 'x'.repeat(1_000_000), 'a=1;b=' + '-'.repeat(900_000) + 'a', '🜁'.repeat(200_000), '\n'.repeat(1_000_000)]
   for (const text of texts) {
     await page.evaluate((value) => navigator.clipboard.writeText(value), text)
     const before = performance.now()
@@ -159,7 +159,9 @@ test('an expression of a megabyte is refused in a sentence, without a freeze', a
     expect(message).not.toBe('')
     expect(message.length).toBeLessThan(1000)
   }
-  // And the figure still shows and walks the last good one.
+  // And the figure still shows the last good one, and the page goes on.
+  expect(await tableOf(figure(page, 'own-graph'))).toHaveProperty('L')
+  await page.reload() // Chromium takes long to take thousands of empty lines out of a text box, whoever's it is
   await page.getByTestId('own-text').fill('a=3; f=a*a')
   expect(await page.getByTestId('own-error').innerText()).toBe('')
   await walkToEnd(figure(page, 'own-graph'))

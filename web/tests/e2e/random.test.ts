@@ -42,7 +42,12 @@ test.skipIf(!existsSync(tool))('200 random expressions show the native engine’
         }
         const figure = () => document.getElementById('own-graph')!
         const frame = () => new Promise((done) => requestAnimationFrame(done))
-        for (let i = 0; i < 100 && figure()?.querySelector<HTMLInputElement>('[data-testid=scrubber]')?.ariaValueText !== wanted; i++) await frame()
+        const isThere = () => {
+          const view = figure()?.querySelector<HTMLDetailsElement>('[data-testid=table-view]')
+          if (view) view.open = true
+          return view?.querySelector('table') && figure().querySelector('[data-testid=scrubber]')!.ariaValueText === wanted
+        }
+        for (let i = 0; i < 100 && !isThere(); i++) await frame()
         const cells = [...figure().querySelectorAll('[data-testid=table-view] tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent!.trim()))
         return cells.map(([name, , data, grad]) => [name!, data!, grad!])
       },
