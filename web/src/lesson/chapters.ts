@@ -103,7 +103,7 @@ export const chapters: Chapter[] = [
       { figure: 'quiz', id: 'twice-quiz', questions: [{ preset: 'diamond', name: 'a' }, { preset: 'shared', name: 'a' }] },
     ],
     tasks: [
-      { id: 'twice-walk', text: 'Walk a · a to its end.', done: (deed) => walked('twice-graph')(deed) && deed.kind === 'walked' && /\*/.test(deed.text) },
+      { id: 'twice-walk', text: 'Walk a · a to its end.', done: (deed) => walked('twice-graph')(deed) && deed.kind === 'walked' && /a\s*\*\s*a/.test(deed.text) },
       { id: 'twice-overwrite', text: 'Run “= instead of +=” on a graph where it shows.', done: broke('overwrite') },
       { id: 'twice-twice', text: 'Run backward twice without zeroing, where it shows.', done: broke('twice') },
       { id: 'twice-diamond', text: 'Answer: ∂d/∂a for the diamond.', done: answered('diamond.a') },
@@ -114,7 +114,7 @@ export const chapters: Chapter[] = [
     title: 'The order matters',
     blocks: [
       'A node pays with what it has when it is visited. If someone still owes it a deposit then, that deposit comes too late: it sits on the node, and is never passed on.',
-      'So in which order should the nodes be visited? Try. Put the nodes of the diamond into an order of your own and run it. You are told what each node had when its turn came, and what was lost, to whom, and why.',
+      'So in which order should the nodes be visited? Try. Put the nodes of the diamond into an order of your own and run it. You are told what each node had when its turn came, and what was lost, to whom, and why. (Constants take no gradient, so they have no place in an order.)',
       { figure: 'order', id: 'order-try', preset: 'diamond', choice: ['diamond', 'deep-diamond'] },
       'Then choose the deep diamond and find an order that gives $x$ its 108. Only a few do; what do they have in common?',
       'Do we need an order at all? It is the question most learners ask. Why not let each node pay on at once, whenever it receives something? Try that: *naive recursion*. On the deep diamond, $a$ is paid twice, and pays on twice; the second time it passes the first deposit on again.',
