@@ -34,8 +34,10 @@ describe('presets', () => {
   test.each(Object.keys(shows))('%s shows its numbers', (id) => {
     const walk = engine.walk(preset(id).text)
     const node = (name: string) => walk.nodes.findIndex((one) => one.name === name)
-    for (const [name, value] of Object.entries(shows[id]!.data ?? {})) expect(walk.outcomes[node(name)]!.data).toBeCloseTo(value, 4)
-    for (const [name, value] of Object.entries(shows[id]!.grad)) expect(walk.outcomes[node(name)]!.grad).toBeCloseTo(value, 6)
+    for (const [name, value] of Object.entries(shows[id]!.data ?? {}))
+      expect(walk.outcomes[node(name)]!.data).toBeCloseTo(value, 4)
+    for (const [name, value] of Object.entries(shows[id]!.grad))
+      expect(walk.outcomes[node(name)]!.grad).toBeCloseTo(value, 6)
   })
 
   test.each(walkRules)('by the rule %s a replay ends as the walk says', (rule) => {
@@ -69,19 +71,38 @@ test('every formula of the op table can be set', () => {
 })
 
 test('numbers are written short, with a sign that is more than a colour', () => {
-  expect([0.70710678, -3, 1234567, 0.00001234, 0, NaN, -Infinity].map(plain)).toEqual(['0.7071', '−3', '1.235e6', '1.234e−5', '0', 'NaN', '−∞'])
+  expect([0.70710678, -3, 1234567, 0.00001234, 0, NaN, -Infinity].map(plain)).toEqual([
+    '0.7071',
+    '−3',
+    '1.235e6',
+    '1.234e−5',
+    '0',
+    'NaN',
+    '−∞',
+  ])
   expect([10, -1.5, 0].map(signed)).toEqual(['+10', '−1.5', '0'])
 })
 
 test('answers may be decimals or fractions', () => {
-  expect(['3/2', ' −1.5 ', '1e-3', '0,5', '-1/4', '+2', '.5'].map(readNumber)).toEqual([1.5, -1.5, 0.001, 0.5, -0.25, 2, 0.5])
+  expect(['3/2', ' −1.5 ', '1e-3', '0,5', '-1/4', '+2', '.5'].map(readNumber)).toEqual([
+    1.5, -1.5, 0.001, 0.5, -0.25, 2, 0.5,
+  ])
   expect(['', '1/0', 'a', '1/2/3', '1.2.3', '0x10'].map(readNumber)).toEqual([null, null, null, null, null, null])
   expect([close(0.3333, 1 / 3), close(0.33, 1 / 3)]).toEqual([true, false])
 })
 
 test('a link opens what it was made from', () => {
-  const figure = { figure: 'order-try', text: 'a=2; b=a+1 # 100%?\nc=a&b', rule: 'twice' as const, order: [5, 4, 2, 0], step: 7 }
-  expect(readLink(formatLink('order', figure), ['fill', 'order'])).toEqual({ link: { chapter: 'order', figure }, problems: [] })
+  const figure = {
+    figure: 'order-try',
+    text: 'a=2; b=a+1 # 100%?\nc=a&b',
+    rule: 'twice' as const,
+    order: [5, 4, 2, 0],
+    step: 7,
+  }
+  expect(readLink(formatLink('order', figure), ['fill', 'order'])).toEqual({
+    link: { chapter: 'order', figure },
+    problems: [],
+  })
 })
 
 test('a broken link tells what is wrong and leaves the rest', () => {

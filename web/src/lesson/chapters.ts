@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The lesson as data: chapters of words, figures and tasks. In words, `code`, *emphasis* and $TeX$ are understood.
+// The lesson as data: chapters of words (one paragraph a line, with `code`, *emphasis* and $TeX$), figures and tasks.
 // A task is done when the learner does something that matches; docs/lesson.md tells how to add any of these.
 import type { Deed } from '../lib/context.ts'
 import type { FigureSpec } from './figures.ts'
@@ -35,8 +35,16 @@ export const chapters: Chapter[] = [
       'Now change a leaf: type another number over its value. Everything above it is computed again, everything beside it stays. Which nodes move, and how far? That is the question the rest of this lesson answers.',
     ],
     tasks: [
-      { id: 'fill-forward', text: 'Step forward until the root has its data.', done: (deed) => deed.kind === 'forward-done' && deed.figure === 'fill-graph' },
-      { id: 'fill-edit', text: 'Type another value over a leaf.', done: (deed) => deed.kind === 'leaf-edited' && deed.figure === 'fill-graph' },
+      {
+        id: 'fill-forward',
+        text: 'Step forward until the root has its data.',
+        done: (deed) => deed.kind === 'forward-done' && deed.figure === 'fill-graph',
+      },
+      {
+        id: 'fill-edit',
+        text: 'Type another value over a leaf.',
+        done: (deed) => deed.kind === 'leaf-edited' && deed.figure === 'fill-graph',
+      },
     ],
   },
   {
@@ -45,15 +53,28 @@ export const chapters: Chapter[] = [
     blocks: [
       'A node’s *gradient*, its `grad`, says how fast the root moves when the node moves: nudge the node by a little, and the root goes `grad` times as far.',
       'For the root itself that is easy: it moves one for one with itself, so its gradient is 1. We write that in first, and call it the *seed*. From there we walk back. Each node we visit *pays* its operands: its own gradient, times the *local derivative* of its operation.',
-      { tex: '\\text{operand}.\\mathrm{grad} \\;\\text{+=}\\; \\text{node}.\\mathrm{grad} \\cdot \\frac{\\partial\\,\\text{node}}{\\partial\\,\\text{operand}}' },
+      {
+        tex: '\\text{operand}.\\mathrm{grad} \\;\\text{+=}\\; \\text{node}.\\mathrm{grad} \\cdot \\frac{\\partial\\,\\text{node}}{\\partial\\,\\text{operand}}',
+      },
       'One such payment is a *deposit*. Walk the whole graph: forward to the root, start backward, and visit node after node. Each deposit is written out with its numbers.',
       { figure: 'graph', id: 'back-graph', preset: 'sum-times' },
       'Select a node to open its ledger: every deposit its gradient is the sum of, and the paths back to the root that stand behind them. Then say, without looking, how fast $f$ moves with $a$ and with $b$:',
-      { figure: 'quiz', id: 'back-quiz', questions: [{ preset: 'sum-times', name: 'a' }, { preset: 'sum-times', name: 'b' }] },
+      {
+        figure: 'quiz',
+        id: 'back-quiz',
+        questions: [
+          { preset: 'sum-times', name: 'a' },
+          { preset: 'sum-times', name: 'b' },
+        ],
+      },
     ],
     tasks: [
       { id: 'back-walk', text: 'Walk the graph to its end, seeing every step.', done: walked('back-graph') },
-      { id: 'back-ledger', text: 'Open the ledger of a node.', done: (deed) => deed.kind === 'node-opened' && deed.figure === 'back-graph' },
+      {
+        id: 'back-ledger',
+        text: 'Open the ledger of a node.',
+        done: (deed) => deed.kind === 'node-opened' && deed.figure === 'back-graph',
+      },
       { id: 'back-a', text: 'Answer: ∂f/∂a.', done: answered('sum-times.a') },
       { id: 'back-b', text: 'Answer: ∂f/∂b.', done: answered('sum-times.b') },
     ],
@@ -71,9 +92,21 @@ export const chapters: Chapter[] = [
       { figure: 'wiggle', id: 'rules-wiggle', preset: 'shared' },
     ],
     tasks: [
-      { id: 'rules-edge', text: 'Select an edge and read its local derivative.', done: (deed) => deed.kind === 'edge-opened' },
-      { id: 'rules-hand', text: 'Fill in the numbers of a step yourself.', done: (deed) => deed.kind === 'predicted' && deed.figure === 'rules-graph' },
-      { id: 'rules-wiggle', text: 'Wiggle a leaf by less than a thousandth.', done: (deed) => deed.kind === 'wiggled' && deed.h < 1e-3 },
+      {
+        id: 'rules-edge',
+        text: 'Select an edge and read its local derivative.',
+        done: (deed) => deed.kind === 'edge-opened',
+      },
+      {
+        id: 'rules-hand',
+        text: 'Fill in the numbers of a step yourself.',
+        done: (deed) => deed.kind === 'predicted' && deed.figure === 'rules-graph',
+      },
+      {
+        id: 'rules-wiggle',
+        text: 'Wiggle a leaf by less than a thousandth.',
+        done: (deed) => deed.kind === 'wiggled' && deed.h < 1e-3,
+      },
     ],
   },
   {
@@ -84,7 +117,14 @@ export const chapters: Chapter[] = [
       'The local derivative of tanh is $1 - o^2$: it needs only the result. Here $o$ is about 0.7071, so its square is a half, and half of the gradient passes through. Follow it down to the weights.',
       { figure: 'graph', id: 'neuron-graph', preset: 'neuron', choice: ['neuron'] },
       'Look at $w_2$. Its input $x_2$ is 0, so whatever $w_2$ does, the neuron does not notice: its gradient is 0. A weight learns only from inputs that are there.',
-      { figure: 'quiz', id: 'neuron-quiz', questions: [{ preset: 'neuron', name: 'w1' }, { preset: 'neuron', name: 'x1' }] },
+      {
+        figure: 'quiz',
+        id: 'neuron-quiz',
+        questions: [
+          { preset: 'neuron', name: 'w1' },
+          { preset: 'neuron', name: 'x1' },
+        ],
+      },
     ],
     tasks: [
       { id: 'neuron-walk', text: 'Walk the neuron to its end, seeing every step.', done: walked('neuron-graph') },
@@ -100,10 +140,21 @@ export const chapters: Chapter[] = [
       'It is easy to get wrong. Write `=` where `+=` belongs, and each deposit wipes out the one before: $a \\cdot a$ at 3 then gets 3 instead of 6, and $a + a$ gets 1 instead of 2. Break it yourself, and look for the first node where wrong and right part.',
       { figure: 'broken', id: 'twice-broken', preset: 'square', rule: 'overwrite', choice: ['overwrite', 'twice'] },
       'What adds up within a pass must not add up across passes. Try the second switch on $c = ab,\\ d = c + a,\\ e = d^2$: backward run twice with nothing zeroed in between. The inner nodes still hold the gradients of the first pass, and pay them out again.',
-      { figure: 'quiz', id: 'twice-quiz', questions: [{ preset: 'diamond', name: 'a' }, { preset: 'shared', name: 'a' }] },
+      {
+        figure: 'quiz',
+        id: 'twice-quiz',
+        questions: [
+          { preset: 'diamond', name: 'a' },
+          { preset: 'shared', name: 'a' },
+        ],
+      },
     ],
     tasks: [
-      { id: 'twice-walk', text: 'Walk a · a to its end.', done: (deed) => walked('twice-graph')(deed) && deed.kind === 'walked' && /a\s*\*\s*a/.test(deed.text) },
+      {
+        id: 'twice-walk',
+        text: 'Walk a · a to its end.',
+        done: (deed) => walked('twice-graph')(deed) && deed.kind === 'walked' && /a\s*\*\s*a/.test(deed.text),
+      },
       { id: 'twice-overwrite', text: 'Run “= instead of +=” on a graph where it shows.', done: broke('overwrite') },
       { id: 'twice-twice', text: 'Run backward twice without zeroing, where it shows.', done: broke('twice') },
       { id: 'twice-diamond', text: 'Answer: ∂d/∂a for the diamond.', done: answered('diamond.a') },
@@ -118,10 +169,20 @@ export const chapters: Chapter[] = [
       { figure: 'order', id: 'order-try', preset: 'diamond', choice: ['diamond', 'deep-diamond'] },
       'Then choose the deep diamond and find an order that gives $x$ its 108. Only a few do; what do they have in common?',
       'Do we need an order at all? It is the question most learners ask. Why not let each node pay on at once, whenever it receives something? Try that: *naive recursion*. On the deep diamond, $a$ is paid twice, and pays on twice; the second time it passes the first deposit on again.',
-      { figure: 'broken', id: 'order-broken', preset: 'deep-diamond', rule: 'recursion', choice: ['recursion', 'no-visited', 'forward'] },
+      {
+        figure: 'broken',
+        id: 'order-broken',
+        preset: 'deep-diamond',
+        rule: 'recursion',
+        choice: ['recursion', 'no-visited', 'forward'],
+      },
     ],
     tasks: [
-      { id: 'order-wrong', text: 'Run an order that loses gradient, and read why.', done: (deed) => deed.kind === 'order-run' && !deed.isRight },
+      {
+        id: 'order-wrong',
+        text: 'Run an order that loses gradient, and read why.',
+        done: (deed) => deed.kind === 'order-run' && !deed.isRight,
+      },
       {
         id: 'order-right',
         text: 'Find a right order of the deep diamond.',
@@ -159,7 +220,10 @@ export const chapters: Chapter[] = [
         id: 'own-walk',
         text: 'Type an expression of your own and walk it to its end.',
         done: (deed) =>
-          deed.kind === 'walked' && deed.figure === 'own-graph' && !deed.text.startsWith('x=0.5; y=-2; p=') && !presets.some((one) => one.text === deed.text),
+          deed.kind === 'walked' &&
+          deed.figure === 'own-graph' &&
+          !deed.text.startsWith('x=0.5; y=-2; p=') &&
+          !presets.some((one) => one.text === deed.text),
       },
       { id: 'own-quiz', text: 'Answer a fresh question.', done: answered('fresh') },
     ],
@@ -177,9 +241,21 @@ export const chapters: Chapter[] = [
       { figure: 'broken', id: 'learn-broken', preset: 'square', rule: 'no-zeroing', choice: ['no-zeroing'] },
     ],
     tasks: [
-      { id: 'learn-neuron', text: 'Train a neuron until 95 % of the clouds are right.', done: (deed) => deed.kind === 'trained' && deed.data === 'neuron' },
-      { id: 'learn-network', text: 'Train a network until 95 % of the moons or the spiral are right.', done: (deed) => deed.kind === 'trained' && deed.data !== 'neuron' },
-      { id: 'learn-point', text: 'Walk the graph of one point to its end.', done: (deed) => deed.kind === 'point-walked' },
+      {
+        id: 'learn-neuron',
+        text: 'Train a neuron until 95 % of the clouds are right.',
+        done: (deed) => deed.kind === 'trained' && deed.data === 'neuron',
+      },
+      {
+        id: 'learn-network',
+        text: 'Train a network until 95 % of the moons or the spiral are right.',
+        done: (deed) => deed.kind === 'trained' && deed.data !== 'neuron',
+      },
+      {
+        id: 'learn-point',
+        text: 'Walk the graph of one point to its end.',
+        done: (deed) => deed.kind === 'point-walked',
+      },
       { id: 'learn-zero', text: 'Run a training step without zeroing.', done: broke('no-zeroing') },
     ],
   },

@@ -120,9 +120,7 @@ function tex(tree: Tree, outer: number): string {
   const level = precedence[tree.op]!
   const sign = tree.op === '*' ? '\\cdot' : (relations[tree.op] ?? tree.op)
   const square = tree.op === '*' && JSON.stringify(tree.left) === JSON.stringify(tree.right)
-  const text = square
-    ? `{${tex(tree.left, 9)}}^2`
-    : `${tex(tree.left, level)} ${sign} ${tex(tree.right, level + 1)}`
+  const text = square ? `{${tex(tree.left, 9)}}^2` : `${tex(tree.left, level)} ${sign} ${tex(tree.right, level + 1)}`
   return outer > (square ? 8 : level) ? `\\left(${text}\\right)` : text
 }
 

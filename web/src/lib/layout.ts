@@ -95,8 +95,20 @@ function trace(graph: Graph, boxes: Box[], links: Link[], direction: Direction):
     placed.boxes.set(id, { x: x - width / 2, y: y - height / 2, width, height })
   }
   const inner = new Map(links.map((link) => [link.id, pointsOf(graph, link).slice(1, -1)]))
-  const leaving = ports(boxes, links, (link) => link.from, (link) => inner.get(link.id)![0]!, isRight)
-  const entering = ports(boxes, links, (link) => link.to, (link) => inner.get(link.id)!.at(-1)!, isRight)
+  const leaving = ports(
+    boxes,
+    links,
+    (link) => link.from,
+    (link) => inner.get(link.id)![0]!,
+    isRight,
+  )
+  const entering = ports(
+    boxes,
+    links,
+    (link) => link.to,
+    (link) => inner.get(link.id)!.at(-1)!,
+    isRight,
+  )
   for (const { id, from, to } of links) {
     const start = placed.boxes.get(from)!
     const end = placed.boxes.get(to)!

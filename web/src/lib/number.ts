@@ -51,5 +51,4 @@ export function readNumber(text: string): number | null {
 }
 
 /** Equal up to what a person types: a thousandth of the larger, or of one. */
-export const close = (answer: number, right: number) =>
-  Math.abs(answer - right) <= 1e-3 * Math.max(1, Math.abs(right))
+export const close = (answer: number, right: number) => Math.abs(answer - right) <= 1e-3 * Math.max(1, Math.abs(right))

@@ -16,11 +16,15 @@ const cells = 56
 export const speeds = { slow: 5, steady: 60, full: Infinity } as const
 export type Speed = keyof typeof speeds
 const mostRecords = 600
+/** More than anyone places by hand; a held key should not bring the page to its knees. */
+const mostPoints = 1000
 
 export class Trainer {
   readonly #worker: Worker
   #beat: ReturnType<typeof setInterval> | undefined
   #speed: Speed = 'steady'
+  /** A beat has been asked for and not answered: a slow machine skips beats instead of falling ever further behind. */
+  #isBusy = false
   step = $state(0)
   loss = $state(NaN)
   accuracy = $state(NaN)
@@ -47,6 +51,7 @@ export class Trainer {
   #hear(said: TrainResponse) {
     switch (said.type) {
       case 'state':
+        this.#isBusy = false
         this.step = said.step
         this.loss = said.loss
         this.accuracy = said.accuracy
@@ -99,7 +104,11 @@ export class Trainer {
     const rate = speeds[this.#speed]
     if (rate === Infinity) return this.#send({ type: 'start' })
     const beats = Math.min(30, rate)
-    this.#beat = setInterval(() => this.#send({ type: 'step', count: rate / beats }), 1000 / beats)
+    this.#beat = setInterval(() => {
+      if (this.#isBusy) return
+      this.#isBusy = true
+      this.#send({ type: 'step', count: rate / beats })
+    }, 1000 / beats)
   }
   pause() {
     this.#rest()
@@ -115,6 +124,7 @@ export class Trainer {
   #rest() {
     clearInterval(this.#beat)
     this.#beat = undefined
+    this.#isBusy = false
   }
   once() {
     this.#send({ type: 'step', count: 1 })
@@ -126,6 +136,11 @@ export class Trainer {
     this.#send({ type: 'walkPoint', index })
   }
   setPoints(points: Points) {
+    if (points.x.length > mostPoints) {
+      this.message = `The plane takes up to ${mostPoints} points; delete some before adding more.`
+      return
+    }
+    this.message = ''
     this.points = points
     this.walk = null
     this.#send({ type: 'setPoints', points })

@@ -87,6 +87,8 @@ export class Walker {
 /** The text with another number given to a name; null if no number is given to it there. */
 export function withLeaf(text: string, name: string, value: number): string | null {
   const escaped = name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
-  const given = new RegExp(`((?:^|[;\\n])\\s*${escaped}\\s*=\\s*)[-+−]?(?:\\d+\\.?\\d*|\\.\\d+)(?:[eE][-+]?\\d+)?(?=\\s*(?:[;\\n#]|$))`)
+  const given = new RegExp(
+    `((?:^|[;\\n])\\s*${escaped}\\s*=\\s*)[-+−]?(?:\\d+\\.?\\d*|\\.\\d+)(?:[eE][-+]?\\d+)?(?=\\s*(?:[;\\n#]|$))`,
+  )
   return given.test(text) ? text.replace(given, (_, before: string) => before + String(value)) : null
 }

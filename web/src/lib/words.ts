@@ -85,7 +85,12 @@ export function tell(walk: Walk, step: Step): { title: string; lines: Line[] } {
     case 'seed':
       return {
         title: 'Backward begins',
-        lines: [{ text: `${gradOf(name)} = ${plain(step.after)}`, remark: 'the seed: the root changes one for one with itself' }],
+        lines: [
+          {
+            text: `${gradOf(name)} = ${plain(step.after)}`,
+            remark: 'the seed: the root changes one for one with itself',
+          },
+        ],
       }
     case 'update':
       return { title: 'A training step', lines: [{ text: `${name}: ${plain(step.before)} → ${plain(step.after)}` }] }

@@ -24,7 +24,9 @@ export function fold(walk: PointWalk, frame: Frame, open: ReadonlySet<string>): 
   const whole = draw(walk, frame)
   const boxes = walk.groups.map((group) => boxOf(group, open))
   const place = (id: string) => boxes[Number(id)] ?? id
-  const cards: Card[] = whole.cards.filter((card) => boxes[card.node!] === null).map((card) => ({ ...card, title: short(card.title) }))
+  const cards: Card[] = whole.cards
+    .filter((card) => boxes[card.node!] === null)
+    .map((card) => ({ ...card, title: short(card.title) }))
   for (const box of new Set(boxes)) if (box !== null) cards.push(boxCard(walk, whole, box, boxes))
 
   const wires = new Map<string, Wire>()
@@ -38,7 +40,16 @@ export function fold(walk: PointWalk, frame: Frame, open: ReadonlySet<string>): 
     const isPaid = wire.state === 'paid' || before?.state === 'paid'
     if (isPlain) wires.set(id, { ...wire, title: short(wire.title) })
     else
-      wires.set(id, { ...wire, id, from, to, title: `${from} to ${to}`, edge: null, label: '', state: isActive ? 'active' : isPaid ? 'paid' : 'idle' })
+      wires.set(id, {
+        ...wire,
+        id,
+        from,
+        to,
+        title: `${from} to ${to}`,
+        edge: null,
+        label: '',
+        state: isActive ? 'active' : isPaid ? 'paid' : 'idle',
+      })
   }
   return { cards, wires: [...wires.values()] }
 }
@@ -62,6 +73,9 @@ function boxCard(walk: PointWalk, whole: Picture, box: string, boxes: (string | 
     grad: output?.grad ?? null,
     hasGrad: output !== null,
     mark: isCurrent ? 'current' : inside.some((i) => whole.cards[i]!.mark === 'paid') ? 'paid' : '',
-    note: output?.data != null ? undefined : `${box.startsWith('layer') && !isNeuron && neurons > 1 ? `${neurons} neurons, ` : ''}${inside.length} nodes`,
+    note:
+      output?.data != null
+        ? undefined
+        : `${box.startsWith('layer') && !isNeuron && neurons > 1 ? `${neurons} neurons, ` : ''}${inside.length} nodes`,
   }
 }

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// What the tests of the page share: a browser, a fresh visit for every test, and reading figures as a person would. A visit
+// during which the page threw, logged an error, missed a file or asked another host for anything fails its test.
+import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test as plainTest } from 'vitest'
+import { serve } from './server.ts'
+
+const flags = ['no-sandbox', 'disable-gpu', 'disable-quic', 'no-first-run', 'disable-background-networking', 'disable-component-update', 'disable-sync']
+
+let browser: Browser
+let server: Awaited<ReturnType<typeof serve>>
+beforeAll(async () => {
+  server = await serve()
+  browser = await chromium.launch({
+    executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
+    args: flags.map((flag) => `--${flag}`),
+  })
+})
+afterAll(async () => {
+  await browser?.close()
+  server?.close()
+})
+
+export const wide = { width: 1280, height: 900 }
+export const narrow = { width: 380, height: 800 }
+export const sizes = [wide, narrow]
+
+export interface Visit {
+  page: Page
+  /** Opens an address such as '#order'; '' is the lesson's first page. */
+  open(hash?: string): Promise<void>
+  address: string
+}
+type Visiting = (options?: BrowserContextOptions) => Promise<Visit>
+
+/** `visit()` begins a visit of its own: nothing is remembered from any other. */
+export const test = plainTest.extend<{ visit: Visiting }>({
+  visit: async ({}, use) => {
+    const problems: string[] = []
+    const closers: (() => Promise<void>)[] = []
+    await use(async (options = {}) => {
+      const context = await browser.newContext({ viewport: wide, ...options })
+      closers.push(() => context.close())
+      context.setDefaultTimeout(8000)
+      const page = await context.newPage()
+      page.on('pageerror', (error) => problems.push(`thrown: ${error.message}`))
+      page.on('console', (message) => message.type() === 'error' && problems.push(`console: ${message.text()}`))
+      page.on('crash', () => problems.push('the page crashed'))
+      page.on('response', (response) => response.status() >= 400 && problems.push(`${response.status()} for ${response.url()}`))
+      page.on('request', (request) => {
+        if (!request.url().startsWith(server.address) && !request.url().startsWith('data:')) problems.push(`asked for ${request.url()}`)
+      })
+      return {
+        page,
+        address: server.address,
+        async open(hash = '') {
+          await page.goto(server.address + hash)
+          await page.getByRole('heading', { level: 2 }).first().waitFor()
+        },
+      }
+    })
+    for (const close of closers) await close()
+    expect(problems).toEqual([])
+  },
+})
+
+export const figure = (page: Page, id: string) => page.locator(`[id="${id}"]`)
+
+export const next = (figure: Locator) => figure.getByRole('button', { name: /^step forward/ })
+
+/** Steps to the end with the button, one press a step; gives the number of steps. */
+export async function walkToEnd(figure: Locator): Promise<number> {
+  const button = next(figure)
+  let steps = 0
+  while (await button.isEnabled()) {
+    await button.click()
+    if (++steps > 400) throw new Error('the walk does not end')
+  }
+  return steps
+}
+
+/** By its title in the figure's list of graphs. */
+export const choose = (figure: Locator, graph: string) => figure.getByRole('combobox', { name: /^graph/ }).selectOption({ label: graph })
+
+export type Row = { made: string; data: string; grad: string }
+
+/** "The graph as a table", by node name; opens it if need be. */
+export async function tableOf(figure: Locator): Promise<Record<string, Row>> {
+  const view = figure.getByTestId('table-view')
+  if (!(await view.getByRole('table').count())) await view.locator('summary').click()
+  await view.getByRole('table').waitFor()
+  const rows = await view
+    .locator('tbody tr')
+    .evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent!.trim())))
+  return Object.fromEntries(rows.map(([name, made, data, grad]) => [name, { made: made!, data: data!, grad: grad! }]))
+}
+
+/** What a card shows: its numbers, and the same in its accessible name. */
+export async function cardOf(figure: Locator, name: string) {
+  const card = figure.locator(`[data-testid=node][data-node="${name}"]`)
+  return { grad: (await card.getByTestId('grad').textContent())!, name: (await card.getByRole('button').getAttribute('aria-label'))! }
+}
+
+/** A table's body, cell by cell. */
+export const cellsOf = (table: Locator) =>
+  table.locator('tbody tr').evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent!.replace(/\s+/g, ' ').trim())))
+
+export const textOf = async (locator: Locator) => (await locator.innerText()).replace(/\s+/g, ' ').trim()
+export const count = async (figure: Locator) => Number(await figure.getByTestId('scrubber').inputValue())

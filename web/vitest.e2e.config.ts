@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// `npm run e2e`: the built lesson in a real browser. Two files at a time; what is measured in time runs on its own, last.
+import { defineConfig } from 'vitest/config'
+
+const common = { testTimeout: 30_000, hookTimeout: 30_000 }
+
+export default defineConfig({
+  test: {
+    projects: [
+      { test: { ...common, name: 'lesson', include: ['tests/e2e/*.test.ts'], exclude: ['tests/e2e/speed.test.ts'], maxWorkers: 2, sequence: { groupOrder: 0 } } },
+      { test: { ...common, name: 'speed', include: ['tests/e2e/speed.test.ts'], maxWorkers: 1, retry: 2, sequence: { groupOrder: 1 } } },
+    ],
+  },
+})
