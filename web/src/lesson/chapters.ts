@@ -211,7 +211,7 @@ export const chapters: Chapter[] = [
     title: 'Your own expression',
     blocks: [
       'Now type what you like: names, numbers, `+ - * / **`, parentheses, and functions such as `tanh`, `exp`, `log`, `relu`, `sin`. A name given to a number is a leaf; numbers elsewhere are constants and take no gradient. The address of this page always holds your graph and your step: a link to it opens the same.',
-      { figure: 'own', id: 'own-graph', text: 'x=0.5; y=-2; p=x*y+1; q=exp(x)/p; L=(q-y)**2' },
+      { figure: 'own', id: 'own-graph', text: 'x=0.5; y=3; p=x*y+1; q=exp(x)/p; L=(q-y)**2' },
       'And when you want to know whether it has all settled: fresh questions on random graphs, as many as you like. Fractions are fine.',
       { figure: 'quiz', id: 'own-quiz', isEndless: true },
     ],
@@ -222,7 +222,7 @@ export const chapters: Chapter[] = [
         done: (deed) =>
           deed.kind === 'walked' &&
           deed.figure === 'own-graph' &&
-          !deed.text.startsWith('x=0.5; y=-2; p=') &&
+          !deed.text.startsWith('x=0.5; y=3; p=') &&
           !presets.some((one) => one.text === deed.text),
       },
       { id: 'own-quiz', text: 'Answer a fresh question.', done: answered('fresh') },
