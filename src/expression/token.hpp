@@ -23,7 +23,7 @@ class Tokens {
  public:
   explicit Tokens(std::string_view text) : text_(text) {}
   Token next();  // of kind error at the first that is none, and the end after it
-  const ExpressionError& failure() const { return *failure_; }
+  const ExpressionError& failure() const { return failure_.value(); }
 
  private:
   Token number_at(std::size_t at);
