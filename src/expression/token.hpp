@@ -23,7 +23,8 @@ class Tokens {
  public:
   explicit Tokens(std::string_view text) : text_(text) {}
   Token next();  // of kind error at the first that is none, and the end after it
-  const ExpressionError& failure() const { return failure_.value(); }
+  // What was wrong with it. NOLINTNEXTLINE(bugprone-unchecked-optional-access): asked only when next() gave an error
+  const ExpressionError& failure() const { return *failure_; }
 
  private:
   Token number_at(std::size_t at);
