@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 
 #include "commands.hpp"
+#include "extension.hpp"
 #include "gradwalk/expression.hpp"
 #include "gradwalk/files.hpp"
 #include "input.hpp"
@@ -36,8 +36,7 @@ struct Options {
 Format format_of(const Options& options) {
   if (options.format) return *options.format;
   if (options.output == "-") return Format::dot;
-  std::string extension = std::filesystem::path(options.output).extension().string();
-  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string extension = extension_of(options.output);
   const auto found = formats.find(extension.empty() ? "" : extension.substr(1));
   if (found == formats.end())
     throw Error("draw", "a file that ends in .svg, .png or .dot", "'" + options.output + "'",

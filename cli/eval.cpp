@@ -53,8 +53,7 @@ void print_json(const std::vector<Row>& rows) {
 
 void print_table(const std::vector<Row>& rows, int digits) {
   std::vector<std::vector<std::string>> cells{{"name", "data", "grad"}};
-  for (const Row& row : rows)
-    cells.push_back({row.name, fmt::format("{:.{}g}", row.data, digits), fmt::format("{:.{}g}", row.grad, digits)});
+  for (const Row& row : rows) cells.push_back({row.name, number_text(row.data, digits), number_text(row.grad, digits)});
   fmt::print("{}", table(cells));
 }
 

@@ -22,7 +22,7 @@
 namespace gradwalk::cli {
 namespace {
 
-enum Colour : short { accent = 1, good, bad };
+enum Colour : short { accent = 1, good };
 
 attr_t coloured(Colour colour) { return static_cast<attr_t>(COLOR_PAIR(colour)) | A_BOLD; }
 
@@ -70,7 +70,6 @@ class Screen {
       use_default_colors();
       init_pair(accent, COLOR_CYAN, -1);
       init_pair(good, COLOR_GREEN, -1);
-      init_pair(bad, COLOR_RED, -1);
     }
   }
   ~Screen() {

@@ -4,24 +4,17 @@
 
 #include <fmt/format.h>
 #include <langinfo.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <clocale>
-#include <filesystem>
 
+#include "extension.hpp"
 #include "gradwalk/files.hpp"
 #include "gradwalk/plot.hpp"
+#include "terminal.hpp"
 
 namespace gradwalk::cli {
 namespace {
-
-std::string extension_of(const std::string& path) {
-  std::string extension = std::filesystem::path(path).extension().string();
-  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return extension;
-}
 
 TrainingPlot plot_of(const TrainingRun& run, const Split& data) {
   TrainingPlot plot;
@@ -50,11 +43,10 @@ void check_picture_name(const std::string& path) {
 
 void print_picture(const TrainingRun& run, const Split& data, bool colour) {
   if (data.train.columns != 2) return;
-  winsize size{};
-  const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  const TerminalSize size = terminal_size().value_or(TerminalSize{64, 28});
   TextPlotOptions options;
-  options.width = known ? std::clamp<std::size_t>(size.ws_col, 20, 72) : 64;
-  options.height = known ? std::clamp<std::size_t>(size.ws_row > 8 ? size.ws_row - 8u : 2, 2, 22) : 20;
+  options.width = std::clamp<std::size_t>(size.columns, 20, 72);
+  options.height = std::clamp<std::size_t>(size.rows > 8 ? size.rows - 8 : 2, 2, 22);
   options.colour = colour;
   options.unicode = shows_unicode();
   fmt::print("\n{}", plot_text(plot_of(run, data), options));

@@ -3,20 +3,16 @@
 #include "progress.hpp"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <string>
 
+#include "terminal.hpp"
+
 namespace gradwalk::cli {
 namespace {
-
-std::size_t terminal_width() {
-  winsize size{};
-  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
 
 std::string duration(double seconds) {
   if (seconds < 100) return fmt::format("{:.1f} s", seconds);
@@ -55,7 +51,7 @@ void Progress::draw(const TrainingRun::Report& report) {
                                                  : duration(each * static_cast<double>(steps_ - report.step)) + " left";
   const std::string text = fmt::format(" {}/{}  loss {:.4g}  accuracy {:.1f}%  rate {:.3g}  {}", report.step, steps_,
                                        report.loss, 100 * report.accuracy, report.rate, time);
-  const std::size_t width = terminal_width() - 1;
+  const std::size_t width = terminal_size().value_or(TerminalSize{80, 24}).columns - 1;
   std::string line;
   if (width > text.size() + 12) {
     const std::size_t room = std::min<std::size_t>(30, width - text.size() - 2);

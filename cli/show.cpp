@@ -4,11 +4,11 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include "table.hpp"
 
 namespace gradwalk::cli {
 
-std::string Show::number(double x) const { return std::isnan(x) ? "nan" : fmt::format("{:.{}g}", x, digits_); }
+std::string Show::number(double x) const { return number_text(x, digits_); }
 
 std::string Show::names(const std::vector<std::size_t>& nodes, const char* separator) const {
   std::string text;

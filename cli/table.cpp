@@ -2,13 +2,20 @@
 // Aligned columns.
 #include "table.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 
 namespace gradwalk::cli {
 
 std::size_t characters(std::string_view text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+std::string number_text(double number, int digits) {
+  return std::isnan(number) ? "nan" : fmt::format("{:.{}g}", number, digits);
 }
 
 std::string table(const std::vector<std::vector<std::string>>& rows, std::string_view alignment) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A table of text, two spaces between columns.
+// A table of text, two spaces between columns, and the numbers in it.
 #pragma once
 
 #include <string>
@@ -13,5 +13,7 @@ namespace gradwalk::cli {
 std::string table(const std::vector<std::vector<std::string>>& rows, std::string_view alignment = "lr");
 
 std::size_t characters(std::string_view text);
+
+std::string number_text(double number, int digits);  // significant ones; nan has no sign
 
 }  // namespace gradwalk::cli

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 
+#include "checks.hpp"
 #include "commands.hpp"
 #include "gradwalk/expression.hpp"
 #include "input.hpp"
@@ -21,7 +23,8 @@ struct Options {
   Input input;
   Style style;
   WalkOptions walk;
-  std::string order, broken = "right";
+  std::optional<std::string> order;
+  std::string broken = "right";
   bool interactive = false, orders = false, sort = false, json = false;
   int digits = 6;
 };
@@ -165,7 +168,7 @@ void run(Options& options) {
     return;
   }
   options.walk.rule = walk_rule(options.broken);
-  if (!options.order.empty()) options.walk.order = parse_order(graph, options.order);
+  if (options.order) options.walk.order = parse_order(graph, *options.order);
   Walk walk(graph, options.walk);
   if (options.interactive) {
     walk_interactively(walk, options.digits, options.style.is_on());
@@ -208,7 +211,7 @@ void add_walk(CLI::App& app) {
   sort->excludes(interactive);
   interactive->excludes(json);
   command->add_option("--rate", options->walk.rate, "the learning rate of --broken no-zeroing")
-      ->check(CLI::Number)
+      ->check(number_from(-1e12, 1e12))
       ->option_text("RATE [0.1]");
   command->add_option("--most-visits", options->walk.most_visits, "where a broken rule that goes on and on is stopped")
       ->check(CLI::Range(1, 1'000'000))

@@ -21,6 +21,23 @@ template <class Reach> void each_count(const Snapshot& graph, Reach reach) {
   }
 }
 
+// locals(i): the local derivatives of node i.
+template <class Locals> Gradients chain_rule(const Snapshot& graph, std::size_t root, Locals locals) {
+  Gradients result{std::vector<double>(graph.nodes.size()), std::vector<double>(graph.nodes.size())};
+  result.values[root] = result.magnitudes[root] = 1;
+  for (std::size_t i = root + 1; i-- > 0;) {
+    if (result.magnitudes[i] == 0) continue;  // not below the root
+    const Snapshot::Node& node = graph.nodes[i];
+    const std::vector<double>& local = locals(i);
+    for (std::size_t k = 0; k < node.operands.size(); ++k) {
+      if (graph.nodes[node.operands[k]].is_constant()) continue;
+      result.values[node.operands[k]] += deposit_of(result.values[i], local[k]);
+      result.magnitudes[node.operands[k]] += std::abs(result.magnitudes[i] * local[k]);
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 std::vector<std::size_t> nodes_in_order(const Snapshot& graph) {
@@ -30,26 +47,12 @@ std::vector<std::size_t> nodes_in_order(const Snapshot& graph) {
   return order;
 }
 
-Gradients gradients_of(const Snapshot& graph, std::size_t root, std::span<const std::vector<double>> locals) {
-  Gradients result{std::vector<double>(graph.nodes.size()), std::vector<double>(graph.nodes.size())};
-  result.values[root] = result.magnitudes[root] = 1;
-  for (std::size_t i = root + 1; i-- > 0;) {
-    const Snapshot::Node& node = graph.nodes[i];
-    for (std::size_t k = 0; k < node.operands.size(); ++k) {
-      if (graph.nodes[node.operands[k]].is_constant()) continue;
-      const double amount = deposit_of(result.values[i], locals[i][k]);
-      result.values[node.operands[k]] += amount;
-      result.magnitudes[node.operands[k]] += std::abs(result.magnitudes[i] * locals[i][k]);
-    }
-  }
-  return result;
+Gradients gradients_of(const Snapshot& graph, std::size_t root) {
+  return chain_rule(graph, root, [&](std::size_t i) -> const std::vector<double>& { return graph.nodes[i].locals; });
 }
 
-Gradients gradients_of(const Snapshot& graph, std::size_t root) {
-  std::vector<std::vector<double>> locals;
-  locals.reserve(graph.nodes.size());
-  for (const Snapshot::Node& node : graph.nodes) locals.push_back(node.locals);
-  return gradients_of(graph, root, locals);
+Gradients gradients_of(const Snapshot& graph, std::size_t root, std::span<const std::vector<double>> locals) {
+  return chain_rule(graph, root, [&](std::size_t i) -> const std::vector<double>& { return locals[i]; });
 }
 
 BigCount count_visits(const Snapshot& graph) {

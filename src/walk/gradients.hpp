@@ -27,8 +27,9 @@ std::vector<std::size_t> nodes_in_order(const Snapshot& graph);
 struct Gradients {
   std::vector<double> values, magnitudes;
 };
-Gradients gradients_of(const Snapshot& graph, std::size_t root, std::span<const std::vector<double>> locals);
 Gradients gradients_of(const Snapshot& graph, std::size_t root);
+// The same with other local derivatives than the snapshot's, by node.
+Gradients gradients_of(const Snapshot& graph, std::size_t root, std::span<const std::vector<double>> locals);
 
 // How many paths lead from the root to the nodes together, and to one of them.
 BigCount count_visits(const Snapshot& graph);

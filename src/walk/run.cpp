@@ -155,8 +155,7 @@ void WalkRun::visit_without_visited_set() {
 }
 
 bool WalkRun::begin_visit(std::size_t i) {
-  const bool may_repeat = is(WalkRule::recursion) || is(WalkRule::no_visited);
-  if (may_repeat && walk_.visits_ >= walk_.options_.most_visits) {
+  if (may_repeat() && walk_.visits_ >= walk_.options_.most_visits) {
     walk_.is_complete_ = false;
     return false;
   }
@@ -210,8 +209,7 @@ void WalkRun::finish(const std::vector<double>& right_data) {
     outcome.right_gradient = right_total_[i];
     outcome.right_data = right_data[i];
   }
-  const bool may_repeat = is(WalkRule::recursion) || is(WalkRule::no_visited);
-  walk_.visits_needed_ = may_repeat ? count_visits(walk_.graph_).to_string() : std::to_string(walk_.visits_);
+  walk_.visits_needed_ = may_repeat() ? count_visits(walk_.graph_).to_string() : std::to_string(walk_.visits_);
 }
 
 void WalkRun::check_visit(std::size_t i) {

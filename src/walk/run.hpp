@@ -16,6 +16,7 @@ class WalkRun {
   const Snapshot::Node& node(std::size_t i) const { return walk_.graph_.nodes[i]; }
   const std::string& name(std::size_t i) const { return node(i).name; }
   bool is(WalkRule rule) const { return walk_.options_.rule == rule; }
+  bool may_repeat() const { return is(WalkRule::recursion) || is(WalkRule::no_visited); }  // visits
 
   void check_order() const;
   void forward_pass();

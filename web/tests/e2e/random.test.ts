@@ -2,7 +2,6 @@
 // Random expressions, opened by link and typed in: every number of the page is the native engine's. Needs the command line
 // tool, build/release/gradwalk or $GRADWALK.
 import { execFileSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
 import { plain, signed } from '../../src/lib/number.ts'
@@ -20,7 +19,7 @@ function native(text: string): { walk: Walk; rows: string[][] } {
   return { walk, rows }
 }
 
-test.skipIf(!existsSync(tool))('200 random expressions show the native engine’s numbers', { timeout: 60_000 }, async ({ visit }) => {
+test('200 random expressions show the native engine’s numbers', { timeout: 60_000 }, async ({ visit }) => {
   const { page, open } = await visit()
   await open('#own')
   const random = randomNumbers(20)

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// Models to safetensors: the parameters, what the training remembers, and how both are to be read.
+#include <nlohmann/json.hpp>
+
+#include "gradwalk/model_file.hpp"
+#include "gradwalk/safetensors.hpp"
+
+namespace gradwalk {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+OrderedJson optimizer_json(const OptimizerConfig& config) {
+  if (const SGD* sgd = std::get_if<SGD>(&config))
+    return {{"kind", "sgd"}, {"lr", sgd->lr}, {"momentum", sgd->momentum}, {"weight_decay", sgd->weight_decay}};
+  const auto moments = [](const char* kind, const auto& adam) {
+    return OrderedJson{
+        {"kind", kind}, {"lr", adam.lr}, {"beta1", adam.beta1}, {"beta2", adam.beta2}, {"epsilon", adam.epsilon}};
+  };
+  if (const Adam* adam = std::get_if<Adam>(&config)) return moments("adam", *adam);
+  OrderedJson result = moments("adamw", std::get<AdamW>(config));
+  result["weight_decay"] = std::get<AdamW>(config).weight_decay;
+  return result;
+}
+
+OrderedJson recipe_json(const Recipe& recipe) {
+  return {{"hidden", recipe.hidden},
+          {"activation", name(recipe.activation)},
+          {"init", name(recipe.init)},
+          {"loss", name(recipe.loss)},
+          {"optimizer", optimizer_json(recipe.optimizer)},
+          {"rate",
+           {{"kind", name(recipe.rate.kind)},
+            {"final", recipe.rate.final},
+            {"steps", recipe.rate.steps},
+            {"warm_up", recipe.rate.warm_up}}},
+          {"batch", recipe.batch},
+          {"l1", recipe.l1},
+          {"l2", recipe.l2},
+          {"clip", recipe.clip},
+          {"standardise", recipe.standardise},
+          {"seed", recipe.seed}};
+}
+
+Tensor row_of(std::string name, std::vector<double> data) { return {std::move(name), {data.size()}, std::move(data)}; }
+
+SafetensorsFile to_file(const TrainingRun& run, std::uint64_t planned_steps, const DataSource& source) {
+  SafetensorsFile file;
+  const Classifier& model = run.model();
+  std::vector<std::size_t> sizes{model.network.inputs()};
+  for (std::size_t k = 0; k < model.network.layers().size(); ++k) {
+    const Layer& layer = model.network.layers()[k];
+    sizes.push_back(layer.outputs());
+    Tensor weight{"layers." + std::to_string(k) + ".weight", {layer.outputs(), layer.inputs()}, {}};
+    Tensor bias{"layers." + std::to_string(k) + ".bias", {layer.outputs()}, {}};
+    for (const Neuron& neuron : layer.neurons()) {
+      for (const Value& w : neuron.weights()) weight.data.push_back(w.data());
+      bias.data.push_back(neuron.bias().data());
+    }
+    file.tensors.push_back(std::move(weight));
+    file.tensors.push_back(std::move(bias));
+  }
+  if (!model.standardisation.mean.empty()) {
+    file.tensors.push_back(row_of("standardisation.mean", model.standardisation.mean));
+    file.tensors.push_back(row_of("standardisation.deviation", model.standardisation.deviation));
+  }
+  const TrainingState state = run.state();
+  file.tensors.push_back(row_of("optimizer.first", state.optimizer.first));
+  file.tensors.push_back(row_of("optimizer.second", state.optimizer.second));
+  file.tensors.push_back(row_of("history.steps", state.history.steps));
+  file.tensors.push_back(row_of("history.loss", state.history.loss));
+  file.tensors.push_back(row_of("history.accuracy", state.history.accuracy));
+
+  OrderedJson random = OrderedJson::array();
+  for (const std::uint64_t word : state.batches.random) random.push_back(std::to_string(word));
+  file.metadata["format"] = "gradwalk-model";
+  file.metadata["version"] = "1";
+  file.metadata["sizes"] = OrderedJson(sizes).dump();
+  file.metadata["activation"] = name(model.network.options().activation);
+  file.metadata["output"] = name(model.network.options().output);
+  file.metadata["loss"] = name(model.loss);
+  file.metadata["features"] =
+      OrderedJson(model.feature_names).dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+  file.metadata["labels"] = OrderedJson(model.label_names).dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+  file.metadata["recipe"] = recipe_json(run.recipe()).dump();
+  file.metadata["source"] = source.description;
+  file.metadata["training"] = OrderedJson{{"steps", state.steps},
+                                          {"planned_steps", planned_steps},
+                                          {"optimizer_steps", state.optimizer.steps},
+                                          {"history_stride", state.history.stride},
+                                          {"random", random},
+                                          {"epoch", state.batches.epoch},
+                                          {"taken", state.batches.taken},
+                                          {"fingerprint", std::to_string(source.fingerprint)}}
+                                  .dump();
+  return file;
+}
+
+}  // namespace
+
+void save_model(const std::string& path, const TrainingRun& run, std::uint64_t planned_steps,
+                const DataSource& source) {
+  to_file(run, planned_steps, source).write(path);
+}
+
+}  // namespace gradwalk
