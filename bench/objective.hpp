@@ -10,11 +10,8 @@
 #include <codi.hpp>
 #endif
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <gradwalk/value.hpp>
-#include <limits>
 #include <random>
 #include <string>
 #include <utility>
@@ -22,6 +19,7 @@
 
 #include "cases.hpp"
 #include "counted.hpp"
+#include "differences.hpp"
 
 namespace bench {
 
@@ -75,26 +73,6 @@ template <class Objective> class ByCodipack final : public ObjectiveTask<Objecti
   }
 };
 #endif
-
-// Central differences at a sample of the inputs. A difference is good to about a millionth of itself, and to what
-// rounding leaves of it: the objective's own error, some 1e-14 of its value, over the width of the step.
-template <class Objective>
-std::vector<Known> central_differences(const Objective& objective, std::vector<double> inputs) {
-  constexpr std::size_t sample = 40;
-  std::vector<Known> differences;
-  const double rounding = 1e-14 * std::abs(objective(inputs));
-  for (std::size_t i = 0; i < inputs.size(); i += (inputs.size() + sample - 1) / sample) {
-    const double x = inputs[i], step = 1e-5 * std::max(1.0, std::abs(x));
-    inputs[i] = x + step;
-    const double above = objective(inputs);
-    inputs[i] = x - step;
-    const double below = objective(inputs);
-    inputs[i] = x;
-    const double difference = (above - below) / (2 * step);
-    differences.push_back({1 + i, difference, 1e-6 * std::abs(difference) + rounding / step});
-  }
-  return differences;
-}
 
 // Bar and goal are for the engine's time over CoDiPack's.
 template <class Objective>

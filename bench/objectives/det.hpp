@@ -3,6 +3,7 @@
 //   det(A) = sum over columns j of (-1)^j A_0j det(A without row 0 and column j).
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <vector>
 
@@ -10,12 +11,12 @@ namespace bench {
 
 // Of the rows from `row` on and the columns not in the set `used`, bit j for column j.
 template <class T> T minor_of(const std::vector<T>& a, std::size_t n, std::size_t row, unsigned used) {
+  if (row + 1 == n) return a[row * n + static_cast<std::size_t>(std::countr_one(used))];
   T sum = 0;
   bool positive = true;
   for (std::size_t column = 0; column < n; ++column) {
     const unsigned bit = 1u << column;
     if ((used & bit) != 0) continue;
-    if (row + 1 == n) return a[row * n + column];
     const T entry = a[row * n + column];
     const T rest = minor_of(a, n, row + 1, used | bit);
     if (positive) {
