@@ -23,6 +23,17 @@ std::span<const Entry> entries() {
       {"llsq", "least squares of a polynomial of 64 coefficients at 512 places", llsq},
       {"kmeans", "cost of 2,000 points clustered around 8 centres, 10 dimensions", kmeans},
       {"ba", "bundle adjustment: reprojection errors of 1,000 observations", ba},
+      {"more-options", "10 call options by simulation, 1,000 draws, against moons as all that follow", more_options},
+      {"more-kalman", "log-likelihood of 5,000 measurements by a Kalman filter", more_kalman},
+      {"more-attract", "energy of 100 bodies that attract each other", more_attraction},
+      {"more-inverse", "trace of the inverse of a 30 by 30 matrix by Gauss-Jordan elimination", more_inverse},
+      {"more-valley", "Rosenbrock's function of 10,000 numbers", more_rosenbrock},
+      {"more-choices", "a string of 20,000 choices by min, max, abs and if", more_choices},
+      {"more-fibonacci", "a recursion that calls itself twice, 22 deep", more_fibonacci},
+      {"more-horner", "a polynomial of 50 complex coefficients at 200 places, complex numbers being a struct",
+       more_horner},
+      {"more-walk", "mean square of a walk of 10,000 standardised steps, by standard algorithms", more_walk},
+      {"more-heat", "heat in a rod of 100 places, 200 steps", more_heat},
   });
   return list;
 }

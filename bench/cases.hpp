@@ -31,7 +31,7 @@ struct Limits {
   std::optional<double> ratio = {};  // to another variant, at most
   std::optional<double> goal = {};   // the ratio we would like
   std::optional<double> bytes = {};  // an op, at most
-  std::string to = {};               // which variant; empty: the baseline
+  std::string to = {};               // which variant; empty: the baseline; where it is not there, no limit
 };
 
 struct Variant {
@@ -84,6 +84,20 @@ Case ode(const Sizes& sizes);
 Case llsq(const Sizes& sizes);
 Case kmeans(const Sizes& sizes);
 Case ba(const Sizes& sizes);
+
+Case more_options(const Sizes& sizes);
+Case more_kalman(const Sizes& sizes);
+Case more_attraction(const Sizes& sizes);
+Case more_inverse(const Sizes& sizes);
+Case more_rosenbrock(const Sizes& sizes);
+Case more_choices(const Sizes& sizes);
+Case more_fibonacci(const Sizes& sizes);
+Case more_horner(const Sizes& sizes);
+Case more_walk(const Sizes& sizes);
+Case more_heat(const Sizes& sizes);
+
+// The engine's moons as the baseline of another case, whose op is to cost about as much; it has no results to compare.
+Variant moons_op(const Sizes& sizes);
 
 struct Entry {
   std::string_view name, about;

@@ -74,19 +74,17 @@ template <class Objective> class ByCodipack final : public ObjectiveTask<Objecti
 };
 #endif
 
-// Bar and goal are for the engine's time over CoDiPack's.
+// The engine's limits where the project's bar is on its time over CoDiPack's; none without CoDiPack.
+inline Limits over_codipack(double bar) { return {.ratio = bar, .goal = 1.2, .to = "codipack"}; }
+
 template <class Objective>
-Case objective_case(std::string name, const Objective& objective, const std::vector<double>& inputs, double bar) {
+Case objective_case(std::string name, const Objective& objective, const std::vector<double>& inputs, Limits limits) {
   const double ops = count_ops(objective, inputs);
   Case c{.name = std::move(name), .variants = {{"primal", ops, starting<Primal<Objective>>(objective, inputs)}}};
-  Limits limits;
 #ifdef GRADWALK_BENCH_CODIPACK
   c.variants.push_back({"codipack", ops, starting<ByCodipack<Objective>>(objective, inputs)});
-  limits = {.ratio = bar, .goal = 1.2, .to = "codipack"};
-#else
-  static_cast<void>(bar);
 #endif
-  c.variants.push_back({"engine", ops, starting<ByEngine<Objective>>(objective, inputs), limits});
+  c.variants.push_back({"engine", ops, starting<ByEngine<Objective>>(objective, inputs), std::move(limits)});
   c.known = [=] { return central_differences(objective, inputs); };
   return c;
 }

@@ -28,7 +28,7 @@ std::string verdict(const Row& row) {
 }
 
 std::string line(const std::vector<std::string>& cells) {
-  std::string text = fmt::format("{:<13} {:<14} {:>9} {:>7} {:>7} {:>6} {:>6} {:>9} {:>6}  {}", cells[0], cells[1],
+  std::string text = fmt::format("{:<14} {:<13} {:>9} {:>7} {:>7} {:>6} {:>6} {:>9} {:>6}  {}", cells[0], cells[1],
                                  cells[2], cells[3], cells[4], cells[5], cells[6], cells[7], cells[8], cells[9]);
   return text.erase(text.find_last_not_of(' ') + 1);
 }
@@ -39,14 +39,15 @@ std::vector<Row> rows(const Case& c, const std::vector<double>& ns_per_op,
                       const std::vector<std::optional<double>>& bytes_per_op) {
   std::vector<Row> rows;
   for (std::size_t i = 0; i < c.variants.size(); ++i) {
-    const Limits& limits = c.variants[i].limits;
-    rows.push_back({c.name, c.variants[i].name, c.variants[0].name, ns_per_op[i], ns_per_op[i] / ns_per_op[0],
-                    bytes_per_op[i], limits});
+    Row row{c.name,          c.variants[i].name,  c.variants[0].name, ns_per_op[i], ns_per_op[i] / ns_per_op[0],
+            bytes_per_op[i], c.variants[i].limits};
     for (std::size_t peer = 0; peer < c.variants.size(); ++peer) {
-      if (c.variants[peer].name != limits.to) continue;
-      rows.back().peer = limits.to;
-      rows.back().ratio_to_peer = ns_per_op[i] / ns_per_op[peer];
+      if (c.variants[peer].name != row.limits.to) continue;
+      row.peer = row.limits.to;
+      row.ratio_to_peer = ns_per_op[i] / ns_per_op[peer];
     }
+    if (row.peer != row.limits.to) row.limits.ratio = row.limits.goal = std::nullopt;
+    rows.push_back(row);
   }
   return rows;
 }

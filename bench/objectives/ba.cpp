@@ -35,7 +35,7 @@ Case ba(const Sizes& sizes) {
   append(parameters, numbers.uniform(data.observations.size(), 0.5, 1));
 
   const auto objective = [data](const auto& x) { return ba(x, data); };
-  return objective_case("ba", objective, parameters, 1.4);
+  return objective_case("ba", objective, parameters, over_codipack(1.4));
 }
 
 }  // namespace bench

@@ -11,7 +11,7 @@ Case kmeans(const Sizes& sizes) {
   Numbers numbers;
   const std::vector<double> points = numbers.normal(n * d);
   const auto objective = [points, d](const auto& centres) { return kmeans(centres, points, d); };
-  return objective_case("kmeans", objective, numbers.normal(k * d), 3.0);
+  return objective_case("kmeans", objective, numbers.normal(k * d), over_codipack(3.0));
 }
 
 }  // namespace bench

@@ -8,7 +8,7 @@ namespace bench {
 
 Case logsumexp(const Sizes& sizes) {
   const auto objective = [](const auto& x) { return logsumexp(x); };
-  return objective_case("logsumexp", objective, Numbers().uniform(sizes.tiny ? 10 : 10'000, -5, 5), 1.8);
+  return objective_case("logsumexp", objective, Numbers().uniform(sizes.tiny ? 10 : 10'000, -5, 5), over_codipack(1.8));
 }
 
 }  // namespace bench
