@@ -5,9 +5,9 @@
 #include <map>
 #include <numeric>
 
-#include "engine/store.hpp"
 #include "gradwalk/data.hpp"
-#include "nn/need.hpp"
+#include "gradwalk/error.hpp"
+#include "text/numbers.hpp"
 
 namespace gradwalk {
 namespace {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "text/numbers.hpp"
 #include "text/utf8.hpp"
 
 namespace gradwalk::detail {
@@ -69,13 +70,6 @@ inline std::string shown_number(double number, int digits) {
   char text[64];
   const auto format = plain ? std::chars_format::fixed : std::chars_format::scientific;
   return {text, std::to_chars(text, text + sizeof text, number, format, digits).ptr};
-}
-
-// 4,800
-inline std::string shown_count(std::size_t count) {
-  std::string text = std::to_string(count);
-  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
-  return text;
 }
 
 }  // namespace gradwalk::detail

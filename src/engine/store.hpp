@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gradwalk/graph.hpp"
+#include "text/numbers.hpp"
 
 namespace gradwalk::detail {
 
@@ -155,7 +156,6 @@ inline Value Handle::share(Ref ref) {
 
 Ref look_into(const Value& value, const char* call);  // the node, its parts made nodes of their own
 const std::string& custom_name(Ref ref);
-std::string format_number(double number);  // the shortest text that reads back as the same number
 
 void start_tape();
 void enter_chunk(std::uint32_t place);

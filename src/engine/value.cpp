@@ -3,7 +3,6 @@
 #include "gradwalk/value.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <ostream>
 
@@ -12,27 +11,6 @@
 namespace gradwalk {
 
 using namespace detail;
-
-namespace {
-
-std::string sentence(std::string_view call, std::string_view needs, std::string_view got, std::string_view advice) {
-  std::string text;
-  for (const std::string_view part :
-       {call, std::string_view(": needs "), needs, std::string_view(", got "), got, std::string_view("; "), advice})
-    text += part;
-  return text;
-}
-
-}  // namespace
-
-Error::Error(std::string_view call, std::string_view needs, std::string_view got, std::string_view advice)
-    : std::runtime_error(sentence(call, needs, got, advice)) {}
-
-std::string detail::format_number(double number) {
-  if (std::isnan(number)) return "nan";  // whatever its sign
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, number).ptr};
-}
 
 double rules::pow(double x, double y) { return std::pow(x, y); }
 

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <variant>
 
+#include "text/numbers.hpp"
 #include "text/shown.hpp"
 #include "token.hpp"
 
@@ -245,10 +246,8 @@ class Parser {
     const std::size_t count = operands_.size() - opened.operands,
                       wanted = static_cast<std::size_t>(info(opened.op).operands);
     if (count != wanted)
-      return fail(
-          opened.at,
-          std::string(name(opened.op)) + " of " + std::to_string(wanted) + (wanted == 1 ? " operand" : " operands"),
-          std::to_string(count), "separate operands by commas");
+      return fail(opened.at, std::string(name(opened.op)) + " of " + counted(wanted, "operand", "operands"),
+                  std::to_string(count), "separate operands by commas");
     reduce(opened.op);
   }
 

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "engine/store.hpp"
+#include "text/numbers.hpp"
 #include "text/utf8.hpp"
 
 namespace gradwalk::detail {

@@ -4,7 +4,7 @@
 
 #include <unordered_map>
 
-#include "engine/store.hpp"
+#include "text/numbers.hpp"
 
 namespace gradwalk::detail {
 namespace {
