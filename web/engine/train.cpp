@@ -11,7 +11,6 @@
 
 using namespace gradwalk;
 using namespace gradwalk::web;
-using detail::Json;
 
 namespace {
 
@@ -58,7 +57,7 @@ Activation activation_of(std::string_view wanted) {
 }
 
 void give_report(const TrainingRun::Report& report) {
-  Json json;
+  JsonWriter json;
   json.object([&] {
     json("step").value(static_cast<std::size_t>(report.step));
     json("loss").value(report.loss);
@@ -212,7 +211,7 @@ GRADWALK_CALL(train_walk_point)(double index) {
   const Run& now = present();
   const std::size_t row = count(index, "point", now.data.rows() - 1);
   PointGraph point = graph_of_point(now.training.model(), now.data.row(row), now.data.labels[row]);
-  Json json;
+  JsonWriter json;
   json.object([&] {
     json("groups").array(point.groups, [&](const std::optional<Group>& group) {
       json.object([&] {
@@ -227,7 +226,7 @@ GRADWALK_CALL(train_walk_point)(double index) {
 
 GRADWALK_CALL(train_history)() {
   const History& history = present().training.history();
-  Json json;
+  JsonWriter json;
   const auto list = [&](std::string_view name, const std::vector<double>& numbers) {
     json(name).array(numbers, [&](double number) { json.value(number); });
   };

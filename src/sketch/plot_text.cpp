@@ -2,10 +2,10 @@
 // The regions of a model in a terminal. In colour, a cell is two pixels, one above the other, of the classes' soft
 // colours, with dots for the points. Without, each class has a character of its own, left out where the model is in
 // doubt, and a letter for its points; so it reads the same from a pipe.
-#include "gradwalk/plot.hpp"
+#include "gradwalk/plot_text.hpp"
 
+#include "labels.hpp"
 #include "regions.hpp"
-#include "text.hpp"
 
 namespace gradwalk {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "gradwalk/error.hpp"
-#include "gradwalk/plot.hpp"
+#include "gradwalk/plot_text.hpp"
 
 namespace gradwalk::detail {
 

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "gradwalk/draw.hpp"
+#include "gradwalk/dot.hpp"
 
 namespace gradwalk::detail {
 

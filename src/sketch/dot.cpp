@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "gradwalk/draw.hpp"
+#include "gradwalk/dot.hpp"
+#include "labels.hpp"
 #include "plan.hpp"
-#include "text.hpp"
 
 namespace gradwalk {
 namespace {
