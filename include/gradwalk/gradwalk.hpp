@@ -22,6 +22,7 @@
 #include "gradwalk/plot_text.hpp"
 #include "gradwalk/random.hpp"
 #include "gradwalk/snapshot.hpp"
+#include "gradwalk/step.hpp"
 #include "gradwalk/training.hpp"
 #include "gradwalk/value.hpp"
 #include "gradwalk/walk.hpp"

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "gradwalk/classifier.hpp"
 #include "gradwalk/optim.hpp"
+#include "gradwalk/step.hpp"
 
 namespace gradwalk {
 
@@ -62,7 +62,7 @@ struct TrainingState {
 
 class GRADWALK_EXPORT TrainingRun {
  public:
-  TrainingRun(const Dataset& data, const Recipe& recipe);
+  TrainingRun(const Dataset& data, const Recipe& recipe, const MakeStep& make_step = eager_step, Team team = {});
 
   struct Report {
     std::uint64_t step;  // from 1
@@ -89,10 +89,15 @@ class GRADWALK_EXPORT TrainingRun {
   void set_state(TrainingState state);
 
  private:
+  void sum_up(std::span<const std::size_t> rows);
+
   Recipe recipe_;
   Dataset data_;  // standardised
   Classifier model_;
   std::vector<Value> parameters_;
+  std::unique_ptr<BatchStep> step_;
+  Team team_;
+  BatchSums sums_;  // of the step at hand
   Optimizer optimizer_;
   Schedule schedule_;
   Batches batches_;

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A training run. Rows are walked back one by one, each with its share of the mean as the seed: leaves accumulate, so
-// the gradient is that of the whole batch, and a batch of any size takes the memory of one row.
+// A training run: which rows are next, the sums over them, and the step the parameters make by these.
 #include "gradwalk/training.hpp"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
 #include <numeric>
 
@@ -34,11 +31,6 @@ void check_data(const Dataset& data) {
                 std::to_string(largest), "count labels from 0, and name each class");
 }
 
-void need_at_least_0(const char* needs, double got) {
-  const bool fits = got >= 0 && std::isfinite(got);
-  if (!fits) throw Error("train", needs, detail::short_number(got), "give a finite number that is not negative");
-}
-
 [[noreturn]] void refuse_step(const char* needs, double got, std::uint64_t step) {
   throw Error("train", needs, detail::short_number(got) + " at step " + std::to_string(step),
               "lower the learning rate, or clip the gradient");
@@ -63,102 +55,51 @@ std::size_t batch_size(const Recipe& recipe, const Dataset& data) {
   return recipe.batch == 0 ? data.rows() : std::min(recipe.batch, data.rows());
 }
 
+void check_team(const Team& team) {
+  if (team.member >= team.size)
+    throw Error("train", "a member of the team's " + std::to_string(team.size), "number " + std::to_string(team.member),
+                "count members from 0");
+  if (team.size > 1 && !team.add_up) throw Error("train", "a team that adds up its sums", "none", "fill in add_up");
+}
+
 }  // namespace
 
-std::string_view name(RatePlan::Kind kind) {
-  constexpr std::array<std::string_view, 3> names{"constant", "linear", "cosine"};
-  return names[static_cast<std::size_t>(kind)];
-}
-
-Schedule schedule_of(const RatePlan& plan, double lr) {
-  Schedule schedule = plan.kind == RatePlan::Kind::constant ? constant_rate(lr)
-                      : plan.kind == RatePlan::Kind::linear ? linear_decay(lr, lr * plan.final, plan.steps)
-                                                            : cosine_decay(lr, lr * plan.final, plan.steps);
-  return plan.warm_up > 0 ? warm_up(plan.warm_up, std::move(schedule)) : schedule;
-}
-
-void check_recipe(const Recipe& recipe) {
-  check_config(recipe.optimizer);
-  need_at_least_0("l1 >= 0", recipe.l1);
-  need_at_least_0("l2 >= 0", recipe.l2);
-  need_at_least_0("clip >= 0", recipe.clip);
-  need_at_least_0("a final share of the rate >= 0", recipe.rate.final);
-  schedule_of(recipe.rate, learning_rate(recipe.optimizer));  // it checks its steps
-}
-
-Recipe micrograd_recipe() {
-  return {.init = Init::uniform,
-          .loss = LossKind::hinge,
-          .optimizer = SGD{.lr = 1},
-          .rate = {.kind = RatePlan::Kind::linear, .final = 0.1, .steps = 100},
-          .batch = 0,
-          .standardise = false};
-}
-
-// The penalty was chosen on iris, wine, breast cancer and digits: it is the best of four values on three of them.
-Recipe default_recipe(std::size_t classes) {
-  return {.loss = classes == 2 ? LossKind::bce : LossKind::softmax, .l2 = 0.003};
-}
-
-void History::add(std::uint64_t step, double new_loss, double new_accuracy) {
-  if ((step - 1) % stride != 0) return;
-  if (steps.size() == most) {
-    for (std::vector<double>* all : {&steps, &loss, &accuracy}) {
-      for (std::size_t i = 0; i < most / 2; ++i) (*all)[i] = (*all)[2 * i];
-      all->resize(most / 2);
-    }
-    stride *= 2;
-    if ((step - 1) % stride != 0) return;
-  }
-  steps.push_back(static_cast<double>(step));
-  loss.push_back(new_loss);
-  accuracy.push_back(new_accuracy);
-}
-
-bool History::is_of(std::uint64_t made) const {
-  if (!std::has_single_bit(stride)) return false;
-  const std::uint64_t kept = made / stride + (made % stride == 0 ? 0 : 1);
-  if (kept > most || (stride > 1 && kept <= most / 2)) return false;
-  if (steps.size() != kept || loss.size() != kept || accuracy.size() != kept) return false;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const bool fits = steps[i] == static_cast<double>(1 + i * stride) && std::isfinite(loss[i]) && accuracy[i] >= 0 &&
-                      accuracy[i] <= 1;
-    if (!fits) return false;
-  }
-  return true;
-}
-
-TrainingRun::TrainingRun(const Dataset& data, const Recipe& recipe)
+TrainingRun::TrainingRun(const Dataset& data, const Recipe& recipe, const MakeStep& make_step, Team team)
     : recipe_(recipe),
       model_(make_classifier(data, recipe)),
       parameters_(model_.network.parameters()),
+      step_(make_step(model_)),
+      team_(std::move(team)),
+      sums_(parameters_.size()),
       optimizer_(parameters_, recipe.optimizer),
       schedule_(schedule_of(recipe.rate, learning_rate(recipe.optimizer))),
       batches_(data.rows(), batch_size(recipe, data), recipe.seed) {
+  check_team(team_);
   data_ = standardised(data, model_.standardisation);
   all_rows_.resize(data.rows());
   std::iota(all_rows_.begin(), all_rows_.end(), std::size_t{0});
+}
+
+// The one place where a step's gradients come together, from however many took part.
+void TrainingRun::sum_up(std::span<const std::size_t> rows) {
+  const std::size_t begin = rows.size() * team_.member / team_.size;
+  const std::size_t end = rows.size() * (team_.member + 1) / team_.size;
+  step_->run(data_, rows.subspan(begin, end - begin), 1.0 / static_cast<double>(rows.size()), sums_);
+  if (team_.add_up) team_.add_up(sums_.all());
 }
 
 TrainingRun::Report TrainingRun::step() {
   const bool whole = recipe_.batch == 0;
   const Batches::State before = batches_.state();
   const std::span<const std::size_t> rows = whole ? std::span<const std::size_t>(all_rows_) : batches_.next();
-  const double share = 1.0 / static_cast<double>(rows.size());
-  optimizer_.zero_grad();
-  Report report{state_.steps + 1, 0, 0, schedule_(state_.steps), 0};
-  std::size_t right = 0;
-  std::vector<double> scores;
-  for (const std::size_t row : rows) {
-    const std::vector<Value> outputs = model_.network(data_.row(row));
-    scores.clear();
-    for (const Value& output : outputs) scores.push_back(output.data());
-    right += Classifier::label_of(scores) == data_.labels[row] ? 1 : 0;
-    const Value loss = row_loss(recipe_.loss, outputs, data_.labels[row]);
-    report.loss += share * loss.data();
-    loss.backward(share);
-  }
-  report.accuracy = static_cast<double>(right) / static_cast<double>(rows.size());
+  sum_up(rows);
+  Report report{.step = state_.steps + 1,
+                .loss = sums_.loss(),
+                .accuracy = sums_.right() / static_cast<double>(rows.size()),
+                .rate = schedule_(state_.steps),
+                .gradient_norm = 0};
+  const std::span<const double> gradient = sums_.gradient();
+  for (std::size_t i = 0; i < parameters_.size(); ++i) parameters_[i].grad() = gradient[i];
   if (recipe_.l1 > 0 || recipe_.l2 > 0) {
     Value penalty = recipe_.l2 * l2_penalty(parameters_);
     if (recipe_.l1 > 0) penalty += recipe_.l1 * l1_penalty(parameters_);
