@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "data/shape.hpp"
 #include "gradwalk/loss.hpp"
 
 namespace gradwalk {
@@ -70,6 +71,7 @@ double Classifier::probability(std::span<const double> scores, std::size_t label
 }
 
 Classifier::Result Classifier::evaluate(const Dataset& data) const {
+  detail::check_shape("evaluate", data);
   Result result;
   result.rows = data.rows();
   for (std::size_t i = 0; i < data.rows(); ++i) {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "data/names.hpp"
+#include "data/shape.hpp"
 #include "gradwalk/loss.hpp"
 #include "text/numbers.hpp"
 
@@ -16,9 +17,7 @@ namespace {
 // What the run and its file rely on.
 void check_data(const Dataset& data) {
   if (data.rows() == 0) throw Error("train", "data", "no rows", "give it some");
-  if (data.x.size() != data.rows() * data.columns)
-    throw Error("train", std::to_string(data.rows() * data.columns) + " numbers: rows times columns",
-                std::to_string(data.x.size()), "give each row its features");
+  detail::check_shape("train", data);
   if (data.feature_names.size() != data.columns)
     throw Error("train", std::to_string(data.columns) + " feature_names", std::to_string(data.feature_names.size()),
                 "name each column");
@@ -125,6 +124,7 @@ void TrainingRun::set_data(const Dataset& data) {
   if (data.columns != data_.columns)
     throw Error("set_data", "rows of " + std::to_string(data_.columns) + " features", std::to_string(data.columns),
                 "give it the features it was made for");
+  detail::check_shape("set_data", data);
   const std::size_t classes = model_.label_names.size();
   for (const std::size_t label : data.labels)
     if (label >= classes)
