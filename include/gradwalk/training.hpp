@@ -60,9 +60,16 @@ struct TrainingState {
   History history;
 };
 
+// Copies are runs of their own: a copy has the weights, state and data of the first as they are then, and no step of
+// one is seen by the other. (A copy of model() alone, as of any network, is another handle to the same weights.)
 class GRADWALK_EXPORT TrainingRun {
  public:
-  TrainingRun(const Dataset& data, const Recipe& recipe, const MakeStep& make_step = eager_step, Team team = {});
+  TrainingRun(const Dataset& data, const Recipe& recipe, MakeStep make_step = eager_step, Team team = {});
+  TrainingRun(const TrainingRun& other);
+  TrainingRun(TrainingRun&&) = default;
+  TrainingRun& operator=(const TrainingRun& other);
+  TrainingRun& operator=(TrainingRun&&) = default;
+  ~TrainingRun() = default;
 
   struct Report {
     std::uint64_t step;  // from 1
@@ -95,6 +102,7 @@ class GRADWALK_EXPORT TrainingRun {
   Dataset data_;  // standardised
   Classifier model_;
   std::vector<Value> parameters_;
+  MakeStep make_step_;
   std::unique_ptr<BatchStep> step_;
   Team team_;
   BatchSums sums_;  // of the step at hand

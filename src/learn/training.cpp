@@ -50,6 +50,18 @@ Classifier make_classifier(const Dataset& data, const Recipe& recipe) {
           recipe.standardise ? Standardisation::fit(data) : Standardisation{}};
 }
 
+// A network's copies are handles to the same weights, so this one is made anew.
+Classifier with_own_weights(const Classifier& model) {
+  std::vector<std::size_t> sizes;
+  for (const Layer& layer : model.network.layers()) sizes.push_back(layer.outputs());
+  Classifier result = model;
+  result.network = MLP(model.network.inputs(), sizes, model.network.options());
+  const std::vector<Value> from = model.network.parameters();
+  std::vector<Value> to = result.network.parameters();
+  for (std::size_t i = 0; i < to.size(); ++i) to[i].data() = from[i].data();
+  return result;
+}
+
 std::size_t batch_size(const Recipe& recipe, const Dataset& data) {
   return recipe.batch == 0 ? data.rows() : std::min(recipe.batch, data.rows());
 }
@@ -63,11 +75,12 @@ void check_team(const Team& team) {
 
 }  // namespace
 
-TrainingRun::TrainingRun(const Dataset& data, const Recipe& recipe, const MakeStep& make_step, Team team)
+TrainingRun::TrainingRun(const Dataset& data, const Recipe& recipe, MakeStep make_step, Team team)
     : recipe_(recipe),
       model_(make_classifier(data, recipe)),
       parameters_(model_.network.parameters()),
-      step_(make_step(model_)),
+      make_step_(std::move(make_step)),
+      step_(make_step_(model_)),
       team_(std::move(team)),
       sums_(parameters_.size()),
       optimizer_(parameters_, recipe.optimizer),
@@ -78,6 +91,25 @@ TrainingRun::TrainingRun(const Dataset& data, const Recipe& recipe, const MakeSt
   all_rows_.resize(data.rows());
   std::iota(all_rows_.begin(), all_rows_.end(), std::size_t{0});
 }
+
+TrainingRun::TrainingRun(const TrainingRun& other)
+    : recipe_(other.recipe_),
+      data_(other.data_),
+      model_(with_own_weights(other.model_)),
+      parameters_(model_.network.parameters()),
+      make_step_(other.make_step_),
+      step_(make_step_(model_)),
+      team_(other.team_),
+      sums_(other.sums_),
+      optimizer_(parameters_, other.optimizer_.config()),
+      schedule_(other.schedule_),
+      batches_(other.batches_),
+      all_rows_(other.all_rows_),
+      state_(other.state_) {
+  optimizer_.set_state(other.optimizer_.state());
+}
+
+TrainingRun& TrainingRun::operator=(const TrainingRun& other) { return *this = TrainingRun(other); }
 
 // The one place where a step's gradients come together, from however many took part.
 void TrainingRun::sum_up(std::span<const std::size_t> rows) {
