@@ -14,7 +14,7 @@ function(gradwalk_component name)
     POSITION_INDEPENDENT_CODE ON
     INSTALL_RPATH $ORIGIN # libgradwalk lies beside it
     VERSION ${PROJECT_VERSION}
-    SOVERSION ${PROJECT_VERSION_MAJOR})
+    SOVERSION ${gradwalk_soversion})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${target} PUBLIC gradwalk PRIVATE $<BUILD_INTERFACE:gradwalk_warnings>)
 
