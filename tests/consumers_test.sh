@@ -28,7 +28,7 @@ consumer() {
 shared="$work/a user/shared prefix"
 static=$work/static_prefix
 cmake --install "$build" --prefix "$shared"
-cmake -S "$root" -B "$work/static" -DBUILD_SHARED_LIBS=OFF -DGRADWALK_TESTS=OFF -DGRADWALK_TRAIN=ON
+cmake -S "$root" -B "$work/static" -DBUILD_SHARED_LIBS=OFF -DGRADWALK_TESTS=OFF -DGRADWALK_TRAIN=ON -DGRADWALK_UNITY=ON
 cmake --build "$work/static"
 cmake --install "$work/static" --prefix "$static"
 
@@ -67,8 +67,8 @@ done
 
 consumer "find_package shared" find_package -DCMAKE_PREFIX_PATH="$shared" -DWANTED="0.$minor"
 consumer "find_package static" find_package -DCMAKE_PREFIX_PATH="$static" -DWANTED="0.$minor"
-consumer "add_subdirectory shared" add_subdirectory -DGRADWALK_ROOT="$root" -DBUILD_SHARED_LIBS=ON
-consumer "add_subdirectory static" add_subdirectory -DGRADWALK_ROOT="$root"
+consumer "add_subdirectory shared" add_subdirectory -DGRADWALK_ROOT="$root" -DGRADWALK_UNITY=ON -DBUILD_SHARED_LIBS=ON
+consumer "add_subdirectory static" add_subdirectory -DGRADWALK_ROOT="$root" -DGRADWALK_UNITY=ON
 
 echo "== pkg-config static"
 flags=$(pkg "$static" --static --cflags --libs gradwalk)

@@ -11,7 +11,7 @@
 
 #include "support.hpp"
 
-namespace gradwalk {
+namespace gradwalk::data_test {
 namespace {
 
 using testing::ElementsAre;
@@ -240,4 +240,4 @@ TEST(Batches, RefuseNoRowsAndForeignStates) {
 }
 
 }  // namespace
-}  // namespace gradwalk
+}  // namespace gradwalk::data_test

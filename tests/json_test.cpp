@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-namespace gradwalk {
+namespace gradwalk::json_test {
 namespace {
 
 TEST(json, puts_commas_between_values_and_none_elsewhere) {
@@ -39,4 +39,4 @@ TEST(json, writes_numbers_it_cannot_say_as_strings) {
 }
 
 }  // namespace
-}  // namespace gradwalk
+}  // namespace gradwalk::json_test

@@ -19,7 +19,7 @@ extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() { return "leak:libfontconfig\n"; }
 #endif
 
-namespace gradwalk {
+namespace gradwalk::plot_test {
 namespace {
 
 using testing::Contains;
@@ -413,4 +413,4 @@ TEST(Threads, PlotAtOnce) {
 }
 
 }  // namespace
-}  // namespace gradwalk
+}  // namespace gradwalk::plot_test

@@ -8,7 +8,7 @@
 #include "gradwalk/expression.hpp"
 #include "gradwalk/graph.hpp"
 
-namespace gradwalk {
+namespace gradwalk::snapshot_test {
 namespace {
 
 using testing::ElementsAre;
@@ -87,4 +87,4 @@ TEST(Names, AreUnlikeEachOther) {
 }
 
 }  // namespace
-}  // namespace gradwalk
+}  // namespace gradwalk::snapshot_test

@@ -13,7 +13,7 @@
 #include "gradwalk/training.hpp"
 #include "support.hpp"
 
-namespace gradwalk {
+namespace gradwalk::step_test {
 namespace {
 
 using tests::error_of;
@@ -116,4 +116,4 @@ TEST(steps, of_a_team_that_cannot_be_are_refused) {
 }
 
 }  // namespace
-}  // namespace gradwalk
+}  // namespace gradwalk::step_test

@@ -5,7 +5,7 @@
 #include "gradwalk/training.hpp"
 #include "support.hpp"
 
-namespace gradwalk {
+namespace gradwalk::training_changes_test {
 namespace {
 
 TEST(training_changes, other_rows_meet_the_same_network) {
@@ -64,4 +64,4 @@ TEST(training_changes, what_does_not_fit_the_network_is_refused) {
 }
 
 }  // namespace
-}  // namespace gradwalk
+}  // namespace gradwalk::training_changes_test

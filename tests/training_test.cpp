@@ -12,7 +12,7 @@
 #include "gradwalk/loss.hpp"
 #include "support.hpp"
 
-namespace gradwalk {
+namespace gradwalk::training_test {
 namespace {
 
 using testing::ElementsAre;
@@ -531,4 +531,4 @@ TEST(Training, LearnsTheMoonsByMicrogradsRecipe) {
 }
 
 }  // namespace
-}  // namespace gradwalk
+}  // namespace gradwalk::training_test
