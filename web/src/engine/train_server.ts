@@ -15,7 +15,7 @@ export function trainServer(post: (response: TrainResponse) => void) {
   /** null: whichever is worst, chosen at the start and once more when the first shape is learned. */
   let ring: number | null = null
   let worst = 0
-  const settled = 300
+  const settled = 200
   let lastStep = 0
   let timer: ReturnType<typeof setTimeout> | undefined
 

@@ -322,7 +322,7 @@ export type TrainRequest =
   | { type: 'regions'; view: GridView | null }
   /** Cells a side of what each neuron sees, posted with the regions from now on; 0: none. */
   | { type: 'network'; grid: number }
-  /** The point told about with every state from now on; null: the one whose loss is largest, now and after 300 steps. */
+  /** The point told about with every state from now on; null: the one whose loss is largest, now and after 200 steps. */
   | { type: 'ring'; index: number | null }
   | { type: 'history' }
   | { type: 'walkPoint'; index: number }

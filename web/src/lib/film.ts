@@ -6,7 +6,7 @@ import { duration } from './beats.ts'
 import { toCanvas, toSvgText } from './snapshot.ts'
 import type { Walking } from './walker.svelte.ts'
 
-const perSecond = 20
+const perSecond = 14
 /** How much faster than on the page. */
 const haste = 1.6
 const rest = 350
@@ -18,7 +18,7 @@ interface Picture {
 }
 
 const encode = (canvas: HTMLCanvasElement) =>
-  new Promise<Blob>((done, fail) => canvas.toBlob((blob) => (blob?.type === 'image/webp' ? done(blob) : fail(new Error('no WebP'))), 'image/webp', 0.82))
+  new Promise<Blob>((done, fail) => canvas.toBlob((blob) => (blob?.type === 'image/webp' ? done(blob) : fail(new Error('no WebP'))), 'image/webp', 0.75))
 
 export async function hasWebp(): Promise<boolean> {
   const canvas = document.createElement('canvas')

@@ -60,7 +60,20 @@ export class Trainer {
   }
 
   #send(request: TrainRequest) {
+    this.#sendPoints()
     this.#worker.postMessage(request)
+  }
+
+  /** Points that were changed and not sent yet: a dragged one changes more often than a network can look at it. */
+  #changed: Points | null = null
+  #later: ReturnType<typeof setTimeout> | undefined
+  #sendPoints() {
+    clearTimeout(this.#later)
+    this.#later = undefined
+    if (!this.#changed) return
+    const points = this.#changed
+    this.#changed = null
+    this.#worker.postMessage({ type: 'setPoints', points } satisfies TrainRequest)
   }
 
   #hear(said: TrainResponse) {
@@ -72,7 +85,7 @@ export class Trainer {
         this.accuracy = said.accuracy
         this.isRunning = said.running || this.#beat !== undefined
         this.#record(said.step, said.loss)
-        if (this.isRunning && said.loss < enough && !this.#hasRested) {
+        if (this.isRunning && said.loss < enough && !this.#hasRested && this.#speed !== 'full') {
           this.#hasRested = true
           this.pause()
         }
@@ -119,6 +132,7 @@ export class Trainer {
     this.message = ''
     this.history = []
     this.walk = null
+    this.#changed = null
     this.#hasRested = false
     this.#send({ type: 'reset', options, points })
   }
@@ -170,10 +184,12 @@ export class Trainer {
     this.message = ''
     this.points = points
     this.walk = null
-    this.#send({ type: 'setPoints', points })
+    this.#changed = points
+    this.#later ??= setTimeout(() => this.#sendPoints(), 40)
   }
   close() {
     this.#rest()
+    clearTimeout(this.#later)
     this.#worker.terminate()
   }
 }
