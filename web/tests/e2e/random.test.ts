@@ -19,7 +19,7 @@ function native(text: string): { walk: Walk; rows: string[][] } {
   return { walk, rows }
 }
 
-test('200 random expressions show the native engine’s numbers', { timeout: 180_000 }, async ({ visit }) => {
+test('200 random expressions show the native engine’s numbers', { timeout: 400_000 }, async ({ visit }) => {
   const { page, open } = await visit()
   await open('#own')
   const random = randomNumbers(20)
