@@ -22,6 +22,8 @@ const grid = 18
 export const speeds = { slow: 5, steady: 60, full: Infinity } as const
 export type Speed = keyof typeof speeds
 const mostRecords = 600
+/** Milliseconds between pictures of a network in training: more are not seen, and painting them takes frames from everything else. */
+const glance = 80
 /** Below this loss the first run pauses. */
 const enough = 0.03
 /** More than anyone places by hand; a held key should not bring the page to its knees. */
@@ -46,6 +48,7 @@ export class Trainer {
   #hasRested = false
   /** Whoever asks for less motion sees every 20th state. */
   #shownAt = -1
+  #shownWhen = 0
   view: GridView | null = $state.raw(null)
   history: { step: number; loss: number }[] = $state.raw([])
   /** `step`: when it was asked for; training goes on meanwhile. */
@@ -89,8 +92,9 @@ export class Trainer {
           this.#hasRested = true
           this.pause()
         }
-        if (isStill() && this.isRunning && Math.abs(said.step - this.#shownAt) < 20) break
+        if (this.isRunning && (performance.now() - this.#shownWhen < glance || (isStill() && Math.abs(said.step - this.#shownAt) < 20))) break
         this.#shownAt = said.step
+        this.#shownWhen = performance.now()
         if (said.regions) this.regions = said.regions
         if (said.network) this.network = said.network
         this.ring = said.ring
