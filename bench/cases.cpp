@@ -7,7 +7,7 @@
 namespace bench {
 
 std::span<const Entry> entries() {
-  static constexpr std::array<Entry, 7> list{{
+  static constexpr auto list = std::to_array<Entry>({
       {"moons", "MLP 2-16-16-1, 100 rows, hinge loss: forward, backward and SGD update; 65,077 ops a step", moons},
       {"gpt", "a GPT of 4,192 parameters on a name, against moons: forward, backward and Adam update", gpt},
       {"chain", "x = x*b + c, 1,000,000 times, walked back once", chain},
@@ -15,7 +15,26 @@ std::span<const Entry> entries() {
       {"products", "sum of 1,000,000 products of 2,000,000 leaves, their data set and gradients read", products},
       {"scaling", "the chain with 10^6, 10^7 and, with --long, 10^8 links", scaling},
       {"live-neurons", "walking back one of 10,000 live neurons, against a lone one", live_neurons},
-  }};
+      {"gmm", "log-likelihood of a mixture of 5 Gaussians, 10 dimensions, 1,000 points", gmm},
+      {"lstm", "loss of an LSTM of two layers of 14 cells over 100 rows", lstm},
+      {"det", "determinant of an 8 by 8 matrix by minors", det},
+      {"logsumexp", "log of the sum of 10,000 exponentials", logsumexp},
+      {"ode", "100 differential equations by Runge-Kutta, 100 steps", ode},
+      {"llsq", "least squares of a polynomial of 64 coefficients at 512 places", llsq},
+      {"kmeans", "cost of 2,000 points clustered around 8 centres, 10 dimensions", kmeans},
+      {"ba", "bundle adjustment: reprojection errors of 1,000 observations", ba},
+      {"more-options", "10 call options by simulation, 1,000 draws, against moons as all that follow", more_options},
+      {"more-kalman", "log-likelihood of 5,000 measurements by a Kalman filter", more_kalman},
+      {"more-attract", "energy of 100 bodies that attract each other", more_attraction},
+      {"more-inverse", "trace of the inverse of a 30 by 30 matrix by Gauss-Jordan elimination", more_inverse},
+      {"more-valley", "Rosenbrock's function of 10,000 numbers", more_rosenbrock},
+      {"more-choices", "a string of 20,000 choices by min, max, abs and if", more_choices},
+      {"more-fibonacci", "a recursion that calls itself twice, 22 deep", more_fibonacci},
+      {"more-horner", "a polynomial of 50 complex coefficients at 200 places, complex numbers being a struct",
+       more_horner},
+      {"more-walk", "mean square of a walk of 10,000 standardised steps, by standard algorithms", more_walk},
+      {"more-heat", "heat in a rod of 100 places, 200 steps", more_heat},
+  });
   return list;
 }
 

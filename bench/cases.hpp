@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // What a benchmark case is, and the list of them.
 //
-// A case is one piece of work in several variants. The first variant is the baseline: the others must give the same
-// results, and their times are ratios to its time. Limits are the bars and goals the project set itself.
+// A case is one piece of work in several variants. The first variant is the baseline: times are ratios to its time.
+// Variants must agree on every result that more than one of them gives, a later one giving at least as many as those
+// before it. Limits are the bars and goals the project set itself.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -26,9 +28,10 @@ class Task {
 };
 
 struct Limits {
-  std::optional<double> ratio = {};  // to the baseline, at most
+  std::optional<double> ratio = {};  // to another variant, at most
   std::optional<double> goal = {};   // the ratio we would like
   std::optional<double> bytes = {};  // an op, at most
+  std::string to = {};               // which variant; empty: the baseline; where it is not there, no limit
 };
 
 struct Variant {
@@ -38,9 +41,16 @@ struct Variant {
   Limits limits = {};
 };
 
+// A result that is known without any variant, such as a derivative from differences.
+struct Known {
+  std::size_t result = 0;  // its place among the results
+  double number = 0, tolerance = 0;
+};
+
 struct Case {
   std::string name;
   std::vector<Variant> variants;
+  std::function<std::vector<Known>()> known = {};
   bool alone = false;  // no other variant's task may be alive while one is timed
   bool measure_memory = true;
 };
@@ -53,8 +63,9 @@ struct Sizes {
   long products = 1'000'000;
   long live_neurons = 10'000;
   int first_power = 6, last_power = 7;  // scaling: chains of 10^first ... 10^last links
+  bool tiny = false;                    // objectives have one size to be timed and one to be tried
 
-  static Sizes smoke() { return {2, 2, 1'000, 100, 1'000, 50, 2, 4}; }
+  static Sizes smoke() { return {2, 2, 1'000, 100, 1'000, 50, 2, 4, true}; }
 };
 
 Case moons(const Sizes& sizes);
@@ -64,6 +75,29 @@ Case neuron(const Sizes& sizes);
 Case products(const Sizes& sizes);
 Case scaling(const Sizes& sizes);
 Case live_neurons(const Sizes& sizes);
+
+Case gmm(const Sizes& sizes);
+Case lstm(const Sizes& sizes);
+Case det(const Sizes& sizes);
+Case logsumexp(const Sizes& sizes);
+Case ode(const Sizes& sizes);
+Case llsq(const Sizes& sizes);
+Case kmeans(const Sizes& sizes);
+Case ba(const Sizes& sizes);
+
+Case more_options(const Sizes& sizes);
+Case more_kalman(const Sizes& sizes);
+Case more_attraction(const Sizes& sizes);
+Case more_inverse(const Sizes& sizes);
+Case more_rosenbrock(const Sizes& sizes);
+Case more_choices(const Sizes& sizes);
+Case more_fibonacci(const Sizes& sizes);
+Case more_horner(const Sizes& sizes);
+Case more_walk(const Sizes& sizes);
+Case more_heat(const Sizes& sizes);
+
+// The engine's moons as the baseline of another case, whose op is to cost about as much; it has no results to compare.
+Variant moons_op(const Sizes& sizes);
 
 struct Entry {
   std::string_view name, about;

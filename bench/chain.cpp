@@ -6,6 +6,7 @@
 #include <gradwalk/gradwalk.hpp>
 
 #include "cases.hpp"
+#include "differences.hpp"
 #include "reference/hand.hpp"
 
 namespace bench {
@@ -15,14 +16,19 @@ using gradwalk::Value;
 
 constexpr double start = 0.5, factor = 0.999999, addend = 1e-7;
 
+template <class T> T chain_of(const T& a, const T& b, const T& c, long links) {
+  T x = a;
+  for (long i = 0; i < links; ++i) x = x * b + c;
+  return x;
+}
+
 class Engine final : public Task {
  public:
   explicit Engine(long links) : links_(links) {}
 
   void run() override {
     Value a{start}, b{factor}, c{addend};
-    Value x = a;
-    for (long i = 0; i < links_; ++i) x = x * b + c;
+    const Value x = chain_of(a, b, c, links_);
     x.backward();
     results_ = {x.data(), a.grad(), b.grad(), c.grad()};
   }
@@ -61,9 +67,15 @@ double ops(long links) { return 2.0 * static_cast<double>(links); }
 }  // namespace
 
 Case chain(const Sizes& sizes) {
+  const long links = sizes.links;
   return {"chain",
-          {{"hand", ops(sizes.links), starting<Hand>(sizes.links)},
-           {"engine", ops(sizes.links), starting<Engine>(sizes.links), {.ratio = 4.2, .goal = 3.8, .bytes = 32}}}};
+          {{"hand", ops(links), starting<Hand>(links)},
+           {"engine", ops(links), starting<Engine>(links), {.ratio = 4.2, .goal = 3.8, .bytes = 32}}},
+          [links] {
+            const auto end = [links](const std::vector<double>& x) { return chain_of(x[0], x[1], x[2], links); };
+            const double step_of_b = 1e-3 / static_cast<double>(links);  // it is raised to the number of links
+            return central_differences(end, {start, factor, addend}, 1, {1e-5, step_of_b, 1e-5});
+          }};
 }
 
 Case scaling(const Sizes& sizes) {

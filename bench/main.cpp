@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// gradwalk-bench: times the engine against hand-written loops, in one program and in turns, and prints a table or JSON.
+// gradwalk-bench: times the engine against hand-written loops, plain doubles and other libraries, in one program and in
+// turns, and prints a table or JSON.
 // Ends with 0; with 1 when variants disagree, or under --check when a bar is missed; other numbers are wrong arguments.
 #include <fmt/format.h>
 
@@ -25,16 +26,25 @@ struct Options {
 constexpr const char* examples = R"(Examples:
   gradwalk-bench                              every case, a table
   gradwalk-bench --case moons --seconds 10    one case, longer, for a steadier minimum
+  gradwalk-bench --case more                  every case whose name begins with more-
   gradwalk-bench --json > results.jsonl       one object a line, for programs
   gradwalk-bench --check --long               do all bars hold? (about 4 GB of memory)
 
-An op is one node of micrograd. ratio: to the first variant of the case, time by time. bytes/op: growth of peak resident
-memory in a fresh process. bar: what the project promises; goal: what it would like.)";
+An op is one node of micrograd. ratio: to the first variant of the case, op by op. to peer: to the variant that bar and
+goal are about, where it is another. bytes/op: growth of peak resident memory in a fresh process. bar: what the project
+promises; goal: what it would like.)";
 
 std::vector<std::string> known_names() {
   std::vector<std::string> names;
   for (const Entry& entry : entries()) names.emplace_back(entry.name);
+  names.emplace_back("more");
   return names;
+}
+
+// Also by the first word of a group: more is more-options, more-kalman and so on.
+bool is_meant(std::string_view name, const std::vector<std::string>& names) {
+  return std::any_of(names.begin(), names.end(),
+                     [&](const std::string& meant) { return name == meant || name.starts_with(meant + "-"); });
 }
 
 std::vector<Case> selected_cases(const Options& options) {
@@ -42,8 +52,7 @@ std::vector<Case> selected_cases(const Options& options) {
   if (options.with_long) ++sizes.last_power;
   std::vector<Case> cases;
   for (const Entry& entry : entries()) {
-    const bool named = std::find(options.names.begin(), options.names.end(), entry.name) != options.names.end();
-    if (named || options.names.empty()) cases.push_back(entry.make(sizes));
+    if (options.names.empty() || is_meant(entry.name, options.names)) cases.push_back(entry.make(sizes));
   }
   return cases;
 }
@@ -82,7 +91,8 @@ int run(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Times gradwalk's engine against hand-written loops.", "gradwalk-bench");
+  CLI::App app("Times gradwalk's engine against hand-written loops, plain doubles and other libraries.",
+               "gradwalk-bench");
   Options options;
   app.add_option("--case", options.names, "Run this case alone; may be given again")
       ->check(CLI::IsMember(known_names()))
@@ -102,7 +112,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
 
   if (options.list) {
-    for (const Entry& entry : entries()) show(fmt::format("{:<13} {}", entry.name, entry.about));
+    for (const Entry& entry : entries()) show(fmt::format("{:<14} {}", entry.name, entry.about));
     return 0;
   }
   try {

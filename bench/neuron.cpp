@@ -2,15 +2,28 @@
 // neuron: tanh(x1*w1 + x2*w2 + b), five leaves and five operations, made, walked back and dropped again and again.
 // Results are the sums of the gradients and of the outputs.
 #include <array>
+#include <cmath>
 #include <gradwalk/gradwalk.hpp>
 
 #include "cases.hpp"
+#include "differences.hpp"
 #include "reference/hand.hpp"
 
 namespace bench {
 namespace {
 
 using gradwalk::Value;
+
+// The sum of the outputs when every neuron's x1, x2, w1, w2 and b are moved by as much.
+double sum_of_moved(const std::vector<double>& by, long times) {
+  double sum = 0;
+  for (long k = 0; k < times; ++k) {
+    const double shift = 1e-6 * static_cast<double>(k);
+    const double x1 = 2.0 - shift + by[0], x2 = 0.5 + shift + by[1];
+    sum += std::tanh(x1 * (-0.3 + by[2]) + x2 * (0.7 + by[3]) + (0.25 + by[4]));
+  }
+  return sum;
+}
 
 class Engine final : public Task {
  public:
@@ -54,10 +67,14 @@ class Hand final : public Task {
 }  // namespace
 
 Case neuron(const Sizes& sizes) {
-  const double ops = 5.0 * static_cast<double>(sizes.neurons);
+  const long times = sizes.neurons;
+  const double ops = 5.0 * static_cast<double>(times);
   return {"neuron",
-          {{"hand", ops, starting<Hand>(sizes.neurons)},
-           {"engine", ops, starting<Engine>(sizes.neurons), {.ratio = 5.5, .goal = 3.7}}}};
+          {{"hand", ops, starting<Hand>(times)}, {"engine", ops, starting<Engine>(times), {.ratio = 5.5, .goal = 3.7}}},
+          [times] {
+            const auto sum = [times](const std::vector<double>& by) { return sum_of_moved(by, times); };
+            return central_differences(sum, std::vector<double>(5, 0.0), 0);
+          }};
 }
 
 }  // namespace bench

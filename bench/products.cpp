@@ -5,6 +5,7 @@
 #include <gradwalk/gradwalk.hpp>
 
 #include "cases.hpp"
+#include "differences.hpp"
 #include "reference/hand.hpp"
 
 namespace bench {
@@ -18,6 +19,16 @@ struct Inputs {
   }
   std::vector<double> a, b;
 };
+
+// The sum when each a is moved by as much as its gradient weighs in the results, times by[0], and each b, times by[1].
+double sum_of_moved(const std::vector<double>& by, const Inputs& inputs) {
+  double sum = 0;
+  for (std::size_t i = 0; i < inputs.a.size(); ++i) {
+    sum +=
+        (inputs.a[i] + by[0] * static_cast<double>(1 + i % 7)) * (inputs.b[i] + by[1] * static_cast<double>(1 + i % 5));
+  }
+  return sum;
+}
 
 class Engine final : public Task {
  public:
@@ -75,7 +86,11 @@ Case products(const Sizes& sizes) {
   const double ops = 2.0 * static_cast<double>(sizes.products);
   return {
       "products",
-      {{"hand", ops, starting<Hand>(inputs)}, {"engine", ops, starting<Engine>(inputs), {.ratio = 7.0, .goal = 5.8}}}};
+      {{"hand", ops, starting<Hand>(inputs)}, {"engine", ops, starting<Engine>(inputs), {.ratio = 7.0, .goal = 5.8}}},
+      [inputs] {
+        const auto sum = [&](const std::vector<double>& by) { return sum_of_moved(by, *inputs); };
+        return central_differences(sum, {0, 0});
+      }};
 }
 
 }  // namespace bench

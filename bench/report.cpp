@@ -19,15 +19,17 @@ bool over(const std::optional<double>& number, const std::optional<double>& limi
   return number && limit && *number > *limit;
 }
 
+double limited_ratio(const Row& row) { return row.ratio_to_peer.value_or(row.ratio); }
+
 std::string verdict(const Row& row) {
   if (!row.limits.ratio && !row.limits.bytes) return "";
   if (!missed_bars(row).empty()) return "over the bar";
-  return row.limits.goal && !over(row.ratio, row.limits.goal) ? "goal reached" : "ok";
+  return row.limits.goal && !over(limited_ratio(row), row.limits.goal) ? "goal reached" : "ok";
 }
 
 std::string line(const std::vector<std::string>& cells) {
-  std::string text = fmt::format("{:<13} {:<14} {:>9} {:>7} {:>6} {:>6} {:>9} {:>6}  {}", cells[0], cells[1], cells[2],
-                                 cells[3], cells[4], cells[5], cells[6], cells[7], cells[8]);
+  std::string text = fmt::format("{:<14} {:<13} {:>9} {:>7} {:>7} {:>6} {:>6} {:>9} {:>6}  {}", cells[0], cells[1],
+                                 cells[2], cells[3], cells[4], cells[5], cells[6], cells[7], cells[8], cells[9]);
   return text.erase(text.find_last_not_of(' ') + 1);
 }
 
@@ -37,18 +39,27 @@ std::vector<Row> rows(const Case& c, const std::vector<double>& ns_per_op,
                       const std::vector<std::optional<double>>& bytes_per_op) {
   std::vector<Row> rows;
   for (std::size_t i = 0; i < c.variants.size(); ++i) {
-    const Variant& variant = c.variants[i];
-    rows.push_back({c.name, variant.name, c.variants[0].name, ns_per_op[i], ns_per_op[i] / ns_per_op[0],
-                    bytes_per_op[i], variant.limits});
+    Row row{c.name,          c.variants[i].name,  c.variants[0].name, ns_per_op[i], ns_per_op[i] / ns_per_op[0],
+            bytes_per_op[i], c.variants[i].limits};
+    for (std::size_t peer = 0; peer < c.variants.size(); ++peer) {
+      if (c.variants[peer].name != row.limits.to) continue;
+      row.peer = row.limits.to;
+      row.ratio_to_peer = ns_per_op[i] / ns_per_op[peer];
+    }
+    if (row.peer != row.limits.to) row.limits.ratio = row.limits.goal = std::nullopt;
+    rows.push_back(row);
   }
   return rows;
 }
 
-std::string table_head() { return line({"case", "variant", "ns/op", "ratio", "bar", "goal", "bytes/op", "bar", ""}); }
+std::string table_head() {
+  return line({"case", "variant", "ns/op", "ratio", "to peer", "bar", "goal", "bytes/op", "bar", ""});
+}
 
 std::string table_line(const Row& row) {
-  return line({row.name, row.variant, cell(row.ns_per_op, 3), cell(row.ratio, 2), cell(row.limits.ratio, 1),
-               cell(row.limits.goal, 1), cell(row.bytes_per_op, 1), cell(row.limits.bytes, 0), verdict(row)});
+  return line({row.name, row.variant, cell(row.ns_per_op, 3), cell(row.ratio, 2), cell(row.ratio_to_peer, 2),
+               cell(row.limits.ratio, 1), cell(row.limits.goal, 1), cell(row.bytes_per_op, 1),
+               cell(row.limits.bytes, 0), verdict(row)});
 }
 
 std::string json_line(const Row& row) {
@@ -58,14 +69,17 @@ std::string json_line(const Row& row) {
                   row.variant, json_number(row.ns_per_op),
                   json_number(to_hand ? std::optional(row.ratio) : std::nullopt), json_number(row.bytes_per_op));
   if (!to_hand) text += fmt::format(R"(,"baseline":"{}","ratio":{})", row.baseline, json_number(row.ratio));
+  if (row.ratio_to_peer)
+    text += fmt::format(R"(,"peer":"{}","ratio_to_peer":{})", row.peer, json_number(row.ratio_to_peer));
   return text + "}";
 }
 
 std::vector<std::string> missed_bars(const Row& row) {
   std::vector<std::string> missed;
-  if (over(row.ratio, row.limits.ratio)) {
+  if (over(limited_ratio(row), row.limits.ratio)) {
     missed.push_back(fmt::format("{} {}: needs at most {} times {}, got {:.2f}", row.name, row.variant,
-                                 cell(row.limits.ratio, 1), row.baseline, row.ratio));
+                                 cell(row.limits.ratio, 1), row.ratio_to_peer ? row.peer : row.baseline,
+                                 limited_ratio(row)));
   }
   if (row.limits.bytes && (!row.bytes_per_op || over(row.bytes_per_op, row.limits.bytes))) {
     missed.push_back(fmt::format("{} {}: needs at most {} bytes an op, got {}", row.name, row.variant,

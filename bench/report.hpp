@@ -16,6 +16,8 @@ struct Row {
   double ratio = 1;  // to the baseline
   std::optional<double> bytes_per_op;
   Limits limits = {};
+  std::string peer = {};  // the variant that limits are about, where it is not the baseline
+  std::optional<double> ratio_to_peer = {};
 };
 
 std::vector<Row> rows(const Case& c, const std::vector<double>& ns_per_op,
@@ -25,7 +27,8 @@ std::string table_head();
 std::string table_line(const Row& row);
 
 // The keys case, variant, ns_per_op, ratio_to_hand, bytes_per_op; where the baseline is not hand-written code,
-// ratio_to_hand is null and the keys baseline and ratio follow.
+// ratio_to_hand is null and the keys baseline and ratio follow. The keys peer and ratio_to_peer follow where a bar is
+// about another variant than the baseline.
 std::string json_line(const Row& row);
 
 std::vector<std::string> missed_bars(const Row& row);

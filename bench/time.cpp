@@ -36,20 +36,32 @@ double turn(Task& task) {
 }  // namespace
 
 void check_results(const Case& c) {
-  std::vector<double> expected;
+  struct Result {
+    double number;
+    const Variant* from;  // the first to give it
+  };
+  std::vector<Result> expected;
   for (const Variant& variant : c.variants) {
     const std::unique_ptr<Task> task = variant.start();
     task->run();
     const std::vector<double> got = task->results();
-    if (&variant == &c.variants.front()) expected = got;
+    for (std::size_t i = expected.size(); i < got.size(); ++i) expected.push_back({got[i], &variant});
     for (std::size_t i = 0; i < expected.size(); ++i) {
-      if (i < got.size() && nearly_equal(got[i], expected[i])) continue;
+      if (i < got.size() && nearly_equal(got[i], expected[i].number)) continue;
       throw Disagreement(
           fmt::format("{}: needs equal results, got {:.17g} from {} and {:.17g} from {} at number {}; "
                       "nothing was timed",
-                      c.name, expected[i], c.variants.front().name,
+                      c.name, expected[i].number, expected[i].from->name,
                       i < got.size() ? got[i] : std::numeric_limits<double>::quiet_NaN(), variant.name, i));
     }
+  }
+  if (!c.known) return;
+  for (const Known& known : c.known()) {
+    const Result& result = expected.at(known.result);
+    if (std::abs(result.number - known.number) <= known.tolerance) continue;
+    throw Disagreement(
+        fmt::format("{}: needs {:.17g} within {:.2g} at number {}, got {:.17g} from {}; nothing was timed", c.name,
+                    known.number, known.tolerance, known.result, result.number, result.from->name));
   }
 }
 

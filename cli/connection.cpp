@@ -21,18 +21,24 @@ constexpr std::chrono::milliseconds head_time = 5s, answer_time = 30s, farewell_
 constexpr std::array<std::string_view, 5> wanted{"connection", "content-length", "host", "if-none-match",
                                                  "transfer-encoding"};
 
-bool is_wanted(std::string_view line) {
+std::string name_of(std::string_view line) {
   std::string name(line.substr(0, line.find(':')));
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return std::ranges::find(wanted, name) != wanted.end();
+  return name;
 }
 
-// The request line, the wanted headers and the empty line.
+bool is_wanted(std::string_view line) { return std::ranges::find(wanted, name_of(line)) != wanted.end(); }
+
+// The request line, the wanted headers and the empty line. What encodings are taken goes on under a name of our own: by
+// its own name httplib would compress each answer anew, and the build has done that once.
 std::string sifted(std::string_view head) {
   std::string result;
   for (bool is_first = true; !head.empty(); is_first = false) {
     const std::string_view line = head.substr(0, head.find("\r\n") + 2);
-    if (is_first || line == "\r\n" || is_wanted(line)) result += line;
+    if (is_first || line == "\r\n" || is_wanted(line))
+      result += line;
+    else if (name_of(line) == "accept-encoding")
+      result.append("X-Taken-Encoding").append(line.substr(line.find(':')));
     head.remove_prefix(line.size());
   }
   return result;

@@ -26,14 +26,14 @@ const std::map<std::string, DrawOptions::Direction> directions{{"right", DrawOpt
                                                                {"left", DrawOptions::Direction::left},
                                                                {"up", DrawOptions::Direction::up}};
 
-struct Options {
+struct DrawArguments {
   Input input;
   DrawOptions draw;
   std::string output = "-";
   std::optional<Format> format;
 };
 
-Format format_of(const Options& options) {
+Format format_of(const DrawArguments& options) {
   if (options.format) return *options.format;
   if (options.output == "-") return Format::dot;
   const std::string extension = extension_of(options.output);
@@ -52,7 +52,7 @@ std::string drawing(const Snapshot& graph, Format format, const DrawOptions& opt
   }
 }
 
-void draw(const Options& options) {
+void draw(const DrawArguments& options) {
   const Format format = format_of(options);  // before the work, which may take seconds
   const Expression expression = parse(options.input.text());
   expression.root.backward();
@@ -74,7 +74,7 @@ void draw(const Options& options) {
 }  // namespace
 
 void add_draw(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DrawArguments>();
   CLI::App* command = app.add_subcommand("draw", "the graph of an expression as SVG, PNG or DOT");
   options->input.add_to(*command);
   command->add_option("-o,--output", options->output, "where to: a .svg, .png or .dot file; - is standard output")

@@ -14,7 +14,7 @@
 namespace gradwalk::cli {
 namespace {
 
-struct Options {
+struct EvalArguments {
   Input input;
   bool json = false;
   int digits = 6;
@@ -60,7 +60,7 @@ void print_table(const std::vector<Row>& rows, int digits) {
 }  // namespace
 
 void add_eval(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<EvalArguments>();
   CLI::App* command = app.add_subcommand("eval", "values and gradients of every name in an expression");
   options->input.add_to(*command);
   command->add_option("--digits", options->digits, "significant digits of the table")

@@ -15,7 +15,7 @@
 namespace gradwalk::cli {
 namespace {
 
-struct Options {
+struct ExplainArguments {
   Input input;
   std::size_t paths = most_paths;
   bool json = false;
@@ -71,7 +71,7 @@ void print(const Explanation& explanation, int digits) {
   fmt::print("{}", table(rows, "lrl"));
 }
 
-void run(const Options& options) {
+void run(const ExplainArguments& options) {
   const Expression expression = parse(options.input.text());
   Snapshot graph = snapshot(expression.root);
   std::optional<std::size_t> node;
@@ -92,7 +92,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_explain(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ExplainArguments>();
   CLI::App* command =
       app.add_subcommand("explain", "where one gradient comes from: its deposits, and the paths behind");
   options->input.add_to_with_name(*command);

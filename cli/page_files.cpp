@@ -83,6 +83,15 @@ bool has_hash(const fs::path& path) {
                      [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_'; });
 }
 
+// A compressed copy counts while it is no older than what it is a copy of, and is a file of its own, not a link.
+std::string packed_copy(const fs::path& path, fs::file_time_type changed) {
+  const fs::path copy = path.string() + ".gz";
+  std::error_code error;
+  if (fs::symlink_status(copy, error).type() != fs::file_type::regular || error) return {};
+  const fs::file_time_type packed = fs::last_write_time(copy, error);
+  return error || packed < changed ? std::string() : copy.string();
+}
+
 }  // namespace
 
 PageFiles::PageFiles(const fs::path& folder) : root_(fs::canonical(folder)) {}
@@ -106,7 +115,8 @@ std::optional<PageFiles::File> PageFiles::find(std::string_view target) const {
               .type = std::string(type_of(path)),
               .tag = fmt::format("\"{:x}-{:x}\"", size, static_cast<std::uint64_t>(changed.time_since_epoch().count())),
               .size = size,
-              .is_immutable = name->starts_with("assets/") && has_hash(path)};
+              .is_immutable = name->starts_with("assets/") && has_hash(path),
+              .packed = packed_copy(path, changed)};
 }
 
 }  // namespace gradwalk::cli

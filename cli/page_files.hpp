@@ -22,6 +22,7 @@ class PageFiles {
     std::string tag;  // another one when the file has changed
     std::uintmax_t size = 0;
     bool is_immutable = false;
+    std::string packed;  // the same file compressed by gzip, where the build has put one beside it; or empty
   };
   // The file of a target as it stands in the request line, "/a%20b.css?x"; none when there is no such regular file.
   std::optional<File> find(std::string_view target) const;

@@ -118,6 +118,21 @@ bool has_tag(std::string_view list, std::string_view tag) {
   return false;
 }
 
+// Whether a list such as "br, gzip;q=0.5" takes gzip; a weight of zero is a refusal.
+bool takes_gzip(std::string_view list) {
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    std::string_view one = list.substr(0, comma);
+    list.remove_prefix(std::min(comma + 1, list.size()));
+    while (one.starts_with(' ')) one.remove_prefix(1);
+    const std::string_view name = one.substr(0, one.find_first_of("; "));
+    if (name != "gzip" && name != "*") continue;
+    const std::size_t weight = one.find("q=");
+    return weight == one.npos || one.find_first_of("123456789", weight) != one.npos;
+  }
+  return false;
+}
+
 std::string_view explanation(int status) {
   switch (status) {
     case 404: return "There is no such page here. The lesson is at /.";
@@ -144,18 +159,24 @@ void answer(const PageFiles& files, const Request& request, Response& response) 
   const std::optional<PageFiles::File> file = files.find(request.target);
   response.status = file ? 200 : 404;
   if (!file) return;
-  response.set_header("ETag", file->tag);
+  const bool is_packed = !file->packed.empty() && takes_gzip(request.get_header_value("X-Taken-Encoding"));
+  // The two forms are two things to a cache.
+  const std::string tag = is_packed ? file->tag.substr(0, file->tag.size() - 1) + "-gzip\"" : file->tag;
+  if (!file->packed.empty()) response.set_header("Vary", "Accept-Encoding");
+  response.set_header("ETag", tag);
   response.set_header("Cache-Control", file->is_immutable ? "public, max-age=31536000, immutable" : "no-cache");
-  if (has_tag(request.get_header_value("If-None-Match"), file->tag)) {
+  if (has_tag(request.get_header_value("If-None-Match"), tag)) {
     response.status = 304;
-    response.set_header("Content-Length", std::to_string(file->size));
+    if (!is_packed) response.set_header("Content-Length", std::to_string(file->size));
     return;
   }
   try {
-    response.set_content(read_file(file->path, longest_file), file->type);
+    response.set_content(read_file(is_packed ? file->packed : file->path, longest_file), file->type);
+    if (is_packed) response.set_header("Content-Encoding", "gzip");
   } catch (const Error&) {  // it has gone or changed just now, or may not be read
     response.headers.erase("ETag");
     response.headers.erase("Cache-Control");
+    response.headers.erase("Vary");
     response.status = 500;
   }
 }

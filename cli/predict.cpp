@@ -13,7 +13,7 @@
 namespace gradwalk::cli {
 namespace {
 
-struct Options {
+struct PredictArguments {
   std::string model, data, output;
   CsvFormat format;
   bool json = false, score = false;
@@ -60,7 +60,7 @@ std::string as_json(const Classifier& model, const std::vector<Prediction>& pred
   return json.dump() + "\n";
 }
 
-void run(const Options& options) {
+void run(const PredictArguments& options) {
   const Classifier model = load_model(options.model).model;
   CsvOptions csv = options.format.options(options.data);
   csv.features = model.feature_names;
@@ -87,7 +87,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_predict(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PredictArguments>();
   CLI::App* command = app.add_subcommand("predict", "the classes a saved model gives to the rows of a CSV file");
   command->add_option("MODEL", options->model, "a file train saved")->required()->option_text(" ");
   command->add_option("DATA", options->data, "a CSV file with the model's features, by name or in its order")

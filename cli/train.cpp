@@ -22,7 +22,7 @@
 namespace gradwalk::cli {
 namespace {
 
-struct Options {
+struct TrainArguments {
   Source source;
   RecipeOptions recipe;
   Style style;
@@ -64,7 +64,7 @@ void check_size(const Dataset& data, const Recipe& recipe) {
                 "give smaller --hidden layers");
 }
 
-Job new_job(const Options& options) {
+Job new_job(const TrainArguments& options) {
   if (!options.source.is_given())
     refuse_options("data to learn from", "none", "give moons, circles, spiral, a CSV file, or --resume MODEL");
   const std::uint64_t seed = options.recipe.seed();
@@ -78,7 +78,7 @@ Job new_job(const Options& options) {
           options.save};
 }
 
-Job resumed_job(const Options& options) {
+Job resumed_job(const TrainArguments& options) {
   for (const CLI::Option* option : options.recipe.given())
     refuse_options("no recipe with --resume, for the model has its own", option->get_name(), "leave it out");
   for (const CLI::Option* option : options.source.given())
@@ -192,7 +192,7 @@ void train(Job& job, bool quiet) {
   for (const int signal : stopping) std::signal(signal, SIG_DFL);
 }
 
-void run(const Options& options) {
+void run(const TrainArguments& options) {
   for (const std::string& path : {options.save.empty() ? options.resume : options.save, options.plot})
     if (!path.empty()) check_place(path);
   if (!options.plot.empty()) check_picture_name(options.plot);
@@ -229,7 +229,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_train(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TrainArguments>();
   CLI::App* command = app.add_subcommand("train", "train a classifier made of scalar Values");
   options->source.add_to(*command);
   command->add_option("--steps", options->steps, "in all, with those of a model that is resumed")

@@ -19,7 +19,7 @@
 namespace gradwalk::cli {
 namespace {
 
-struct Options {
+struct WalkArguments {
   Input input;
   Style style;
   WalkOptions walk;
@@ -100,7 +100,7 @@ void print_findings(const Walk& walk, const Show& show, const Style& style) {
   }
 }
 
-void print_walk(const Walk& walk, const Options& options) {
+void print_walk(const Walk& walk, const WalkArguments& options) {
   const Show show(walk.graph(), options.digits, walk.options().rule);
   if (walk.options().rule != WalkRule::right)
     fmt::print("{}: {}\n\n", options.style.bold(info(walk.options().rule).name), info(walk.options().rule).description);
@@ -142,7 +142,7 @@ void print_sort(const Snapshot& graph, int digits) {
              show.names({list.rbegin(), list.rend()}, ", "));
 }
 
-void print_orders(const Snapshot& graph, const Options& options) {
+void print_orders(const Snapshot& graph, const WalkArguments& options) {
   const OrderTally tally = try_all_orders(graph);
   const Show show(graph, options.digits);
   std::vector<std::vector<std::string>> rows{{"orders"}};
@@ -156,7 +156,7 @@ void print_orders(const Snapshot& graph, const Options& options) {
   fmt::print("{}", table(rows, std::string(rows[0].size() - 1, 'r') + "l"));
 }
 
-void run(Options& options) {
+void run(WalkArguments& options) {
   const Expression expression = parse(options.input.text());
   const Snapshot graph = snapshot(expression.root);
   if (options.sort) {
@@ -182,7 +182,7 @@ void run(Options& options) {
 }  // namespace
 
 void add_walk(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<WalkArguments>();
   CLI::App* command = app.add_subcommand("walk", "the forward and the backward pass, step by step");
   options->input.add_to(*command);
   std::vector<std::string> rules;

@@ -14,7 +14,9 @@ function(gradwalk_component name)
     POSITION_INDEPENDENT_CODE ON
     INSTALL_RPATH $ORIGIN # libgradwalk lies beside it
     VERSION ${PROJECT_VERSION}
-    SOVERSION ${PROJECT_VERSION_MAJOR})
+    SOVERSION ${gradwalk_soversion}
+    UNITY_BUILD ${GRADWALK_UNITY}
+    UNITY_BUILD_BATCH_SIZE 0) # all of it, for it is one room
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${target} PUBLIC gradwalk PRIVATE $<BUILD_INTERFACE:gradwalk_warnings>)
 

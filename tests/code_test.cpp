@@ -8,7 +8,7 @@
 #include "gradwalk/graph.hpp"
 #include "support.hpp"
 
-namespace gradwalk {
+namespace gradwalk::code_test {
 namespace {
 
 std::string code_of(const char* text, Language language) {
@@ -108,4 +108,4 @@ TEST(code, refuses_a_rule_it_does_not_know) {
 }
 
 }  // namespace
-}  // namespace gradwalk
+}  // namespace gradwalk::code_test

@@ -28,23 +28,55 @@ consumer() {
 shared="$work/a user/shared prefix"
 static=$work/static_prefix
 cmake --install "$build" --prefix "$shared"
-cmake -S "$root" -B "$work/static" -DBUILD_SHARED_LIBS=OFF -DGRADWALK_TESTS=OFF -DGRADWALK_TRAIN=ON
+cmake -S "$root" -B "$work/static" -DBUILD_SHARED_LIBS=OFF -DGRADWALK_TESTS=OFF -DGRADWALK_TRAIN=ON -DGRADWALK_UNITY=ON
 cmake --build "$work/static"
 cmake --install "$work/static" --prefix "$static"
 
-consumer "find_package shared" find_package -DCMAKE_PREFIX_PATH="$shared"
-consumer "find_package static" find_package -DCMAKE_PREFIX_PATH="$static"
-consumer "add_subdirectory shared" add_subdirectory -DGRADWALK_ROOT="$root" -DBUILD_SHARED_LIBS=ON
-consumer "add_subdirectory static" add_subdirectory -DGRADWALK_ROOT="$root"
+# pkg PREFIX ARGUMENT...: pkg-config on an installed tree.
+pkg() {
+  local package
+  package=$(find "$1" -name gradwalk.pc)
+  PKG_CONFIG_PATH=${package%/*} pkg-config "${@:2}"
+}
+
+# Before 1.0 the next minor version may lay out nodes otherwise, and programs have the layout inlined.
+IFS=. read -r major minor patch < <(pkg "$shared" --modversion gradwalk)
+((major == 0)) || { echo "consumers: from 1.0 on, check SONAMEs and packages by the major version"; exit 1; }
+
+echo "== SONAMEs of $major.$minor.$patch"
+while IFS= read -r library; do
+  name=$(basename "$library")
+  soname=$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
+  echo "$name: $soname"
+  [[ $soname == "$name.0.$minor" ]]
+done < <(find "$shared" -name 'libgradwalk*.so')
+for component in draw train; do
+  [[ $(pkg "$shared" --print-requires "gradwalk-$component") == "gradwalk = $major.$minor.$patch" ]]
+done
+
+echo "== find_package of other minor versions"
+for other in 0.$((minor - 1)) 0.$((minor + 1)); do
+  if cmake -S "$root/tests/consumers/find_package" -B "$work/other" -DCMAKE_PREFIX_PATH="$shared" -DWANTED="$other" \
+    >"$work/other.log" 2>&1; then
+    echo "find_package(gradwalk $other) found $major.$minor.$patch"
+    exit 1
+  fi
+  grep -q "version: $major.$minor.$patch" "$work/other.log" # it was refused for its version
+  rm -rf "$work/other"
+done
+
+consumer "find_package shared" find_package -DCMAKE_PREFIX_PATH="$shared" -DWANTED="0.$minor"
+consumer "find_package static" find_package -DCMAKE_PREFIX_PATH="$static" -DWANTED="0.$minor"
+consumer "add_subdirectory shared" add_subdirectory -DGRADWALK_ROOT="$root" -DGRADWALK_UNITY=ON -DBUILD_SHARED_LIBS=ON
+consumer "add_subdirectory static" add_subdirectory -DGRADWALK_ROOT="$root" -DGRADWALK_UNITY=ON
 
 echo "== pkg-config static"
-package=$(find "$static" -name gradwalk.pc)
-flags=$(PKG_CONFIG_PATH=${package%/*} pkg-config --static --cflags --libs gradwalk)
+flags=$(pkg "$static" --static --cflags --libs gradwalk)
 [[ " $flags " == *" -ffp-contract=off "* ]]
 # shellcheck disable=SC2086 # several words on purpose
 "${CXX:-g++}" -std=c++20 "$root/tests/consumers/main.cpp" $flags -o "$work/static_program"
 "$work/static_program"
-flags=$(PKG_CONFIG_PATH=${package%/*} pkg-config --static --cflags --libs gradwalk-train)
+flags=$(pkg "$static" --static --cflags --libs gradwalk-train)
 # shellcheck disable=SC2086 # several words on purpose
 "${CXX:-g++}" -std=c++20 "$root/tests/consumers/train.cpp" $flags -o "$work/static_train_program"
 "$work/static_train_program"

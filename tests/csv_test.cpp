@@ -8,7 +8,7 @@
 
 #include <limits>
 
-namespace gradwalk {
+namespace gradwalk::csv_test {
 namespace {
 
 using testing::ElementsAre, testing::IsEmpty, testing::HasSubstr;
@@ -270,4 +270,4 @@ TEST(CsvErrors, BoundSizes) {
 }
 
 }  // namespace
-}  // namespace gradwalk
+}  // namespace gradwalk::csv_test

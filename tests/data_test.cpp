@@ -11,7 +11,7 @@
 
 #include "support.hpp"
 
-namespace gradwalk {
+namespace gradwalk::data_test {
 namespace {
 
 using testing::ElementsAre;
@@ -168,6 +168,22 @@ TEST(Standardisation, RefusesWhatItCannotMeasure) {
             "Standardisation: needs rows of 1 number, got 2; give rows with the columns it was fitted to");
 }
 
+TEST(Datasets, WhoseRowsAreNotAllThereAreRefusedUnread) {
+  const auto with = [](auto use) {
+    Dataset data = make_moons(4, 0, 1);
+    data.x.resize(7);
+    return error_of([&] { use(data); });
+  };
+  const std::string rest = ": needs 8 numbers: rows times columns, got 7; give each row its features";
+  EXPECT_EQ(with([](Dataset& data) { select_rows(data, std::vector<std::size_t>{3}); }), "select_rows" + rest);
+  EXPECT_EQ(with([](Dataset& data) { split(data, 0.5, 1); }), "split" + rest);
+  EXPECT_EQ(with([](Dataset& data) { Standardisation::fit(data); }), "Standardisation" + rest);
+  EXPECT_EQ(with([](Dataset& data) { Standardisation::fit(make_moons(4, 0, 1)).apply(data); }),
+            "Standardisation" + rest);
+  Dataset wraps{std::size_t{1} << 63, {}, {0, 1}, {}, {}};  // rows times columns is 0 again
+  EXPECT_NE(error_of([&] { Standardisation::fit(wraps); }), "no error");
+}
+
 std::vector<std::size_t> epoch(Batches& batches) {
   std::vector<std::size_t> rows;
   for (std::size_t i = 0; i < batches.in_an_epoch(); ++i) {
@@ -224,4 +240,4 @@ TEST(Batches, RefuseNoRowsAndForeignStates) {
 }
 
 }  // namespace
-}  // namespace gradwalk
+}  // namespace gradwalk::data_test

@@ -39,6 +39,40 @@ TEST(Gradient, LeavesOutWhatTheFunctionDepositedItself) {
   EXPECT_THAT(gradient(f, {3}), ElementsAre(6));
 }
 
+TEST(Derivatives, LeaveEveryNodeTheFunctionCapturedAsItWas) {
+  Value a{0.5}, b{2};
+  const Value inner = a * b + tanh(a);
+  inner.backward();
+  const double before[] = {a.grad(), b.grad(), std::as_const(inner).grad()};
+  const auto f = [&](const Values& x) { return x[0] * inner + a * x[1] * x[1] + sin(b * x[0]); };
+  const auto g = [&](const Values& x) { return a * x[0] * x[0] * b + x[1]; };  // captures leaves alone
+  const double value = inner.data();
+  EXPECT_THAT(gradient(f, {1, 3}), ElementsAre(DoubleEq(value + 2 * std::cos(2)), DoubleEq(3)));
+  EXPECT_THAT(gradient(g, {3, 4}), ElementsAre(DoubleEq(6), DoubleEq(1)));
+  jacobian([&](const Values& x) { return Values{f(x), g(x), inner}; }, {1, 3});
+  hessian(f, {1, 3});
+  hessian_vector_product(g, {1, 3}, {1, 1});
+  EXPECT_TRUE(check_gradient(f, {1, 3}).ok);
+  EXPECT_THAT((std::vector<double>{a.grad(), b.grad(), inner.grad()}), testing::ElementsAreArray(before));
+}
+
+TEST(APass, GivesGradientsAndLeavesThoseOfTheNodesAsTheyWere) {
+  Value a{3}, b{2}, unrelated{1};
+  Value square = a * a;
+  const Value root = square * b + a;
+  root.backward();
+  const Gradients twice = pass(root, 2);
+  EXPECT_EQ(twice.of(a), 2 * (2 * 3 * 2 + 1));
+  EXPECT_EQ(twice.of(b), 18);
+  EXPECT_EQ(twice.of(square), 4);
+  EXPECT_EQ(twice.of(root), 2);
+  EXPECT_EQ(twice.of(unrelated), 0);
+  EXPECT_EQ(a.grad(), 13);
+  EXPECT_EQ(std::as_const(square).grad(), 2);
+  EXPECT_EQ(pass(a).of(a), 1);
+  EXPECT_EQ(a.grad(), 13);
+}
+
 TEST(ValueAndGradient, GivesBoth) {
   const auto [value, slope] = value_and_gradient(polynomial, {2, 3});
   EXPECT_EQ(value, 41);

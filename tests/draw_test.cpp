@@ -20,7 +20,7 @@ extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() { return "leak:libfontconfig\nleak:libgvc\n"; }
 #endif
 
-namespace gradwalk {
+namespace gradwalk::draw_test {
 namespace {
 
 using testing::ElementsAre;
@@ -264,4 +264,4 @@ TEST(Threads, DrawOneAfterTheOther) {
 }
 
 }  // namespace
-}  // namespace gradwalk
+}  // namespace gradwalk::draw_test

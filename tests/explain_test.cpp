@@ -13,7 +13,7 @@
 #include "message.hpp"
 #include "random_expression.hpp"
 
-namespace gradwalk {
+namespace gradwalk::explain_test {
 namespace {
 
 using testing::ElementsAre;
@@ -147,4 +147,4 @@ TEST(Explain, RefusesWhatHasNoGradient) {
 }
 
 }  // namespace
-}  // namespace gradwalk
+}  // namespace gradwalk::explain_test

@@ -10,7 +10,7 @@
 
 #include "gradwalk/graph.hpp"
 
-namespace gradwalk {
+namespace gradwalk::expression_test {
 namespace {
 
 std::map<std::string, double> gradients(const char* text) {
@@ -177,4 +177,4 @@ TEST(Hostile, SizesAreBounded) {
 }
 
 }  // namespace
-}  // namespace gradwalk
+}  // namespace gradwalk::expression_test

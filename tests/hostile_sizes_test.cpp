@@ -12,7 +12,7 @@
 #include "gradwalk/error.hpp"
 #include "gradwalk/safetensors.hpp"
 
-namespace gradwalk {
+namespace gradwalk::hostile_sizes_test {
 namespace {
 
 // The most bytes in use at once for each byte of the text.
@@ -91,4 +91,4 @@ TEST(HostileSizes, ModelNumbersTakeTheirBytesOnceMore) {
 }
 
 }  // namespace
-}  // namespace gradwalk
+}  // namespace gradwalk::hostile_sizes_test

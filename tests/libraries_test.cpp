@@ -17,12 +17,14 @@ class Plugin {
     find(make, "plugin_make");
     find(square_plus, "plugin_square_plus");
     find(gradient, "plugin_gradient");
+    find(use, "plugin_use");
     find(message, "plugin_message");
   }
 
   decltype(&plugin_make) make;
   decltype(&plugin_square_plus) square_plus;
   decltype(&plugin_gradient) gradient;
+  decltype(&plugin_use) use;
   decltype(&plugin_message) message;
 
  private:
@@ -55,6 +57,19 @@ TEST(TwoSharedLibraries, CatchTheLibrarysErrors) {
   for (const Plugin* plugin : {&one, &two})
     EXPECT_STREQ(plugin->message(),
                  "backward: needs a Value, got one that was moved from; assign to it before you use it again");
+}
+
+// Each has its own idea of what a tape is; the one must neither read nor leak what is the other's.
+TEST(TwoCopiesOfTheLibrary, RefuseEachOthersValues) {
+  const Plugin shared(GRADWALK_PLUGIN_ONE), with_its_own(GRADWALK_PLUGIN_WITH_ITS_OWN);
+  const std::string refused =
+      "mul: needs a Value of this copy of the library, got one of another copy in the same process; link everything in "
+      "the process to one shared libgradwalk";
+  void *one = shared.make(0.1), *other = with_its_own.make(0.1);
+  EXPECT_EQ(shared.use(with_its_own.make(0.3)), refused);
+  EXPECT_EQ(with_its_own.use(shared.make(0.3)), refused);
+  EXPECT_STREQ(shared.use(one), "");
+  EXPECT_STREQ(with_its_own.use(other), "");
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 #include "support.hpp"
 
-namespace gradwalk {
+namespace gradwalk::loss_test {
 namespace {
 
 using tests::error_of;
@@ -153,4 +153,4 @@ TEST(Losses, RefuseWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace gradwalk
+}  // namespace gradwalk::loss_test

@@ -10,7 +10,7 @@
 
 #include "support.hpp"
 
-namespace gradwalk {
+namespace gradwalk::nn_test {
 namespace {
 
 using testing::ElementsAre;
@@ -228,4 +228,4 @@ TEST(Moons, AreLearntWithNineSeedsOfTen) {
 }
 
 }  // namespace
-}  // namespace gradwalk
+}  // namespace gradwalk::nn_test

@@ -25,6 +25,21 @@ TEST(NoGrad, RecordsNothingWhileItLives) {
   EXPECT_EQ(a.grad(), 3);
 }
 
+TEST(NoGrad, GivesNumbersThatCannotBeWalkedBack) {
+  const Value a{2};
+  Value inside;
+  const std::string message =
+      "backward: needs a Value that was recorded, got a number made under NoGrad; compute it where no NoGrad guard "
+      "lives";
+  {
+    const NoGrad guard;
+    inside = a * a;
+    EXPECT_EQ(tests::error_of([&] { inside.backward(); }), message);
+  }
+  EXPECT_EQ(tests::error_of([&] { inside.backward(); }), message);
+  EXPECT_EQ(a.grad(), 0);
+}
+
 TEST(NoGrad, NestsAndEndsWithTheOutermost) {
   const Value a{2};
   {

@@ -9,7 +9,7 @@
 
 #include "support.hpp"
 
-namespace gradwalk {
+namespace gradwalk::ops_edges_test {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -173,4 +173,4 @@ TEST(FindNonfinite, NamesTheFirstInTopologicalOrder) {
 }
 
 }  // namespace
-}  // namespace gradwalk
+}  // namespace gradwalk::ops_edges_test

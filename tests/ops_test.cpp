@@ -25,14 +25,14 @@ struct OpCase {
 };
 
 const std::vector<OpCase> op_cases{
-#define UNARY(name, ...)                                                 \
+#define GRADWALK_UNARY(name, ...)                                        \
   {Op::name,                                                             \
    1,                                                                    \
    [](const Numbers& x) { return rules::Rule<Op::name>::domain(x[0]); }, \
    [](const std::vector<Value>& x) { return name(x[0]); },               \
    [](const Value& x, double) { return x.name(); },                      \
    nullptr},
-#define BINARY(name, ...)                                                      \
+#define GRADWALK_BINARY(name, ...)                                             \
   {Op::name,                                                                   \
    2,                                                                          \
    [](const Numbers& x) { return rules::Rule<Op::name>::domain(x[0], x[1]); }, \
@@ -40,8 +40,8 @@ const std::vector<OpCase> op_cases{
    [](const Value& x, double y) { return name(x, y); },                        \
    [](double x, const Value& y) { return name(x, y); }},
 #include "gradwalk/ops.def"
-#undef UNARY
-#undef BINARY
+#undef GRADWALK_UNARY
+#undef GRADWALK_BINARY
 };
 
 // Whether finite differences can be trusted around x: inside the domain, away from kinks, poles and cuts.

@@ -10,7 +10,7 @@
 
 #include "support.hpp"
 
-namespace gradwalk {
+namespace gradwalk::optim_test {
 namespace {
 
 using testing::ElementsAre;
@@ -189,4 +189,4 @@ TEST(Clipping, RefusesANegativeBound) {
 }
 
 }  // namespace
-}  // namespace gradwalk
+}  // namespace gradwalk::optim_test

@@ -13,13 +13,7 @@
 
 #include "support.hpp"
 
-#ifdef GRADWALK_TESTS_SANITIZED
-// fontconfig keeps what it has read about fonts.
-extern "C" const char* __lsan_default_suppressions();
-extern "C" const char* __lsan_default_suppressions() { return "leak:libfontconfig\n"; }
-#endif
-
-namespace gradwalk {
+namespace gradwalk::plot_test {
 namespace {
 
 using testing::Contains;
@@ -413,4 +407,4 @@ TEST(Threads, PlotAtOnce) {
 }
 
 }  // namespace
-}  // namespace gradwalk
+}  // namespace gradwalk::plot_test

@@ -11,7 +11,7 @@
 
 #include "support.hpp"
 
-namespace gradwalk {
+namespace gradwalk::random_test {
 namespace {
 
 using testing::ElementsAre;
@@ -138,4 +138,4 @@ TEST(Random, RefusesWhatCannotBeDrawn) {
 }
 
 }  // namespace
-}  // namespace gradwalk
+}  // namespace gradwalk::random_test

@@ -8,7 +8,7 @@
 #include "gradwalk/expression.hpp"
 #include "gradwalk/graph.hpp"
 
-namespace gradwalk {
+namespace gradwalk::snapshot_test {
 namespace {
 
 using testing::ElementsAre;
@@ -86,5 +86,18 @@ TEST(Names, AreUnlikeEachOther) {
   EXPECT_THAT(names(parse("a=1; (a+1)*(a+1)").root), ElementsAre("a", "1", "a + 1", "1", "a + 1#2", "(a + 1)*(a + 1)"));
 }
 
+TEST(ASnapshot, DoesNotTakeALaterNodeForOneOfItsOwn) {
+  const Value a{0.5};
+  Snapshot graph;
+  {
+    const Value root = tanh(a * 2);
+    graph = snapshot(root);
+  }
+  const Value later = sin(a * 2), another = later + 1;
+  EXPECT_EQ(graph.find(later), std::nullopt);
+  EXPECT_EQ(graph.find(another), std::nullopt);
+  EXPECT_NE(graph.find(a), std::nullopt);
+}
+
 }  // namespace
-}  // namespace gradwalk
+}  // namespace gradwalk::snapshot_test

@@ -14,11 +14,11 @@ namespace gradwalk::tests {
 namespace {
 
 const std::string another_thread =
-    ": needs a Value of this thread, got one of another thread; build and use a graph on one thread, and hand numbers "
-    "between threads";
+    ": needs a Value of this thread, got one of another thread; build and use a graph on one thread, hand numbers "
+    "between threads, or hand its Tape over";
 const std::string ended_thread =
-    ": needs a Value of this thread, got one whose thread has ended; build and use a graph on one thread, and hand "
-    "numbers between threads";
+    ": needs a Value of this thread, got one whose thread has ended; build and use a graph on one thread, hand numbers "
+    "between threads, or hand its Tape over";
 
 // Values that outlive main: made before it, and used and destroyed after it.
 Value global{1.0};
@@ -101,13 +101,20 @@ TEST(AValueWhoseThreadHasEnded, IsNotTakenForOneOfTheNextThread) {
   std::vector<Value> theirs;
   for (int i = 0; i < 20; ++i)
     elsewhere([&] {
-      Value own{1};
+      Value own{0.1};
       if (!theirs.empty()) {
         EXPECT_EQ(error_of([&] { theirs.back().data(); }), "data" + ended_thread);
         theirs.clear();
       }
       theirs.push_back(std::move(own));
     });
+}
+
+TEST(ANumberOfAThreadThatHasEnded, IsRefusedThoughItsTapeIsGone) {
+  Value theirs{0.1};
+  elsewhere([&] { theirs = Value(2); });
+  EXPECT_EQ(error_of([&] { (void)(theirs * 2); }), "mul" + another_thread);
+  EXPECT_EQ(error_of([&] { theirs.data(); }), "data" + another_thread);
 }
 
 TEST(AValue, MayBeDestroyedAndReplacedOnAnyThread) {

@@ -5,7 +5,7 @@
 #include "gradwalk/training.hpp"
 #include "support.hpp"
 
-namespace gradwalk {
+namespace gradwalk::training_changes_test {
 namespace {
 
 TEST(training_changes, other_rows_meet_the_same_network) {
@@ -35,6 +35,20 @@ TEST(training_changes, all_rows_right_are_an_accuracy_of_1) {
   EXPECT_EQ(run.step().accuracy, 1);
 }
 
+TEST(training_changes, rows_that_are_not_all_there_are_refused_unread) {
+  const Dataset moons = make_moons(40, 0.1, 1);
+  Dataset torn = moons;
+  torn.x.resize(3);
+  for (const Recipe& recipe : {micrograd_recipe(), default_recipe(2)}) {  // as they are, and standardised
+    TrainingRun run(moons, recipe), untouched(moons, recipe);
+    EXPECT_EQ(tests::error_of([&] { run.set_data(torn); }),
+              "set_data: needs 80 numbers: rows times columns, got 3; give each row its features");
+    EXPECT_EQ(run.step().loss, untouched.step().loss);
+    EXPECT_EQ(tests::error_of([&] { run.model().evaluate(torn); }),
+              "evaluate: needs 80 numbers: rows times columns, got 3; give each row its features");
+  }
+}
+
 TEST(training_changes, what_does_not_fit_the_network_is_refused) {
   const Dataset moons = make_moons(40, 0.1, 1);
   Dataset empty, narrow;
@@ -50,4 +64,4 @@ TEST(training_changes, what_does_not_fit_the_network_is_refused) {
 }
 
 }  // namespace
-}  // namespace gradwalk
+}  // namespace gradwalk::training_changes_test

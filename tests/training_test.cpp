@@ -12,7 +12,7 @@
 #include "gradwalk/loss.hpp"
 #include "support.hpp"
 
-namespace gradwalk {
+namespace gradwalk::training_test {
 namespace {
 
 using testing::ElementsAre;
@@ -321,6 +321,22 @@ TEST(Training, FromAnyStateIsTheSameAsStraightThrough) {
     }
 }
 
+TEST(Training, OfACopyLeavesTheOriginalAsItWas) {
+  for (const std::size_t batch : {0u, 4u}) {
+    TrainingRun run(moons(), small(Adam{.lr = 0.01}, batch)), straight(moons(), small(Adam{.lr = 0.01}, batch));
+    make_steps(run, 3), make_steps(straight, 3);
+    TrainingRun copy = run, assigned(moons(), small());
+    assigned = run;
+    make_steps(copy, 5), make_steps(assigned, 5);
+    expect_same(run, straight);
+    make_steps(run, 5);
+    expect_same(copy, run);
+    expect_same(assigned, run);
+    const TrainingRun moved = std::move(copy);
+    expect_same(moved, run);
+  }
+}
+
 TEST(Training, RefusesStatesOfOtherRunsAndStaysAsItWas) {
   TrainingRun run(moons(), small());
   make_steps(run, 3);
@@ -515,4 +531,4 @@ TEST(Training, LearnsTheMoonsByMicrogradsRecipe) {
 }
 
 }  // namespace
-}  // namespace gradwalk
+}  // namespace gradwalk::training_test

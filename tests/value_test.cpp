@@ -59,6 +59,20 @@ TYPED_TEST(ValueOfAnyNumber, ConvertsAndMixesOnBothSidesOfEveryOperator) {
   EXPECT_TRUE(n < x && x > n && n <= x && x >= n && n != x && !(x == n));
 }
 
+TEST(ANamedValue, MovedIntoAnOperationTwiceEndsOnce) {
+  const Value a{0.5}, other{0.25};
+  const Value below = a * other;
+  Value x = a * a, y = tanh(a), z = a + other;
+  const Value square = std::move(x) * std::move(x);
+  const Value twice = std::move(y) + std::as_const(y);
+  const Value none = std::as_const(z) - std::move(z);
+  EXPECT_EQ(square.data(), 0.0625);
+  EXPECT_EQ(twice.data(), 2 * std::tanh(0.5));
+  EXPECT_EQ(none.data(), 0);
+  (square + twice + none + below).backward();
+  EXPECT_DOUBLE_EQ(a.grad(), 4 * 0.125 + 2 * (1 - std::tanh(0.5) * std::tanh(0.5)) + 0.25);
+}
+
 TEST(Value, DefaultIsALeafOfZero) {
   const Value x;
   EXPECT_EQ(x.data(), 0);

@@ -15,7 +15,7 @@
 #include "message.hpp"
 #include "random_expression.hpp"
 
-namespace gradwalk {
+namespace gradwalk::walk_test {
 namespace {
 
 using testing::ElementsAre;
@@ -390,4 +390,4 @@ TEST(Walk, OfALongChainTakesNoStack) {
 }
 
 }  // namespace
-}  // namespace gradwalk
+}  // namespace gradwalk::walk_test

@@ -1,11 +1,30 @@
 // SPDX-License-Identifier: MIT
 // Builds the lesson into dist/. Every address in it is relative, so the folder works on any static host, at any path.
 import { svelte } from '@sveltejs/vite-plugin-svelte'
-import { defineConfig } from 'vite'
+import { defineConfig, type Plugin } from 'vite'
+
+/** The families our formulas use; tests/e2e/access.test.ts sees that they are enough. */
+const families = ['Main-Regular', 'Math-Italic', 'Size1-Regular', 'Size2-Regular', 'Size3-Regular', 'Size4-Regular']
+
+/** KaTeX's style sheet names sixty font files in three formats: keep the few we need, as woff2. */
+function katexFonts(): Plugin {
+  return {
+    name: 'katex-fonts',
+    enforce: 'pre',
+    transform(code, id) {
+      if (!id.includes('katex') || !/\.css(\?|$)/.test(id)) return
+      return code.replace(/@font-face\{[^}]*\}/g, (face) => {
+        const woff2 = /url\(([^)]*\/KaTeX_([\w-]+)\.woff2)\)/.exec(face)
+        if (!woff2 || !families.includes(woff2[2]!)) return ''
+        return face.replace(/src:[^;}]*/, `src:url(${woff2[1]}) format("woff2")`)
+      })
+    },
+  }
+}
 
 export default defineConfig({
   base: './',
-  plugins: [svelte()],
+  plugins: [katexFonts(), svelte()],
   worker: { format: 'es' },
   server: { fs: { allow: ['..'] } },
   build: { target: 'es2022', assetsInlineLimit: 0, modulePreload: { polyfill: false } },

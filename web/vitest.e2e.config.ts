@@ -2,7 +2,7 @@
 // `npm run e2e`: the built lesson in a real browser. Two files at a time; what is measured in time runs on its own, last.
 import { defineConfig } from 'vitest/config'
 
-const common = { testTimeout: 30_000, hookTimeout: 30_000 }
+const common = { testTimeout: 180_000, hookTimeout: 60_000 }
 
 export default defineConfig({
   test: {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// All of gradwalk's C++ API.
+// All of libgradwalk. Its components have headers of their own: draw.hpp and plot.hpp (gradwalk::draw), model_file.hpp
+// and safetensors.hpp (gradwalk::train); fmt.hpp is for users of {fmt}.
 #pragma once
 
 #include "gradwalk/classifier.hpp"
@@ -7,19 +8,22 @@
 #include "gradwalk/csv.hpp"
 #include "gradwalk/data.hpp"
 #include "gradwalk/derivatives.hpp"
-#include "gradwalk/draw.hpp"
+#include "gradwalk/dot.hpp"
 #include "gradwalk/error.hpp"
 #include "gradwalk/explain.hpp"
 #include "gradwalk/expression.hpp"
 #include "gradwalk/files.hpp"
 #include "gradwalk/graph.hpp"
+#include "gradwalk/json.hpp"
 #include "gradwalk/loss.hpp"
 #include "gradwalk/nn.hpp"
 #include "gradwalk/ops.hpp"
 #include "gradwalk/optim.hpp"
-#include "gradwalk/plot.hpp"
+#include "gradwalk/plot_text.hpp"
 #include "gradwalk/random.hpp"
 #include "gradwalk/snapshot.hpp"
+#include "gradwalk/step.hpp"
+#include "gradwalk/tapes.hpp"
 #include "gradwalk/training.hpp"
 #include "gradwalk/value.hpp"
 #include "gradwalk/walk.hpp"

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gradwalk/value.hpp"
@@ -17,6 +18,19 @@ namespace gradwalk {
 GRADWALK_EXPORT std::vector<Value> topological_order(const Value& root);
 // The same graph evaluated again from its leaves' present data.
 GRADWALK_EXPORT void recompute(const Value& root);
+
+// What one pass from a root would deposit, the nodes' own gradients being left as they are.
+class GRADWALK_EXPORT Gradients {
+ public:
+  double of(const Value& node) const;  // 0 for one that the pass did not reach
+
+ private:
+  friend GRADWALK_EXPORT Gradients pass(const Value& root, double seed);
+  explicit Gradients(const Value& root) : root_(root) {}
+  Value root_;  // keeps the nodes, so that no Ref comes to mean another
+  std::vector<std::pair<detail::Ref, double>> gradients_;
+};
+GRADWALK_EXPORT Gradients pass(const Value& root, double seed = 1.0);
 
 // A node with a result and local derivatives of the user's own.
 struct CustomInput {

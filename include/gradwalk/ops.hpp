@@ -15,21 +15,16 @@
 
 namespace gradwalk {
 
-// Nodes that start a graph, then the table, then nodes that are no rule of the table: `custom` carries its user's local
-// derivatives; the last four exist only inside the tape (tape.hpp) and are never shown.
+// Nodes that start a graph, then the table, then `custom`, whose local derivatives are its user's.
 enum class Op : std::uint8_t {
   leaf,
   constant,
-#define UNARY(name, ...) name,
-#define BINARY(name, ...) name,
+#define GRADWALK_UNARY(name, ...) name,
+#define GRADWALK_BINARY(name, ...) name,
 #include "gradwalk/ops.def"
-#undef UNARY
-#undef BINARY
+#undef GRADWALK_UNARY
+#undef GRADWALK_BINARY
   custom,
-  multiply_add,
-  sum_of_products,
-  frozen,
-  chunk_start,
 };
 
 struct OpInfo {
@@ -41,15 +36,18 @@ struct OpInfo {
 inline constexpr std::array op_table{
     OpInfo{"leaf", "", 0, "", "", "", ""},
     OpInfo{"constant", "", 0, "", "", "", ""},
-#define UNARY(name, symbol, domain, value, dx) OpInfo{#name, symbol, 1, #domain, #value, #dx, ""},
-#define BINARY(name, symbol, domain, value, dx, dy) OpInfo{#name, symbol, 2, #domain, #value, #dx, #dy},
+#define GRADWALK_UNARY(name, symbol, domain, value, dx) OpInfo{#name, symbol, 1, #domain, #value, #dx, ""},
+#define GRADWALK_BINARY(name, symbol, domain, value, dx, dy) OpInfo{#name, symbol, 2, #domain, #value, #dx, #dy},
 #include "gradwalk/ops.def"
-#undef UNARY
-#undef BINARY
+#undef GRADWALK_UNARY
+#undef GRADWALK_BINARY
     OpInfo{"custom", "custom", 0, "", "", "", ""},
 };
 
-constexpr const OpInfo& info(Op op) { return op_table[static_cast<std::size_t>(op)]; }
+inline constexpr OpInfo no_op{"no op", "", 0, "", "", "", ""};
+constexpr const OpInfo& info(Op op) {
+  return static_cast<std::size_t>(op) < op_table.size() ? op_table[static_cast<std::size_t>(op)] : no_op;
+}
 constexpr std::string_view name(Op op) { return info(op).name; }
 constexpr std::string_view symbol(Op op) { return info(op).symbol; }
 
@@ -69,13 +67,13 @@ template <class A, class B> constexpr std::common_type_t<A, B> select(bool condi
 
 template <Op op> struct Rule;
 
-#define UNARY(name, symbol, domain_, value_, dx_)                                               \
+#define GRADWALK_UNARY(name, symbol, domain_, value_, dx_)                                      \
   template <> struct Rule<Op::name> {                                                           \
     static bool domain(double x) { return (void)x, domain_; }                                   \
     template <class T> static T value(const T& x) { return T(value_); }                         \
     template <class T> static T dx(const T& x, const T& r) { return (void)x, (void)r, T(dx_); } \
   };
-#define BINARY(name, symbol, domain_, value_, dx_, dy_)                                                              \
+#define GRADWALK_BINARY(name, symbol, domain_, value_, dx_, dy_)                                                     \
   template <> struct Rule<Op::name> {                                                                                \
     static bool domain(double x, double y) { return (void)x, (void)y, domain_; }                                     \
     template <class T> static T value(const T& x, const T& y) { return T(value_); }                                  \
@@ -83,8 +81,8 @@ template <Op op> struct Rule;
     template <class T> static T dy(const T& x, const T& y, const T& r) { return (void)x, (void)y, (void)r, T(dy_); } \
   };
 #include "gradwalk/ops.def"
-#undef UNARY
-#undef BINARY
+#undef GRADWALK_UNARY
+#undef GRADWALK_BINARY
 
 }  // namespace rules
 }  // namespace gradwalk

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // A graph as plain data: what walk, explain and draw read, and all that their users need to show it.
 //
-// Taking one changes no number of the graph. Nodes are indices into `nodes`, so a snapshot can outlive the graph and
-// leave its thread.
+// Taking one changes no number of the graph. Nodes are indices into `nodes`, so a snapshot can be read on any thread.
+// It keeps the graph it was taken of.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,6 +31,7 @@ struct Snapshot {
     bool is_constant() const { return op == Op::constant; }
     bool is_leaf() const { return operands.empty() && !is_constant(); }
   };
+  std::shared_ptr<const Value> taken_of;  // the root: while it lives, no id comes to mean another node
   std::vector<Node> nodes;  // each after its operands, as topological_order() gives them; the root is last
 
   std::size_t root() const { return nodes.size() - 1; }

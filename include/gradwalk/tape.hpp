@@ -24,9 +24,20 @@ using Ref = std::uint32_t;  // a node's distance from the tape's base, in words
 //   any op            operands (x, y); a unary op has (x, nothing); extra = the number of words below
 //   constant operand  operands (x, literal) or (literal, y), the number in the word below
 //   multiply_add      operands (x, y) and extra = z, no words below: x * y + z, z first if z_first is set
+//   minus_product     the same for z - x * y
+//   product_minus     the same for x * y - z
 //   sum_of_products   each word below and `operands` is a term: x * y, or a plain x as (x, nothing); left to right
 //   custom            n times two words below: local derivative, operand; its name is in the store
 //   frozen            made under NoGrad: a number, whatever its words below once were
+inline constexpr Op multiply_add = static_cast<Op>(static_cast<int>(Op::custom) + 1);
+inline constexpr Op minus_product = static_cast<Op>(static_cast<int>(Op::custom) + 2);
+inline constexpr Op product_minus = static_cast<Op>(static_cast<int>(Op::custom) + 3);
+inline constexpr Op sum_of_products = static_cast<Op>(static_cast<int>(Op::custom) + 4);
+inline constexpr Op frozen = static_cast<Op>(static_cast<int>(Op::custom) + 5);
+inline constexpr Op chunk_start = static_cast<Op>(static_cast<int>(Op::custom) + 6);
+constexpr unsigned code(Op op) { return static_cast<unsigned>(op); }  // to be switched over
+constexpr bool has_third(Op op) { return op >= multiply_add && op <= product_minus; }
+
 struct Node {
   Word operands;
   double data;
@@ -60,16 +71,18 @@ constexpr Word pair(Ref x, Ref y) { return static_cast<Word>(y) << 32 | x; }
 constexpr Ref first(Word operands) { return static_cast<Ref>(operands); }
 constexpr Ref second(Word operands) { return static_cast<Ref>(operands >> 32); }
 
+inline constexpr Ref first_leaf = sizeof(void*) == 8 ? 1u << 31 : 1u << 21;  // Refs from here on lie apart
+inline constexpr std::uint32_t no_tape = 0x7fffffff, is_number = 1u << 31;   // in the place of a tape's number
+
 struct Store;  // what is seldom needed: chunks, waiting leaves, labels, ... (tape.cpp)
 
-struct Tape {
+struct OpenTape {
   Word* base = nullptr;        // Ref 0
-  std::uint32_t thread = ~0u;  // its number; never used twice in a process; ~0 before the first Value
+  std::uint32_t id = no_tape;  // its number, below 2^31, of no other in the process; no_tape before the first Value
   Ref top = 0;                 // the first free word
   Ref limit = 0;               // the end of the chunk
   Ref start = 0;               // top of the empty tape
   Ref clean_from = 0;          // from here to top nodes lie without a gap, and no pass has written a gradient
-  Ref first_leaf = 0;          // Refs from here on lie apart
   Ref free_leaf = 0;           // a list through `operands`; 0 ends it
   Store* store = nullptr;
 
@@ -80,15 +93,18 @@ struct Tape {
 
 // Constant-initialised and trivially destructible, so that an access costs no guard; initial-exec, so that it costs no
 // call in a shared library.
-extern GRADWALK_EXPORT constinit thread_local Tape tape __attribute__((tls_model("initial-exec")));
+extern GRADWALK_EXPORT constinit thread_local OpenTape tape __attribute__((tls_model("initial-exec")));
 
+GRADWALK_EXPORT void start_tape();
 GRADWALK_EXPORT void make_room(Ref words);
 GRADWALK_EXPORT void make_leaves();
-GRADWALK_EXPORT void let_go_slowly(Ref ref);
+GRADWALK_EXPORT void let_go_slowly(Ref ref) noexcept;
 GRADWALK_EXPORT void expose_gradient(Ref ref);
-GRADWALK_EXPORT void let_go_elsewhere(std::uint32_t thread, Ref ref) noexcept;
+GRADWALK_EXPORT void let_go_elsewhere(std::uint32_t tape, Ref ref) noexcept;
 GRADWALK_EXPORT void spill_handles(Ref ref);
-[[noreturn]] GRADWALK_EXPORT void refuse(std::uint32_t thread, const char* call);
+GRADWALK_EXPORT double number_of(std::uint32_t bits, std::uint32_t tape, const char* call);  // of a handle that has one
+GRADWALK_EXPORT Ref become_leaf(std::uint32_t bits, std::uint32_t tape, const char* call);   // or refuse
+[[noreturn]] GRADWALK_EXPORT void refuse(std::uint32_t tape, const char* call);
 
 GRADWALK_INLINE void write_node(Ref ref, Word operands, Word head, double data) {
   Node* node = tape.node(ref);
@@ -148,7 +164,43 @@ GRADWALK_INLINE void let_go(Ref ref) {
   }
   node->head -= one_handle;
   if (is_held(*node)) return;
-  if (ref + 4 == tape.top || ref >= tape.first_leaf || (node->head & spilled) != 0) let_go_slowly(ref);
+  if (ref + 4 == tape.top || ref >= first_leaf || (node->head & spilled) != 0) let_go_slowly(ref);
+}
+
+// A handle ends in an operation that has just recorded a newer node, so there is nothing to pop.
+GRADWALK_INLINE void consume(Ref ref) {
+  Node* node = tape.node(ref);
+  const Word head = node->head - one_handle;
+  node->head = head;
+  if (ref >= first_leaf || (head & spilled) != 0) [[unlikely]]
+    if (!is_held(*node)) let_go_slowly(ref);
+}
+
+// The nodes of operations; a handle that ends is let go.
+template <Op op, bool x_ends> GRADWALK_INLINE Ref unary(Ref x) {
+  need_room(4);
+  const Ref made = record(pair(x, nothing), op, rules::Rule<op>::value(tape.node(x)->data));
+  if constexpr (x_ends) consume(x);
+  return made;
+}
+template <Op op, bool x_ends, bool y_ends> GRADWALK_INLINE Ref binary(Ref x, Ref y) {
+  need_room(4);
+  const Ref made = record(pair(x, y), op, rules::Rule<op>::value(tape.node(x)->data, tape.node(y)->data));
+  if constexpr (x_ends) consume(x);
+  if constexpr (y_ends) consume(y);
+  return made;
+}
+template <Op op, bool x_ends> GRADWALK_INLINE Ref with_number(Ref x, double y) {
+  need_room(5);
+  const Ref made = record(pair(x, literal), op, rules::Rule<op>::value(tape.node(x)->data, y), y);
+  if constexpr (x_ends) consume(x);
+  return made;
+}
+template <Op op, bool y_ends> GRADWALK_INLINE Ref with_number(double x, Ref y) {
+  need_room(5);
+  const Ref made = record(pair(literal, y), op, rules::Rule<op>::value(x, tape.node(y)->data), x);
+  if constexpr (y_ends) consume(y);
+  return made;
 }
 
 }  // namespace gradwalk::detail

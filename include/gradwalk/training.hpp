@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "gradwalk/classifier.hpp"
 #include "gradwalk/optim.hpp"
+#include "gradwalk/step.hpp"
 
 namespace gradwalk {
 
@@ -60,9 +60,16 @@ struct TrainingState {
   History history;
 };
 
+// Copies are runs of their own: a copy has the weights, state and data of the first as they are then, and no step of
+// one is seen by the other. (A copy of model() alone, as of any network, is another handle to the same weights.)
 class GRADWALK_EXPORT TrainingRun {
  public:
-  TrainingRun(const Dataset& data, const Recipe& recipe);
+  TrainingRun(const Dataset& data, const Recipe& recipe, MakeStep make_step = eager_step, Team team = {});
+  TrainingRun(const TrainingRun& other);
+  TrainingRun(TrainingRun&&) = default;
+  TrainingRun& operator=(const TrainingRun& other);
+  TrainingRun& operator=(TrainingRun&&) = default;
+  ~TrainingRun() = default;
 
   struct Report {
     std::uint64_t step;  // from 1
@@ -89,10 +96,16 @@ class GRADWALK_EXPORT TrainingRun {
   void set_state(TrainingState state);
 
  private:
+  void sum_up(std::span<const std::size_t> rows);
+
   Recipe recipe_;
   Dataset data_;  // standardised
   Classifier model_;
   std::vector<Value> parameters_;
+  MakeStep make_step_;
+  std::unique_ptr<BatchStep> step_;
+  Team team_;
+  BatchSums sums_;  // of the step at hand
   Optimizer optimizer_;
   Schedule schedule_;
   Batches batches_;

@@ -5,6 +5,7 @@
 // adds up every gradient below by the chain rule, and a node is given back when nothing needs it any more.
 #pragma once
 
+#include <bit>
 #include <concepts>
 #include <iosfwd>
 #include <string>
@@ -28,47 +29,60 @@ concept Number = std::is_arithmetic_v<T>;
 template <class T>
 concept AnyValue = std::same_as<std::remove_cvref_t<T>, Value>;
 template <class T>
-concept NumberOrValue = Number<T> || AnyValue<T>;
+concept NumberOrValue = Number<std::remove_cvref_t<T>> || AnyValue<T>;
+template <class X, class Y>  // what functions of two operands take: at least one a Value
+concept Operands = NumberOrValue<X> && NumberOrValue<Y> && (AnyValue<X> || AnyValue<Y>);
 
 class GRADWALK_EXPORT Value {
  public:
   Value() : Value(0.0) {}
-  template <Number T> Value(T data)
-      : ref_(detail::make_leaf(number(data))), thread_(detail::tape.thread) {}  // NOLINT(google-explicit-constructor)
-
-  Value(const Value& other) : ref_(other.ref_), thread_(other.thread_) {
-    detail::take_handle((other.node("copy"), ref_));
+  // A number that a float can hold stays in the handle until someone needs a node: T sum = 0 and T(1) - x cost none.
+  template <Number T> GRADWALK_INLINE Value(T data) {  // NOLINT(google-explicit-constructor)
+    const float small = static_cast<float>(data);
+    if (detail::tape.id == detail::no_tape) [[unlikely]]
+      detail::start_tape();
+    if (static_cast<double>(small) == static_cast<double>(data)) {
+      ref_ = std::bit_cast<std::uint32_t>(small);
+      tape_ = detail::tape.id | detail::is_number;
+    } else {
+      ref_ = detail::make_leaf(static_cast<double>(data));
+      tape_ = detail::tape.id;
+    }
   }
-  Value(Value&& other) noexcept : ref_(other.ref_), thread_(std::exchange(other.thread_, 0)) {}
+
+  GRADWALK_INLINE Value(const Value& other) : ref_(other.node_ref("copy")), tape_(other.tape_) {
+    detail::take_handle(ref_);
+  }
+  GRADWALK_INLINE Value(Value&& other) noexcept : ref_(other.ref_), tape_(std::exchange(other.tape_, 0)) {}
   Value& operator=(const Value& other) { return *this = Value(other); }
-  Value& operator=(Value&& other) noexcept {
+  GRADWALK_INLINE Value& operator=(Value&& other) noexcept {
     Value taken(std::move(other));
     std::swap(ref_, taken.ref_);
-    std::swap(thread_, taken.thread_);
+    std::swap(tape_, taken.tape_);
     return *this;
   }
-  ~Value() {
-    if (thread_ == 0) return;
+  GRADWALK_INLINE ~Value() {
+    if (tape_ == 0) return;  // first: of a temporary that was used up it is known
     if (is_here()) {
       detail::let_go(ref_);
-    } else {
-      detail::let_go_elsewhere(thread_, ref_);
+    } else if (!holds_number()) {
+      detail::let_go_elsewhere(tape_, ref_);
     }
   }
 
   // References into the node, valid while a handle to it lives; plain numbers from a temporary.
   double& data() & {
     detail::Node* n = node("data");
-    if (ref_ < detail::tape.first_leaf) n->head |= detail::touched;
+    if (ref_ < detail::first_leaf) n->head |= detail::touched;
     return n->data;
   }
-  double data() const& { return node("data")->data; }
+  double data() const& { return is_here() ? here().data : detail::number_of(ref_, tape_, "data"); }
   double& grad() & {
     detail::Node* n = node("grad");
-    if (ref_ < detail::tape.first_leaf) detail::expose_gradient(ref_);
+    if (ref_ < detail::first_leaf) detail::expose_gradient(ref_);
     return n->grad;
   }
-  double grad() const& { return node("grad")->grad; }
+  double grad() const& { return is_here() ? here().grad : (detail::number_of(ref_, tape_, "grad"), 0.0); }
 
   void backward(double seed = 1.0) const;  // the derivative of this Value by each node below it
   void propagate() const;                  // this node's own step: its gradient times each local derivative, deposited
@@ -83,118 +97,139 @@ class GRADWALK_EXPORT Value {
   std::uint64_t id() const;  // one number a node, among the nodes alive
   friend bool same_node(const Value& x, const Value& y) { return x.id() == y.id(); }
 
-  // Each function of two operands takes Values, or a Value and a number.
-#define GRADWALK_FORMS(Result, name, expression)                                     \
-  friend Result name(const Value& x, const Value& y) { return expression; }          \
-  template <Number T> friend Result name(const Value& x, T y) { return expression; } \
-  template <Number T> friend Result name(T x, const Value& y) { return expression; }
-#define UNARY(name, ...)                                            \
-  friend Value name(const Value& x) { return x.unary<Op::name>(); } \
-  Value name() const { return unary<Op::name>(); }
-#define BINARY(name, ...) GRADWALK_FORMS(Value, name, binary<Op::name>(x, y))
+  // Every op of the table, as a function and, with one operand, as a method. The forms of two Values take what converts
+  // to a Value; the templates tell handles that live on from those that end here.
+#define GRADWALK_UNARY(name, ...)                                                         \
+  friend Value name(const Value& x) { return adopt(make<Op::name, false>(x)); }           \
+  GRADWALK_INLINE friend Value name(Value&& x) { return adopt(make<Op::name, true>(x)); } \
+  Value name() const { return adopt(make<Op::name, false>(*this)); }
+#define GRADWALK_BINARY(name, ...)                                                                        \
+  friend Value name(const Value& x, const Value& y) { return adopt(make<Op::name, false, false>(x, y)); } \
+  template <class X, class Y>                                                                             \
+    requires Operands<X, Y>                                                                               \
+  GRADWALK_INLINE friend Value name(X&& x, Y&& y) {                                                       \
+    return adopt(make<Op::name, ends<X>, ends<Y>>(x, y));                                                 \
+  }
 #include "gradwalk/ops.def"
-#undef UNARY
-#undef BINARY
+#undef GRADWALK_UNARY
+#undef GRADWALK_BINARY
 
-  friend Value operator-(const Value& x) { return x.unary<Op::neg>(); }
+  friend Value operator-(const Value& x) { return adopt(make<Op::neg, false>(x)); }
+  GRADWALK_INLINE friend Value operator-(Value&& x) { return adopt(make<Op::neg, true>(x)); }
   friend Value operator+(const Value& x) { return x; }
-#define GRADWALK_OPERATOR(sign, op)                      \
-  GRADWALK_FORMS(Value, operator sign, binary<op>(x, y)) \
-  template <NumberOrValue Y> Value& operator sign##=(const Y & y) { return *this = *this sign y; }
+#define GRADWALK_OPERATOR(sign, op)                                                                          \
+  friend Value operator sign(const Value& x, const Value& y) { return adopt(make<op, false, false>(x, y)); } \
+  template <class X, class Y>                                                                                \
+    requires Operands<X, Y>                                                                                  \
+  GRADWALK_INLINE friend Value operator sign(X&& x, Y&& y) {                                                 \
+    return adopt(make<op, ends<X>, ends<Y>>(x, y));                                                          \
+  }                                                                                                          \
+  template <NumberOrValue Y> GRADWALK_INLINE Value& operator sign##=(Y && y) {                               \
+    ref_ = make<op, true, ends<Y>>(*this, y);                                                                \
+    tape_ = detail::tape.id;                                                                                 \
+    return *this;                                                                                            \
+  }
+  GRADWALK_OPERATOR(+, Op::add)
   GRADWALK_OPERATOR(-, Op::sub)
   GRADWALK_OPERATOR(*, Op::mul)
   GRADWALK_OPERATOR(/, Op::div)
 #undef GRADWALK_OPERATOR
 
-  // A sum may take over the node of a handle that dies with it, here a temporary, there the old node of `x += y`.
-  GRADWALK_FORMS(Value, operator+, binary<Op::add>(x, y))
-  template <AnyValue X, AnyValue Y> friend Value operator+(X&& x, Y&& y) {
-    return sum(x, std::is_same_v<X, Value>, y, std::is_same_v<Y, Value>);
-  }
-  template <Number T> Value& operator+=(T y) { return *this = *this + y; }
-  Value& operator+=(const Value& y) { return *this = sum(*this, true, y, false); }
-  GRADWALK_INLINE Value& operator+=(Value&& y) {
-    check(*this, y, "add");
-    const detail::Ref grown = detail::extend_sum(ref_, y.ref_);
-    if (grown == 0) return *this = sum(*this, true, y, true);
-    ref_ = grown;
-    y.give_away();
-    return *this;
-  }
-
   // Comparisons are of the data, as micrograd's users write them.
-  GRADWALK_FORMS(bool, operator==, number(x) == number(y))
-  GRADWALK_FORMS(bool, operator!=, number(x) != number(y))
-  GRADWALK_FORMS(bool, operator<, number(x) < number(y))
-  GRADWALK_FORMS(bool, operator<=, number(x) <= number(y))
-  GRADWALK_FORMS(bool, operator>, number(x) > number(y))
-  GRADWALK_FORMS(bool, operator>=, number(x) >= number(y))
-#undef GRADWALK_FORMS
+#define GRADWALK_COMPARISON(sign)                                                                        \
+  friend bool operator sign(const Value& x, const Value& y) { return x.data() sign y.data(); }           \
+  template <Number T> friend bool operator sign(const Value& x, T y) { return x.data() sign double(y); } \
+  template <Number T> friend bool operator sign(T x, const Value& y) { return double(x) sign y.data(); }
+  GRADWALK_COMPARISON(==)
+  GRADWALK_COMPARISON(!=)
+  GRADWALK_COMPARISON(<)
+  GRADWALK_COMPARISON(<=)
+  GRADWALK_COMPARISON(>)
+  GRADWALK_COMPARISON(>=)
+#undef GRADWALK_COMPARISON
 
  private:
   friend struct detail::Handle;
-  Value(detail::Ref ref, std::uint32_t thread) : ref_(ref), thread_(thread) {}
-  static Value adopt(detail::Ref ref) { return {ref, detail::tape.thread}; }
+  Value(detail::Ref ref, std::uint32_t tape) : ref_(ref), tape_(tape) {}
+  GRADWALK_INLINE static Value adopt(detail::Ref ref) {
+    const std::uint32_t id = detail::tape.id;
+    if (id >= detail::is_number) __builtin_unreachable();  // so that no temporary is asked whether it is a number
+    return {ref, id};
+  }
 
-  template <Number T> static double number(T n) { return static_cast<double>(n); }
-  static double number(const Value& value) { return value.data(); }
-  bool is_here() const { return thread_ == detail::tape.thread; }
+  template <class X> static constexpr bool ends = std::is_same_v<X, Value>;  // an argument that is a temporary
+  bool is_here() const { return tape_ == detail::tape.id; }
+  bool holds_number() const { return (tape_ & detail::is_number) != 0; }
+  double number() const { return static_cast<double>(std::bit_cast<float>(ref_)); }
   const detail::Node& here() const { return *detail::tape.node(ref_); }
-  detail::Node* node(const char* call) const {
-    if (!is_here()) [[unlikely]]
-      detail::refuse(thread_, call);
-    return detail::tape.node(ref_);
+  // By value: a temporary whose address is given away has to lie in memory.
+  GRADWALK_INLINE detail::Ref node_ref(const char* call) const {
+    if (!is_here()) [[unlikely]] {
+      ref_ = detail::become_leaf(ref_, tape_, call);
+      tape_ = detail::tape.id;
+    }
+    return ref_;
   }
-  void give_away() const { const_cast<Value*>(this)->thread_ = 0; }  // the node has been given away
-
-  template <Op op> Value unary() const {
-    const detail::Node* x = node(gradwalk::name(op).data());
-    detail::need_room(4);
-    return adopt(detail::record(detail::pair(ref_, detail::nothing), op, rules::Rule<op>::value(x->data)));
-  }
-  template <Op op> GRADWALK_INLINE static Value binary(const Value& x, const Value& y) {
-    check(x, y, gradwalk::name(op).data());
-    detail::need_room(4);
-    const double data = rules::Rule<op>::value(x.here().data, y.here().data);
-    return adopt(detail::record(detail::pair(x.ref_, y.ref_), op, data));
-  }
-  template <Op op, Number T> static Value binary(const Value& x, T y) {
-    const detail::Node* node = x.node(gradwalk::name(op).data());
-    detail::need_room(5);
-    const double data = rules::Rule<op>::value(node->data, number(y));
-    return adopt(detail::record(detail::pair(x.ref_, detail::literal), op, data, number(y)));
-  }
-  template <Op op, Number T> static Value binary(T x, const Value& y) {
-    const detail::Node* node = y.node(gradwalk::name(op).data());
-    detail::need_room(5);
-    const double data = rules::Rule<op>::value(number(x), node->data);
-    return adopt(detail::record(detail::pair(detail::literal, y.ref_), op, data, number(x)));
-  }
-  static Value sum(const Value& x, bool x_dies, const Value& y, bool y_dies);
-  static void check(const Value& x, const Value& y, const char* call) {
-    if (!x.is_here() || !y.is_here()) [[unlikely]]
-      detail::refuse(x.is_here() ? y.thread_ : x.thread_, call);
+  detail::Node* node(const char* call) const { return detail::tape.node(node_ref(call)); }
+  // A temporary known to hold a number, as T(1) in T(1) - x: its operation has a number instead of an operand.
+  GRADWALK_INLINE bool is_written_number() const {
+    const bool is_one = holds_number();
+    return __builtin_constant_p(is_one) && is_one;
   }
 
-  detail::Ref ref_;
-  std::uint32_t thread_;  // the number of its tape; 0: empty
+  // The node of an operation. Handles that end are used up.
+  template <Op op, bool x_ends> GRADWALK_INLINE static detail::Ref make(const Value& x) {
+    const detail::Ref made = detail::unary<op, x_ends>(x.node_ref(gradwalk::name(op).data()));
+    if constexpr (x_ends) x.tape_ = 0;
+    return made;
+  }
+  template <Op op, bool x_ends, bool y_ends> GRADWALK_INLINE static detail::Ref make(const Value& x, const Value& y) {
+    const char* const call = gradwalk::name(op).data();
+    if constexpr (x_ends || y_ends)
+      if (&x == &y) {  // one handle, which can end but once
+        const detail::Ref made = make<op, x_ends, false>(x.node_ref(call), x.ref_);
+        if constexpr (x_ends) x.tape_ = 0;
+        return made;
+      }
+    if constexpr (y_ends)
+      if (y.is_written_number()) return make<op, x_ends, false>(x, y.number());
+    if constexpr (x_ends)
+      if (op == Op::add ? x.holds_number() : x.is_written_number()) return make<op, false, y_ends>(x.number(), y);
+    const detail::Ref made = make<op, x_ends, y_ends>(x.node_ref(call), y.node_ref(call));
+    if constexpr (x_ends) x.tape_ = 0;
+    if constexpr (y_ends) y.tape_ = 0;
+    return made;
+  }
+  template <Op op, bool x_ends, bool y_ends> GRADWALK_INLINE static detail::Ref make(detail::Ref x, detail::Ref y) {
+    if constexpr (op == Op::add && (x_ends || y_ends)) return detail::add<x_ends, y_ends>(x, y);
+    if constexpr (op == Op::sub && (x_ends || y_ends)) return detail::subtract<x_ends, y_ends>(x, y);
+    return detail::binary<op, x_ends, y_ends>(x, y);
+  }
+  template <Op op, bool x_ends, bool, Number T> GRADWALK_INLINE static detail::Ref make(const Value& x, T y) {
+    const detail::Ref first = x.node_ref(gradwalk::name(op).data());
+    detail::Ref made = 0;
+    if constexpr (op == Op::add && x_ends)
+      made = detail::add_number(first, static_cast<double>(y));
+    else
+      made = detail::with_number<op, x_ends>(first, static_cast<double>(y));
+    if constexpr (x_ends) x.tape_ = 0;
+    return made;
+  }
+  template <Op op, bool, bool y_ends, Number T> GRADWALK_INLINE static detail::Ref make(T x, const Value& y) {
+    const detail::Ref second = y.node_ref(gradwalk::name(op).data());
+    detail::Ref made = 0;
+    if constexpr (op == Op::add && y_ends)
+      made = detail::add_to_number(static_cast<double>(x), second);
+    else
+      made = detail::with_number<op, y_ends>(static_cast<double>(x), second);
+    if constexpr (y_ends) y.tape_ = 0;
+    return made;
+  }
+
+  // The node's Ref and its tape's number; or the bits of a float and the tape's number with is_number. tape_ 0: empty.
+  mutable detail::Ref ref_;
+  mutable std::uint32_t tape_;
 };
-
-// x + y, as add, but in the place of records that would otherwise die with the call (sums.hpp).
-GRADWALK_INLINE Value Value::sum(const Value& x, bool x_dies, const Value& y, bool y_dies) {
-  check(x, y, "add");
-  detail::Ref made = 0;
-  if (x_dies && y_dies && (made = detail::join_sums(x.ref_, y.ref_)) != 0) {
-    x.give_away(), y.give_away();
-  } else if (y_dies && (made = detail::add_to_product(x.ref_, y.ref_)) != 0) {
-    y.give_away();
-  } else if (x_dies && (made = detail::add_plain_term(x.ref_, y.ref_)) != 0) {
-    x.give_away();
-  } else {
-    return binary<Op::add>(x, y);
-  }
-  return adopt(made);
-}
 
 // While one lives, the thread's operations give plain leaves and record nothing.
 class GRADWALK_EXPORT NoGrad {

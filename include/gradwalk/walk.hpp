@@ -90,6 +90,17 @@ class GRADWALK_EXPORT Walk {
     std::string reason;
   };
 
+  // All that a walk finds.
+  struct Record {
+    std::vector<Step> steps;
+    std::vector<Outcome> outcomes;  // by node
+    std::vector<Late> late;
+    std::optional<Parting> parting;
+    std::size_t visits = 0;
+    std::string visits_needed;  // exact, however many
+    bool is_complete = true;    // false where most_visits ended it
+  };
+
   // A node at the present step.
   struct State {
     bool has_data;
@@ -102,13 +113,13 @@ class GRADWALK_EXPORT Walk {
 
   const Snapshot& graph() const { return graph_; }
   const WalkOptions& options() const { return options_; }
-  const std::vector<Step>& steps() const { return steps_; }
-  const std::vector<Outcome>& outcomes() const { return outcomes_; }  // by node
-  const std::vector<Late>& late() const { return late_; }
-  const std::optional<Parting>& parting() const { return parting_; }
-  std::size_t visits() const { return visits_; }
-  const std::string& visits_needed() const { return visits_needed_; }  // exact, however many
-  bool is_complete() const { return is_complete_; }                    // false where most_visits ended it
+  const std::vector<Step>& steps() const { return record_.steps; }
+  const std::vector<Outcome>& outcomes() const { return record_.outcomes; }
+  const std::vector<Late>& late() const { return record_.late; }
+  const std::optional<Parting>& parting() const { return record_.parting; }
+  std::size_t visits() const { return record_.visits; }
+  const std::string& visits_needed() const { return record_.visits_needed; }
+  bool is_complete() const { return record_.is_complete; }
 
   // What a late deposit would have been worth at each leaf: pairs of a leaf and an amount, those of 0 left out.
   std::vector<std::pair<std::size_t, double>> worth(const Late& late) const;
@@ -121,16 +132,9 @@ class GRADWALK_EXPORT Walk {
   void go_to(std::size_t position);
 
  private:
-  friend class WalkRun;
   Snapshot graph_;
   WalkOptions options_;
-  std::vector<Step> steps_;
-  std::vector<Outcome> outcomes_;
-  std::vector<Late> late_;
-  std::optional<Parting> parting_;
-  std::size_t visits_ = 0;
-  std::string visits_needed_;
-  bool is_complete_ = true;
+  Record record_;
   std::size_t position_ = 0;
   std::vector<State> state_;
 };

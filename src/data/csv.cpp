@@ -12,6 +12,7 @@
 #include "csv_number.hpp"
 #include "csv_rows.hpp"
 #include "names.hpp"
+#include "text/numbers.hpp"
 
 namespace gradwalk {
 namespace detail {
@@ -162,7 +163,7 @@ class Reader {
     if (wanted > 0 && width_ != wanted + (label_ == none ? 0 : 1))
       throw CsvError(options_.name,
                      "the model's " + std::to_string(wanted) + (is_labelled_ ? " features and a label" : " features"),
-                     std::to_string(width_) + (width_ == 1 ? " column" : " columns"),
+                     counted(width_, "column", "columns"),
                      "use a file of the same columns, or add a header that names them", first_line_);
     for (std::size_t i = 0; i < width_; ++i)
       if (i != label_) features_.push_back(i);

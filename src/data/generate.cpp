@@ -3,9 +3,10 @@
 #include <cmath>
 #include <numeric>
 
-#include "engine/store.hpp"
 #include "gradwalk/data.hpp"
+#include "gradwalk/error.hpp"
 #include "random/turn.hpp"
+#include "text/numbers.hpp"
 
 namespace gradwalk {
 namespace {

@@ -5,9 +5,8 @@
 #include <map>
 #include <numeric>
 
-#include "engine/store.hpp"
-#include "gradwalk/data.hpp"
-#include "nn/need.hpp"
+#include "shape.hpp"
+#include "text/numbers.hpp"
 
 namespace gradwalk {
 namespace {
@@ -33,6 +32,7 @@ std::vector<double> signs(std::span<const std::size_t> labels) {
 }
 
 Dataset select_rows(const Dataset& data, std::span<const std::size_t> rows) {
+  detail::check_shape("select_rows", data);
   Dataset result{data.columns, {}, {}, data.feature_names, data.label_names};
   result.x.reserve(rows.size() * data.columns);
   result.labels.reserve(rows.size());
@@ -50,6 +50,7 @@ Dataset select_rows(const Dataset& data, std::span<const std::size_t> rows) {
 Split split(const Dataset& data, double test_fraction, std::uint64_t seed) {
   const std::size_t rows = data.rows();
   if (rows < 2) throw Error("split", "at least two rows", std::to_string(rows), "give data that has two parts");
+  detail::check_shape("split", data);
   const bool fits = test_fraction > 0 && test_fraction < 1;
   if (!fits)
     throw Error("split", "a test fraction between 0 and 1", detail::format_number(test_fraction), "0.2 is usual");
@@ -78,6 +79,7 @@ Split split(const Dataset& data, double test_fraction, std::uint64_t seed) {
 
 Standardisation Standardisation::fit(const Dataset& data) {
   if (data.rows() == 0) throw Error("Standardisation", "at least one row", "none", "fit it to the data you train on");
+  detail::check_shape("Standardisation", data);
   Standardisation result;
   const auto rows = static_cast<double>(data.rows());
   for (std::size_t column = 0; column < data.columns; ++column) {
@@ -112,6 +114,7 @@ void Standardisation::apply(std::span<double> row) const {
 }
 
 void Standardisation::apply(Dataset& data) const {
+  detail::check_shape("Standardisation", data);
   const std::span<double> numbers = data.x;
   for (std::size_t i = 0; i < data.rows(); ++i) apply(numbers.subspan(i * data.columns, data.columns));
 }

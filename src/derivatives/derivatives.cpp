@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Derivatives of functions. First order by backward(); higher orders by recording the backward pass as Values.
+// Derivatives of functions. First order by a pass that leaves every node as it was; higher orders by recording the
+// backward pass as Values.
 #include "gradwalk/derivatives.hpp"
 
 #include <algorithm>
@@ -17,14 +18,11 @@ namespace {
 
 std::vector<Value> leaves(const Numbers& x) { return {x.begin(), x.end()}; }
 
-Numbers gradients(const std::vector<Value>& values) {
+Numbers gradients(const Value& root, const std::vector<Value>& inputs) {
+  const Gradients all = pass(root);
   Numbers result;
-  for (const Value& value : values) result.push_back(value.grad());
+  for (const Value& input : inputs) result.push_back(all.of(input));
   return result;
-}
-
-void zero_gradients(std::vector<Value>& values) {
-  for (Value& value : values) value.grad() = 0;
 }
 
 void need_same_size(const char* call, const Numbers& x, const Numbers& v) {
@@ -71,16 +69,16 @@ class RecordedPass {
     const Value g = found->second;
     const std::vector<Value> in = r.inputs();
     switch (r.op()) {
-#define UNARY(name, ...) \
+#define GRADWALK_UNARY(name, ...) \
   case Op::name: deposit(in[0], g, Rule<Op::name>::dx(in[0], r)); break;
-#define BINARY(name, ...)                                   \
+#define GRADWALK_BINARY(name, ...)                          \
   case Op::name:                                            \
     deposit(in[0], g, Rule<Op::name>::dx(in[0], in[1], r)); \
     deposit(in[1], g, Rule<Op::name>::dy(in[0], in[1], r)); \
     break;
 #include "gradwalk/ops.def"
-#undef UNARY
-#undef BINARY
+#undef GRADWALK_UNARY
+#undef GRADWALK_BINARY
       case Op::custom:
         throw Error("derivatives", "ops whose rule is in the op table",
                     "the custom node '" + std::string(r.op_name()) + "', whose derivatives are plain numbers",
@@ -104,11 +102,11 @@ std::vector<Value> derivatives(const Value& root, std::span<const Value> inputs)
 
 std::pair<double, Numbers> value_and_gradient(const ScalarFunction& f, const Numbers& x) {
   need_recording("value_and_gradient");
-  std::vector<Value> at = leaves(x);
+  const std::vector<Value> at = leaves(x);
+  const Ref bottom = tape.top;
   const Value result = f(at);
-  zero_gradients(at);  // f may have walked back itself
-  result.backward();
-  return {result.data(), gradients(at)};
+  std::optional<Numbers> quick = gradients_of_newest(result, bottom, at);
+  return {result.data(), quick ? std::move(*quick) : gradients(result, at)};
 }
 
 Numbers gradient(const ScalarFunction& f, const Numbers& x) {
@@ -118,14 +116,9 @@ Numbers gradient(const ScalarFunction& f, const Numbers& x) {
 
 std::vector<Numbers> jacobian(const VectorFunction& f, const Numbers& x) {
   need_recording("jacobian");
-  std::vector<Value> at = leaves(x);
-  const std::vector<Value> outputs = f(at);
+  const std::vector<Value> at = leaves(x);
   std::vector<Numbers> rows;
-  for (const Value& output : outputs) {
-    zero_gradients(at);
-    output.backward();
-    rows.push_back(gradients(at));
-  }
+  for (const Value& output : f(at)) rows.push_back(gradients(output, at));
   return rows;
 }
 

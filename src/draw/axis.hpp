@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "regions.hpp"
+#include "sketch/regions.hpp"
 
 namespace gradwalk::detail {
 

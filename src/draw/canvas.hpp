@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "regions.hpp"
+#include "sketch/regions.hpp"
 
 namespace gradwalk::detail {
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "gradwalk/draw.hpp"
-#include "text.hpp"
+#include "sketch/labels.hpp"
 
 namespace gradwalk {
 namespace {

@@ -2,7 +2,7 @@
 // What the panels of a picture of learning share.
 #include "panels.hpp"
 
-#include "text.hpp"
+#include "sketch/labels.hpp"
 
 namespace gradwalk::detail {
 namespace {

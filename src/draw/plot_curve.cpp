@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The learning curve: the loss, on a logarithmic axis where it falls far, and the accuracy below it.
 #include "panels.hpp"
-#include "text.hpp"
+#include "sketch/labels.hpp"
 #include "text/numbers.hpp"
 
 namespace gradwalk::detail {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The regions of a model: its scores on a grid, coloured; the borders between classes as lines; the points.
+#include "gradwalk/plot.hpp"
 #include "panels.hpp"
-#include "text.hpp"
+#include "sketch/labels.hpp"
 
 namespace gradwalk::detail {
 namespace {

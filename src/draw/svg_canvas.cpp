@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "canvas.hpp"
-#include "text.hpp"
+#include "sketch/labels.hpp"
 
 namespace gradwalk::detail {
 namespace {

@@ -6,6 +6,8 @@
 // nothing to pass on" and the node can be skipped. Anywhere else the root's nodes are searched for first.
 // Leaves accumulate between passes; every other node's gradient is that of the last pass that reached it.
 #include <algorithm>
+#include <optional>
+#include <span>
 
 #include "search.hpp"
 #include "store.hpp"
@@ -30,21 +32,106 @@ bool reaches_only_clean_nodes(Ref root) {
   return in_order;
 }
 
-void sweep(Ref root) {
-  Ref low = root, begin = root;  // low: the lowest node a deposit has reached; leaves lie above every node
+// Whether a rule is computed without calling a function: the pass then keeps its gradient in a register.
+constexpr bool is_plain(std::string_view rule) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  for (std::size_t end = rule.find('('); end != rule.npos; end = rule.find('(', end + 1)) {
+    std::size_t begin = end;
+    while (begin > 0 && is_letter(rule[begin - 1])) --begin;
+    const std::string_view name = rule.substr(begin, end - begin);
+    if (!name.empty() && name != "select" && name != "abs") return false;
+  }
+  return true;
+}
+constexpr bool is_plain(Op op) { return is_plain(info(op).dx) && is_plain(info(op).dy); }
+
+[[gnu::noinline]] void deposit_by_call(Ref ref) {
+  const double gradient = tape.node(ref)->grad;
+  each_local(ref, [&](Ref operand, double local) { tape.node(operand)->grad += gradient * local; });
+}
+
+// From the root down to `bottom`, below which nothing of its graph lies.
+[[gnu::noinline]] void sweep(Ref root, Ref bottom) {
+  using rules::Rule;
+  Word* const base = tape.base;
+  const auto at = [base](Ref ref) { return reinterpret_cast<Node*>(base + ref); };
+  Ref begin = root;
   Word heads = 0;
-  int held = 0;
-  for (Ref ref = root; ref >= low; ref = begin - 4) {
-    const Node& node = *tape.node(ref);
-    if (node.grad != 0) {
-      each_local(ref, [&, gradient = node.grad](Ref operand, double local) {
-        tape.node(operand)->grad += gradient * local;
-        if (operand < low) low = operand;
-      });
+  std::uint32_t held = 0;
+  for (Ref ref = root; ref >= bottom; ref = begin - 4) {
+    const Node& node = *at(ref);
+    const double gradient = node.grad;
+    const Word head = node.head, operands = node.operands;
+    const Ref extra = static_cast<Ref>(head >> 32), a = first(operands), b = second(operands);
+    const Op op = static_cast<Op>(head & 0xff);
+    heads |= head;
+    held += without_extra(head) >= one_handle;
+    begin = ref - extra;
+    if (gradient == 0) {
+      if (has_third(op)) begin = ref;
+      continue;
     }
-    heads |= node.head;
-    held += is_held(node);
-    begin = ref - words_below(node);
+    const auto pay = [&](Ref operand, double local) { at(operand)->grad += gradient * local; };
+    const auto product = [&](Word factors) {
+      const double x = at(first(factors))->data, y = at(second(factors))->data;
+      pay(first(factors), Rule<Op::mul>::dx(x, y, 0.0));
+      pay(second(factors), Rule<Op::mul>::dy(x, y, 0.0));
+    };
+    switch (code(op)) {
+#define GRADWALK_UNARY(name, ...)                         \
+  case code(Op::name):                                    \
+    if constexpr (is_plain(Op::name))                     \
+      pay(a, Rule<Op::name>::dx(at(a)->data, node.data)); \
+    else                                                  \
+      deposit_by_call(ref);                               \
+    break;
+#define GRADWALK_BINARY(name, ...)                                              \
+  case code(Op::name):                                                          \
+    if constexpr (!is_plain(Op::name)) {                                        \
+      deposit_by_call(ref);                                                     \
+    } else if (extra == 0) {                                                    \
+      const double x = at(a)->data, y = at(b)->data;                            \
+      pay(a, Rule<Op::name>::dx(x, y, node.data));                              \
+      pay(b, Rule<Op::name>::dy(x, y, node.data));                              \
+    } else if (b == literal) {                                                  \
+      pay(a, Rule<Op::name>::dx(at(a)->data, tape.number(ref - 1), node.data)); \
+    } else {                                                                    \
+      pay(b, Rule<Op::name>::dy(tape.number(ref - 1), at(b)->data, node.data)); \
+    }                                                                           \
+    break;
+#include "gradwalk/ops.def"
+#undef GRADWALK_UNARY
+#undef GRADWALK_BINARY
+      case code(multiply_add):
+        begin = ref;
+        pay(extra, Rule<Op::add>::dx(0.0, 0.0, 0.0));
+        product(operands);
+        break;
+      case code(minus_product): {
+        begin = ref;
+        const double x = at(a)->data, y = at(b)->data, minus = Rule<Op::sub>::dy(0.0, 0.0, 0.0);
+        pay(extra, Rule<Op::sub>::dx(0.0, 0.0, 0.0));
+        pay(a, minus * Rule<Op::mul>::dx(x, y, 0.0));
+        pay(b, minus * Rule<Op::mul>::dy(x, y, 0.0));
+        break;
+      }
+      case code(product_minus):
+        begin = ref;
+        pay(extra, Rule<Op::sub>::dy(0.0, 0.0, 0.0));
+        product(operands);
+        break;
+      case code(sum_of_products):
+        for (Ref where = ref; where >= begin; --where) {
+          const Word term = base[where];
+          if (are_nodes(term)) [[likely]]
+            product(term);
+          else
+            each_local_of_term(term, where, pay), where -= has_literal(term);
+        }
+        break;
+      case code(Op::custom): deposit_by_call(ref); break;
+      default: break;
+    }
   }
   // If only the root has a handle, all of this goes with it. It must then stay the node it is: a root that became part
   // of a later sum would leave the stretch ending in the middle of that.
@@ -68,15 +155,87 @@ void search_and_sweep(Ref root, double seed) {
   for (auto ref = order.rbegin(); ref != order.rend(); ++ref) deposit(*ref);
 }
 
+// Finds the leaves below a root. False where not all of its records lie between it and `bottom`.
+bool find_leaves(Ref root, Ref bottom, std::vector<Ref>& leaves) {
+  struct ClearMarks {
+    const std::vector<Ref>& marked;
+    ~ClearMarks() {
+      for (const Ref ref : marked) tape.node(ref)->head &= ~entered;
+    }
+  } const at_the_end{leaves};
+  bool is_within = true;
+  for (Ref ref = root; is_within && ref >= bottom; ref = older(ref)) {
+    each_operand(ref, [&](Ref operand) {
+      if (!apart(operand)) {
+        is_within &= operand >= bottom;
+      } else if ((tape.node(operand)->head & entered) == 0) {
+        leaves.push_back(operand);
+        tape.node(operand)->head |= entered;
+      }
+    });
+  }
+  return is_within;
+}
+
 }  // namespace
+
+// The usual case: a function has recorded its graph on top of the tape. One sweep does it, and only the leaves below,
+// its arguments and what it captured, are put back as they were.
+std::optional<std::vector<double>> gradients_of_newest(const Value& root, Ref bottom, std::span<const Value> inputs) {
+  const Ref ref = Handle::ref(root, "gradient");
+  const bool is_newest = !apart(ref) && is_recorded(ref) && ref >= bottom && ref < tape.top;
+  if (!is_newest || tape.clean_from > bottom || !tape.store->kept_apart.empty()) return std::nullopt;
+  std::vector<Ref> leaves;
+  if (!find_leaves(ref, bottom, leaves)) return std::nullopt;
+  std::vector<Ref> refs;
+  for (const Value& input : inputs) refs.push_back(Handle::ref(input, "gradient"));
+  std::vector<double> result(refs.size()), saved(leaves.size());
+  for (std::size_t i = 0; i < saved.size(); ++i) saved[i] = std::exchange(tape.node(leaves[i])->grad, 0);
+  for (const Ref input : refs) tape.node(input)->grad = 0;
+  tape.node(ref)->grad = 1;
+  sweep(ref, bottom);
+  tape.clean_from = tape.top;
+  for (std::size_t i = 0; i < refs.size(); ++i) result[i] = tape.node(refs[i])->grad;
+  for (std::size_t i = 0; i < saved.size(); ++i) tape.node(leaves[i])->grad = saved[i];
+  return result;
+}
+
 }  // namespace detail
+
+Gradients pass(const Value& root, double seed) {
+  using namespace detail;
+  const Ref top = Handle::ref(root, "pass");
+  release_lost();
+  const std::vector<Ref>& order = search(top, [](Ref) { return true; });
+  Gradients result(root);
+  result.gradients_.reserve(order.size());
+  for (const Ref ref : order) result.gradients_.emplace_back(ref, std::exchange(tape.node(ref)->grad, 0));
+  tape.node(top)->grad = seed;
+  for (auto ref = order.rbegin(); ref != order.rend(); ++ref)
+    if (is_recorded(*ref)) deposit(*ref);
+  for (auto& [ref, gradient] : result.gradients_) std::swap(tape.node(ref)->grad, gradient);
+  std::sort(result.gradients_.begin(), result.gradients_.end());
+  return result;
+}
+
+double Gradients::of(const Value& node) const {
+  using namespace detail;
+  Handle::ref(root_, "Gradients::of");
+  const Ref ref = Handle::ref(node, "Gradients::of");
+  const auto found = std::lower_bound(gradients_.begin(), gradients_.end(), ref,
+                                      [](const auto& one, Ref wanted) { return one.first < wanted; });
+  return found == gradients_.end() || found->first != ref ? 0 : found->second;
+}
 
 void Value::backward(double seed) const {
   using namespace detail;
-  node("backward");
-  release_orphans();
+  node_ref("backward");
+  release_lost();
   if (tape.store->no_grad > 0) freeze();
   Node* root = tape.node(ref_);
+  if (op_of(*root) == frozen)
+    throw Error("backward", "a Value that was recorded", "a number made under NoGrad",
+                "compute it where no NoGrad guard lives");
   if (!is_recorded(ref_)) {
     root->grad = seed;
     if (!apart(ref_)) expose_gradient(ref_);
@@ -84,7 +243,7 @@ void Value::backward(double seed) const {
   }
   if (tape.store->kept_apart.empty() && (tape.clean_from == tape.start || reaches_only_clean_nodes(ref_))) {
     root->grad = seed;
-    sweep(ref_);
+    sweep(ref_, tape.clean_from);
   } else {
     search_and_sweep(ref_, seed);
   }

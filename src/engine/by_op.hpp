@@ -9,13 +9,13 @@ namespace gradwalk::detail {
 inline double rule_value(Op op, double x, double y) {
   using rules::Rule;
   switch (op) {
-#define UNARY(name, ...) \
+#define GRADWALK_UNARY(name, ...) \
   case Op::name: return Rule<Op::name>::value(x);
-#define BINARY(name, ...) \
+#define GRADWALK_BINARY(name, ...) \
   case Op::name: return Rule<Op::name>::value(x, y);
 #include "gradwalk/ops.def"
-#undef UNARY
-#undef BINARY
+#undef GRADWALK_UNARY
+#undef GRADWALK_BINARY
     default: return x;
   }
 }
@@ -24,13 +24,13 @@ inline double rule_value(Op op, double x, double y) {
 inline double rule_local(Op op, std::size_t operand, double x, double y, double r) {
   using rules::Rule;
   switch (op) {
-#define UNARY(name, ...) \
+#define GRADWALK_UNARY(name, ...) \
   case Op::name: return Rule<Op::name>::dx(x, r);
-#define BINARY(name, ...) \
+#define GRADWALK_BINARY(name, ...) \
   case Op::name: return operand == 0 ? Rule<Op::name>::dx(x, y, r) : Rule<Op::name>::dy(x, y, r);
 #include "gradwalk/ops.def"
-#undef UNARY
-#undef BINARY
+#undef GRADWALK_UNARY
+#undef GRADWALK_BINARY
     default: return 0;
   }
 }

@@ -34,7 +34,7 @@ struct Opening {
 
   // The node that is one term of a sum.
   Ref term(Word operands, double number) {
-    if (second(operands) == nothing) return first(operands);
+    if (second(operands) == nothing) return first(operands) == literal ? constant(number) : first(operands);
     const Word factors = without_literal(operands, number);
     const double x = tape.node(first(factors))->data, y = tape.node(second(factors))->data;
     return keep(Op::mul, factors, rules::Rule<Op::mul>::value(x, y));
@@ -44,10 +44,10 @@ struct Opening {
     return keep(Op::add, pair(x, y), rules::Rule<Op::add>::value(tape.node(x)->data, tape.node(y)->data));
   }
 
-  void become_add(Ref x, Ref y) const {
+  void become(Op op, Ref x, Ref y) const {
     Node* node = tape.node(owner);
     const Ref below = words_below(*node);
-    node->head = (without_extra(node->head) & ~(Word{0xff} | z_first)) | unheld(Op::add, below);
+    node->head = (without_extra(node->head) & ~(Word{0xff} | z_first)) | unheld(op, below);
     node->operands = pair(x, y);
   }
 
@@ -66,9 +66,15 @@ struct Opening {
   }
 };
 
+// The op of a record that stands for several: that of its root.
+Op shown_op(Op op) {
+  if (op == multiply_add || op == sum_of_products) return Op::add;
+  return op == minus_product || op == product_minus ? Op::sub : op;
+}
+
 bool is_compound(const Node& node) {
   const Op op = op_of(node);
-  if (op == Op::multiply_add || op == Op::sum_of_products) return true;
+  if (has_third(op) || op == sum_of_products) return true;
   return op > Op::constant && op < Op::custom && (first(node.operands) == literal || second(node.operands) == literal);
 }
 
@@ -78,19 +84,19 @@ void open(Ref ref) {
   Opening opening{ref, tape.store->kept_apart[ref]};
   node->head |= opened;
   tape.store->swept_end = 0;
-  if (op_of(*node) == Op::multiply_add) {
+  if (has_third(op_of(*node))) {
     const Ref z = extra_of(*node);
-    const bool first_z = (node->head & z_first) != 0;
+    const bool first_z = is_third_first(*node);
     const Ref product = opening.term(node->operands, 0);
-    opening.become_add(first_z ? z : product, first_z ? product : z);
-  } else if (op_of(*node) == Op::sum_of_products) {
+    opening.become(shown_op(op_of(*node)), first_z ? z : product, first_z ? product : z);
+  } else if (op_of(*node) == sum_of_products) {
     std::vector<std::pair<Word, double>> terms;
     each_term(ref, [&](Word operands, Ref at) { terms.emplace_back(operands, tape.number(at - 1)); });
     Ref sum = opening.term(terms.back().first, terms.back().second);
     for (std::size_t i = terms.size() - 1; i-- > 0;) {
       const Ref term = opening.term(terms[i].first, terms[i].second);
       if (i == 0)
-        opening.become_add(sum, term);
+        opening.become(Op::add, sum, term);
       else
         sum = opening.add(sum, term);
     }
@@ -105,11 +111,17 @@ double evaluate(Ref ref) {
   const Node& node = *tape.node(ref);
   const Word operands = node.operands;
   const auto value = [&](Ref operand) { return value_of(operand, ref); };
-  switch (op_of(node)) {
-    case Op::multiply_add:
+  switch (code(op_of(node))) {
+    case code(minus_product):
+      return Rule<Op::sub>::value(tape.node(extra_of(node))->data,
+                                  Rule<Op::mul>::value(value(first(operands)), value(second(operands))));
+    case code(product_minus):
+      return Rule<Op::sub>::value(Rule<Op::mul>::value(value(first(operands)), value(second(operands))),
+                                  tape.node(extra_of(node))->data);
+    case code(multiply_add):
       return Rule<Op::add>::value(tape.node(extra_of(node))->data,
                                   Rule<Op::mul>::value(value(first(operands)), value(second(operands))));
-    case Op::sum_of_products: {
+    case code(sum_of_products): {
       std::vector<double> terms;
       each_term(ref, [&](Word term, Ref at) {
         const double x = value_of(first(term), at);
@@ -119,7 +131,7 @@ double evaluate(Ref ref) {
       for (std::size_t i = terms.size() - 1; i-- > 0;) sum = Rule<Op::add>::value(sum, terms[i]);
       return sum;
     }
-    case Op::custom: return node.data;
+    case code(Op::custom): return node.data;
     default:
       return rule_value(op_of(node), value(first(operands)),
                         second(operands) == nothing ? 0.0 : value(second(operands)));
@@ -163,8 +175,7 @@ using namespace detail;
 
 Op Value::op() const {
   const Op op = op_of(*tape.node(Handle::ref(*this, "op")));
-  if (op == Op::multiply_add || op == Op::sum_of_products) return Op::add;
-  return op == Op::frozen ? Op::leaf : op;
+  return op == frozen ? Op::leaf : shown_op(op);
 }
 
 std::string_view Value::op_name() const {

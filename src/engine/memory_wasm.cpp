@@ -3,16 +3,28 @@
 // be given back. So a tape is small, and taken as a whole; systems still back it by pages only where it is used.
 #include <cstdlib>
 
-#include "store.hpp"
+#include "memory.hpp"
 
 namespace gradwalk::detail {
+namespace {
+constexpr std::size_t header_bytes = 65536;
+}
 
-const std::size_t largest_tape = std::size_t{4} << 20;  // 32 MiB: half a million nodes, and as many leaves
+Memory reserve() {  // half a million nodes, and as many leaves
+  Memory memory;
+  void* const got = std::aligned_alloc(header_bytes, header_bytes + 2 * std::size_t{first_leaf} * sizeof(Word));
+  if (got == nullptr) return memory;
+  memory.base = reinterpret_cast<Word*>(static_cast<char*>(got) + header_bytes);
+  memory.records = memory.leaves = first_leaf;
+  return memory;
+}
 
-Word* reserve(std::size_t words) { return static_cast<Word*>(std::malloc(words * sizeof(Word))); }
+void unreserve(const Memory& memory) { std::free(reinterpret_cast<char*>(memory.base) - header_bytes); }
 
-void unreserve(Word* base, std::size_t) { std::free(base); }
+bool grow(Memory&, Ref) { return false; }
 
 void discard(Word*, std::size_t) {}
+
+Lost* lost_handles(Word*, Ref) { return nullptr; }
 
 }  // namespace gradwalk::detail

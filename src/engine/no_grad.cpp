@@ -11,8 +11,8 @@ void detail::freeze() {
   for (std::uint32_t place = store.current;; place = store.chunks[place].previous) {
     for (Ref ref = top - 4; ref > chunk_at(place); ref = older(ref)) {
       Node* node = tape.node(ref);
-      if (op_of(*node) == Op::frozen) return;  // and so is what lies below
-      node->head = (without_extra(node->head) & ~Word{0xff}) | unheld(Op::frozen, words_below(*node));
+      if (op_of(*node) == frozen) return;  // and so is what lies below
+      node->head = (without_extra(node->head) & ~Word{0xff}) | unheld(frozen, words_below(*node));
       node->operands = pair(nothing, nothing);
     }
     top = store.chunks[place].end;

@@ -29,17 +29,18 @@ template <class Enter> const std::vector<Ref>& search(Ref root, Enter enter) {
       });
       continue;  // the node is met again when everything below it is done
     }
+    if ((node->head & (entered | finished)) == entered) {
+      order.push_back(ref);  // first: if there is no memory for it, its marks are still found on the stack
+      node->head |= finished;
+    }
     stack.pop_back();
-    if ((node->head & (entered | finished)) != entered) continue;
-    node->head |= finished;
-    order.push_back(ref);
   }
   return order;
 }
 
 inline bool is_recorded(Ref ref) {
   const Op op = op_of(*tape.node(ref));
-  return op > Op::constant && op != Op::frozen;
+  return op > Op::constant && op != frozen;
 }
 
 }  // namespace gradwalk::detail

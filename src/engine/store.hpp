@@ -4,17 +4,23 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "gradwalk/graph.hpp"
+#include "memory.hpp"
+#include "text/numbers.hpp"
 
 namespace gradwalk::detail {
 
 inline constexpr Ref chunk_words = 8192;  // 64 KiB: nodes of one chunk die together, so small ones are reused sooner
 inline constexpr std::size_t least_to_collect = 32;
 inline constexpr std::uint32_t no_chunk = ~0u;
+
+// Half a page off the records: loads from addresses that end as those of recent stores do are held up.
+inline constexpr Ref leaves_begin = first_leaf + 256;
 
 constexpr Ref chunk_at(std::uint32_t place) { return place * chunk_words; }
 
@@ -25,17 +31,26 @@ struct Chunk {
 };
 
 struct Store {
-  std::vector<Chunk> chunks;  // by place; creation order goes through `previous`
+  OpenTape parked = {};  // the tape itself, while no thread has it before it
+  Memory memory = {};
+  std::atomic<bool> in_use = false;       // by a thread, be it parked there for another
+  std::atomic<bool> has_ended = false;    // its thread has
+  std::atomic<int> owners = 1;            // the thread that made it, and Tapes
+  std::atomic<std::int64_t> balance = 0;  // without owners: handles left; with them: far above 0 (handover.cpp)
+  std::int64_t handles_left = 0;          // when its last owner went
+  std::atomic<Ref> lost = 0;              // the list of nodes of which handles ended elsewhere
+  std::vector<Chunk> chunks;              // by place; creation order goes through `previous`
   std::uint32_t current = no_chunk;
   std::size_t chunks_used = 0;
   std::size_t collect_at = least_to_collect;  // chunks in use at which dead ones are looked for
   std::size_t peak = 0;                       // chunks used at most since the tape was last empty
-  std::size_t reserved_words = 0;
   // What the last sweep passed over, if only its root has handles: it goes at once. 0 as soon as that may have changed:
   // a new handle or label, a node opened, anything popped or collected.
   Ref swept_begin = 0, swept_end = 0;
-  Ref next_leaf = 0;                // leaf memory never used before
-  std::vector<Ref> waiting_leaves;  // dead, but a node may still read them
+  Ref next_leaf = 0;       // leaf memory never used before
+  Ref waiting_leaves = 0;  // dead, but a node may still read them: a list through `operands`
+  std::size_t leaves_waiting = 0;
+  std::size_t steps_to_census = 0;  // until leaves are looked through for what can go back; 0: not needed
   std::size_t collect_leaves_at = 16384;
   int no_grad = 0;                                       // guards alive
   std::uint32_t no_grad_chunk = no_chunk;                // what they make lies from this chunk on
@@ -43,20 +58,22 @@ struct Store {
   std::unordered_map<Ref, std::string> labels;
   std::unordered_map<Ref, std::size_t> spilled_handles;
   std::unordered_map<Ref, std::string> custom_names;
-  std::atomic<bool> has_orphans = false;  // set by other threads: handles of this one died there
-  std::vector<Ref> order, stack;          // room for searches, kept between them
+  std::vector<Ref> order, stack;  // room for searches, kept between them
 };
 
 struct Handle {
   static Value adopt(Ref ref) { return Value::adopt(ref); }
-  static Value share(Ref ref);                           // one more handle
+  static Value share(Ref ref);                                          // one more handle
+  static std::uint32_t tape_of(const Value& value, const char* call) {  // of a node; a number becomes one here
+    return value.tape_ == 0 || value.holds_number() ? (value.node_ref(call), value.tape_) : value.tape_;
+  }
   static Ref ref(const Value& value, const char* call);  // for a function that looks at graphs
 };
 
-inline bool apart(Ref ref) { return ref >= tape.first_leaf; }
+inline bool apart(Ref ref) { return ref >= first_leaf; }
 inline bool is_leaf(Ref ref) { return op_of(*tape.node(ref)) == Op::leaf; }
 inline bool is_constant(Ref ref) { return op_of(*tape.node(ref)) == Op::constant; }
-inline std::uint32_t words_below(const Node& node) { return op_of(node) == Op::multiply_add ? 0 : extra_of(node); }
+inline std::uint32_t words_below(const Node& node) { return has_third(op_of(node)) ? 0 : extra_of(node); }
 inline Ref older(Ref ref) { return ref - words_below(*tape.node(ref)) - 4; }  // the record before, in the same run
 inline double value_of(Ref operand, Ref at) {  // of an operand that stands in the word at `at`
   return operand == literal ? tape.number(at - 1) : tape.node(operand)->data;
@@ -76,6 +93,10 @@ template <class Term> void each_term(Ref sum, Term term) {
   }
 }
 
+inline bool is_third_first(const Node& node) {
+  return op_of(node) == minus_product || (op_of(node) == multiply_add && (node.head & z_first) != 0);
+}
+
 // Calls visit(operand) for each operand that is a node, last to first.
 template <class Visit> void each_operand(Ref ref, Visit visit) {
   const Node& node = *tape.node(ref);
@@ -83,19 +104,36 @@ template <class Visit> void each_operand(Ref ref, Visit visit) {
     if (is_node(second(operands))) visit(second(operands));
     if (is_node(first(operands))) visit(first(operands));
   };
-  switch (op_of(node)) {
-    case Op::leaf: break;
-    case Op::sum_of_products: each_term(ref, [&](Word operands, Ref) { both(operands); }); break;
-    case Op::custom:
+  switch (code(op_of(node))) {
+    case code(Op::leaf): break;
+    case code(sum_of_products): each_term(ref, [&](Word operands, Ref) { both(operands); }); break;
+    case code(Op::custom):
       for (Ref at = ref; at > ref - extra_of(node); at -= 2) visit(static_cast<Ref>(tape.word(at - 1)));
       break;
-    case Op::multiply_add:
-      if ((node.head & z_first) == 0) visit(extra_of(node));
+    case code(multiply_add):
+    case code(minus_product):
+    case code(product_minus): {
+      const bool first = is_third_first(node);
+      if (!first) visit(extra_of(node));
       both(node.operands);
-      if ((node.head & z_first) != 0) visit(extra_of(node));
+      if (first) visit(extra_of(node));
       break;
+    }
     default: both(node.operands);
   }
+}
+
+// Calls visit(operand, local derivative) for each operand of a sum's term that is a node.
+template <class Visit> void each_local_of_term(Word term, Ref at, Visit visit, double times = 1) {
+  using rules::Rule;
+  const Ref p = first(term), q = second(term);
+  if (q == nothing) {
+    if (p != literal) visit(p, times * Rule<Op::add>::dx(0.0, 0.0, 0.0));
+    return;
+  }
+  const double x = value_of(p, at), y = value_of(q, at);
+  if (p != literal) visit(p, times * Rule<Op::mul>::dx(x, y, 0.0));
+  if (q != literal) visit(q, times * Rule<Op::mul>::dy(x, y, 0.0));
 }
 
 // Calls visit(operand, local derivative) for each operand that is a node. The one place where rules meet records.
@@ -103,40 +141,33 @@ template <class Visit> void each_local(Ref ref, Visit visit) {
   using rules::Rule;
   const Node& node = *tape.node(ref);
   const Ref a = first(node.operands), b = second(node.operands);
-  const double share = Rule<Op::add>::dx(0.0, 0.0, 0.0);  // of a term in its sum
-  const auto product = [&](Word operands, Ref at) {
-    const Ref p = first(operands), q = second(operands);
-    if (are_nodes(operands)) [[likely]] {
-      const double x = tape.node(p)->data, y = tape.node(q)->data;
-      visit(p, Rule<Op::mul>::dx(x, y, 0.0));
-      visit(q, Rule<Op::mul>::dy(x, y, 0.0));
-    } else if (q == nothing) {
-      visit(p, share);
-    } else if (p == literal) {
-      visit(q, Rule<Op::mul>::dy(tape.number(at - 1), 0.0, 0.0));
-    } else {
-      visit(p, Rule<Op::mul>::dx(0.0, tape.number(at - 1), 0.0));
-    }
-  };
-  switch (op_of(node)) {
-#define UNARY(name, ...) \
-  case Op::name: visit(a, Rule<Op::name>::dx(tape.node(a)->data, node.data)); break;
-#define BINARY(name, ...)                                            \
-  case Op::name: {                                                   \
+  switch (code(op_of(node))) {
+#define GRADWALK_UNARY(name, ...) \
+  case code(Op::name): visit(a, Rule<Op::name>::dx(tape.node(a)->data, node.data)); break;
+#define GRADWALK_BINARY(name, ...)                                   \
+  case code(Op::name): {                                             \
     const double x = value_of(a, ref), y = value_of(b, ref);         \
     if (a != literal) visit(a, Rule<Op::name>::dx(x, y, node.data)); \
     if (b != literal) visit(b, Rule<Op::name>::dy(x, y, node.data)); \
     break;                                                           \
   }
 #include "gradwalk/ops.def"
-#undef UNARY
-#undef BINARY
-    case Op::multiply_add:
-      visit(extra_of(node), share);
-      product(node.operands, ref);
+#undef GRADWALK_UNARY
+#undef GRADWALK_BINARY
+    case code(multiply_add):
+      visit(extra_of(node), Rule<Op::add>::dx(0.0, 0.0, 0.0));
+      each_local_of_term(node.operands, ref, visit);
       break;
-    case Op::sum_of_products: each_term(ref, product); break;
-    case Op::custom:
+    case code(minus_product):
+      visit(extra_of(node), Rule<Op::sub>::dx(0.0, 0.0, 0.0));
+      each_local_of_term(node.operands, ref, visit, Rule<Op::sub>::dy(0.0, 0.0, 0.0));
+      break;
+    case code(product_minus):
+      visit(extra_of(node), Rule<Op::sub>::dy(0.0, 0.0, 0.0));
+      each_local_of_term(node.operands, ref, visit);
+      break;
+    case code(sum_of_products): each_term(ref, [&](Word term, Ref at) { each_local_of_term(term, at, visit); }); break;
+    case code(Op::custom):
       for (Ref at = ref - extra_of(node); at < ref; at += 2)
         visit(static_cast<Ref>(tape.word(at + 1)), tape.number(at));
       break;
@@ -153,33 +184,36 @@ inline Value Handle::share(Ref ref) {
   return adopt(ref);
 }
 
+inline constexpr const char* handover_advice =
+    "build and use a graph on one thread, hand numbers between threads, or hand its Tape over";
+
+// The gradients of a root by inputs, all of whose records lie on the tape from `bottom` on; or nothing. It leaves no
+// deposit but in those records and in the inputs.
+std::optional<std::vector<double>> gradients_of_newest(const Value& root, Ref bottom, std::span<const Value> inputs);
+
 Ref look_into(const Value& value, const char* call);  // the node, its parts made nodes of their own
 const std::string& custom_name(Ref ref);
-std::string format_number(double number);  // the shortest text that reads back as the same number
 
-void start_tape();
 void enter_chunk(std::uint32_t place);
 std::uint32_t next_place();  // for a chunk
 void trim();                 // pops the newest nodes as long as no handle holds them
 void freeze();               // makes what was recorded under NoGrad numbers
 void forget(Ref ref);        // drops what the store keeps about a node that is going
 void free_leaf(Ref ref);
+void wait_as_leaf(Ref ref);        // dead, but records may read it
+void free_waiting_leaves();        // all but those that collect() has marked
+void give_back_leaves() noexcept;  // to the system
+void collect();                    // finds what live handles still need, gives whole dead chunks and dead leaves back
 
-void release_orphans_now();
-inline void release_orphans() {  // handles that died on other threads
-  if (tape.store->has_orphans.load(std::memory_order_relaxed)) release_orphans_now();
+void release_lost_now();
+inline void release_lost() {  // handles that ended on other threads
+  if (tape.store->lost.load(std::memory_order_relaxed) != 0) release_lost_now();
 }
 
 inline Ref Handle::ref(const Value& value, const char* call) {
-  value.node(call);
+  value.node_ref(call);
   if (tape.store->no_grad > 0) freeze();
   return value.ref_;
 }
-
-// The memory under a tape (memory.cpp; memory_wasm.cpp where there is no address space to spare).
-extern const std::size_t largest_tape;  // words
-Word* reserve(std::size_t words);
-void unreserve(Word* base, std::size_t words);
-void discard(Word* begin, std::size_t words);
 
 }  // namespace gradwalk::detail

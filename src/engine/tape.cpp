@@ -10,32 +10,23 @@ namespace gradwalk::detail {
 
 namespace {
 
-constexpr std::uint32_t leaf_batch = 1024;
-
 void leave_chunk() {
   Store& store = *tape.store;
   const Chunk chunk = std::exchange(store.chunks[store.current], Chunk{});
   --store.chunks_used;
+  // What lies below stays clean if it lies right below; elsewhere order is lost.
+  if (tape.clean_from >= chunk_at(store.current) || chunk.previous + 1 != store.current) tape.clean_from = chunk.end;
   store.current = chunk.previous;
-  tape.top = tape.clean_from = chunk.end;
+  tape.top = chunk.end;
   tape.limit = chunk_at(store.current) + chunk_words;
-}
-
-// All but those that collect() has marked.
-void free_waiting_leaves() {
-  std::erase_if(tape.store->waiting_leaves, [](Ref ref) {
-    Node* leaf = tape.node(ref);
-    const bool needed = (leaf->head & entered) != 0;
-    leaf->head &= needed ? ~entered : ~waiting;
-    if (!needed && !is_held(*leaf)) free_leaf(ref);
-    return !needed;
-  });
 }
 
 // The tape has become empty: every waiting leaf can go, and the bottom chunk is the warmest.
 void begin_again() {
   Store& store = *tape.store;
-  if (store.peak == 1 && store.waiting_leaves.empty()) return;
+  if (store.steps_to_census > 0 && --store.steps_to_census == 0) give_back_leaves();
+  constexpr std::size_t many = 1024;  // chunks: 64 MiB
+  if (store.peak == 1 && store.waiting_leaves == 0 && store.chunks.size() <= many) return;
   if (store.current != 0) {
     leave_chunk();
     enter_chunk(0);
@@ -44,7 +35,7 @@ void begin_again() {
   }
   free_waiting_leaves();
   // A large graph's pages go back to the system once a pass has done with much less.
-  if (store.chunks.size() > 1024 && store.chunks.size() > 2 * store.peak) {
+  if (store.chunks.size() > many && store.chunks.size() > 2 * store.peak) {
     discard(tape.base + chunk_at(static_cast<std::uint32_t>(store.peak)),
             (store.chunks.size() - store.peak) * chunk_words);
     store.chunks.resize(store.peak);
@@ -55,10 +46,12 @@ void begin_again() {
 
 void mark(Ref ref) {
   Node* node = tape.node(ref);
-  if (ref >= tape.first_leaf && (is_held(*node) || (node->head & entered) != 0)) return;
+  if (ref >= first_leaf && (is_held(*node) || (node->head & entered) != 0)) return;
   node->head |= entered;
-  if (ref >= tape.first_leaf && op_of(*node) != Op::leaf) mark(extra_of(*node));  // kept apart: its owner lives too
+  if (ref >= first_leaf && op_of(*node) != Op::leaf) mark(extra_of(*node));  // kept apart: its owner lives too
 }
+
+}  // namespace
 
 // Finds what live handles still need, gives whole dead chunks and dead leaves back.
 void collect() {
@@ -101,11 +94,9 @@ void collect() {
   for (const auto& [owner, own] : store.kept_apart)
     for (const Ref ref : own) tape.node(ref)->head &= ~entered;
   store.collect_at = std::max(least_to_collect, 2 * store.chunks_used);
-  store.collect_leaves_at = std::max(2 * store.waiting_leaves.size(), store.chunks_used * chunk_words / 4);
+  store.collect_leaves_at = std::max(2 * store.leaves_waiting, store.chunks_used * chunk_words / 4);
   if (tape.top == tape.start) begin_again();
 }
-
-}  // namespace
 
 // Makes the chunk at `place` the one that is written. Its first node only says where it starts.
 void enter_chunk(std::uint32_t place) {
@@ -115,7 +106,7 @@ void enter_chunk(std::uint32_t place) {
   store.chunks[place] = {store.current, tape.top, true};
   store.current = place;
   store.peak = std::max(store.peak, ++store.chunks_used);
-  write_node(chunk_at(place), pair(nothing, nothing), unheld(Op::chunk_start, gap), 0);
+  write_node(chunk_at(place), pair(nothing, nothing), unheld(chunk_start, gap), 0);
   tape.top = chunk_at(place) + 4;
   if (!adjacent) tape.clean_from = tape.top;
   tape.limit = chunk_at(store.current) + chunk_words;
@@ -130,8 +121,9 @@ std::uint32_t next_place() {
   if (found == chunks.end() && tape.store->chunks_used < chunks.size())
     found = std::find_if(chunks.begin(), chunks.end(), is_free);
   if (found == chunks.end()) {
-    if ((chunks.size() + 1) * chunk_words > tape.first_leaf)
-      throw Error("record", "a graph that fits its tape of " + std::to_string(tape.first_leaf / 4) + " nodes",
+    Memory& memory = tape.store->memory;
+    if ((chunks.size() + 1) * chunk_words > memory.records && !grow(memory, 0))
+      throw Error("record", "a graph that fits its tape of " + std::to_string(memory.records / 4) + " nodes",
                   "one more", "let go of graphs no longer needed, or split the work between threads");
     found = chunks.insert(found, Chunk{});
   }
@@ -149,7 +141,7 @@ void trim() {
     const Ref ref = tape.top - 4;
     const Node& node = *tape.node(ref);
     if (is_held(node)) break;
-    if (op_of(node) == Op::chunk_start) {
+    if (op_of(node) == chunk_start) {
       if (store.current == store.no_grad_chunk) break;
       leave_chunk();
       continue;
@@ -164,34 +156,12 @@ void trim() {
 
 void make_room(Ref words) {
   if (tape.top + words <= tape.limit) return;
-  release_orphans();
+  release_lost();
   const Store& store = *tape.store;
-  const bool is_full =
-      store.chunks_used == store.chunks.size() && (store.chunks_used + 1) * chunk_words > tape.first_leaf;
+  const bool is_full = store.chunks_used == store.chunks.size() &&
+                       (store.chunks_used + 1) * chunk_words > store.memory.records && !grow(tape.store->memory, 0);
   if (store.chunks_used >= store.collect_at || is_full) collect();
   if (tape.top + words > tape.limit) enter_chunk(next_place());
-}
-
-void make_leaves() {
-  if (tape.store == nullptr) start_tape();
-  Store& store = *tape.store;
-  release_orphans();
-  const bool is_full = store.reserved_words - store.next_leaf < 4 * leaf_batch + 16;
-  if (is_full && tape.free_leaf == 0) collect();
-  if (tape.free_leaf != 0) return;
-  if (is_full)
-    throw Error("Value", "at most " + std::to_string(store.reserved_words / 8) + " leaves in a thread", "one more",
-                "let go of Values no longer needed, or split the work between threads");
-  tape.free_leaf = store.next_leaf;
-  for (std::uint32_t i = 1; i <= leaf_batch; ++i, store.next_leaf += 4)
-    tape.node(store.next_leaf)->operands = i < leaf_batch ? store.next_leaf + 4 : 0;
-}
-
-void free_leaf(Ref ref) {
-  Node* leaf = tape.node(ref);
-  if ((leaf->head & labelled) != 0) forget(ref);
-  leaf->operands = tape.free_leaf;
-  tape.free_leaf = ref;
 }
 
 void forget(Ref ref) {
@@ -212,8 +182,7 @@ static void unspill_handles(Ref ref) {
   tape.node(ref)->head &= ~spilled;
 }
 
-void let_go_slowly(Ref ref) {
-  Store& store = *tape.store;
+void let_go_slowly(Ref ref) noexcept {
   Node* node = tape.node(ref);
   if ((node->head & spilled) != 0) {
     unspill_handles(ref);
@@ -225,8 +194,7 @@ void let_go_slowly(Ref ref) {
     free_leaf(ref);
   } else if (apart(ref) && (node->head & waiting) == 0) {
     node->head |= waiting;
-    store.waiting_leaves.push_back(ref);
-    if (store.waiting_leaves.size() >= store.collect_leaves_at) collect();
+    wait_as_leaf(ref);
   }
 }
 

@@ -3,7 +3,6 @@
 #include "gradwalk/value.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <ostream>
 
@@ -13,34 +12,24 @@ namespace gradwalk {
 
 using namespace detail;
 
-namespace {
-
-std::string sentence(std::string_view call, std::string_view needs, std::string_view got, std::string_view advice) {
-  std::string text;
-  for (const std::string_view part :
-       {call, std::string_view(": needs "), needs, std::string_view(", got "), got, std::string_view("; "), advice})
-    text += part;
-  return text;
-}
-
-}  // namespace
-
-Error::Error(std::string_view call, std::string_view needs, std::string_view got, std::string_view advice)
-    : std::runtime_error(sentence(call, needs, got, advice)) {}
-
-std::string detail::format_number(double number) {
-  if (std::isnan(number)) return "nan";  // whatever its sign
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, number).ptr};
-}
-
 double rules::pow(double x, double y) { return std::pow(x, y); }
 
 const std::string& detail::custom_name(Ref ref) { return tape.store->custom_names.at(ref); }
 
 std::uint64_t Value::id() const {
-  node("id");
-  return pair(ref_, thread_);
+  node_ref("id");
+  return pair(ref_, tape_);
+}
+
+double detail::number_of(std::uint32_t bits, std::uint32_t of, const char* call) {
+  if ((of & is_number) == 0) refuse(of, call);
+  if (of != (tape.id | is_number))  // its tape may be gone: a number does not hold it
+    throw Error(call, "a Value of this thread", "one of another thread", handover_advice);
+  return static_cast<double>(std::bit_cast<float>(bits));
+}
+
+Ref detail::become_leaf(std::uint32_t bits, std::uint32_t of, const char* call) {
+  return make_leaf(number_of(bits, of, call));
 }
 
 Value& Value::label(std::string_view text) & {
@@ -54,7 +43,7 @@ Value& Value::label(std::string_view text) & {
 Value Value::label(std::string_view text) && { return std::move(label(text)); }
 
 std::string Value::label() const {
-  node("label");
+  if (!is_here() && (number_of(ref_, tape_, "label"), true)) return "";
   const auto found = tape.store->labels.find(ref_);
   return found == tape.store->labels.end() ? "" : found->second;
 }

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <variant>
 
+#include "text/numbers.hpp"
 #include "text/shown.hpp"
 #include "token.hpp"
 
@@ -44,17 +45,17 @@ template <class... Operands> constexpr bool are_numbers = !std::disjunction_v<st
 Operand apply(Op op, const Operand& a) {
   const auto with = [op]<class X>(const X& x) -> Operand {
     switch (op) {
-#define UNARY(name, ...)                      \
+#define GRADWALK_UNARY(name, ...)             \
   case Op::name:                              \
     if constexpr (are_numbers<X>) {           \
       return rules::Rule<Op::name>::value(x); \
     } else {                                  \
       return name(x);                         \
     }
-#define BINARY(...)
+#define GRADWALK_BINARY(...)
 #include "gradwalk/ops.def"
-#undef UNARY
-#undef BINARY
+#undef GRADWALK_UNARY
+#undef GRADWALK_BINARY
       default: return x;
     }
   };
@@ -64,8 +65,8 @@ Operand apply(Op op, const Operand& a) {
 Operand apply(Op op, const Operand& a, const Operand& b) {
   const auto with = [op]<class X, class Y>(const X& x, const Y& y) -> Operand {
     switch (op) {
-#define UNARY(...)
-#define BINARY(name, ...)                        \
+#define GRADWALK_UNARY(...)
+#define GRADWALK_BINARY(name, ...)               \
   case Op::name:                                 \
     if constexpr (are_numbers<X, Y>) {           \
       return rules::Rule<Op::name>::value(x, y); \
@@ -73,8 +74,8 @@ Operand apply(Op op, const Operand& a, const Operand& b) {
       return name(x, y);                         \
     }
 #include "gradwalk/ops.def"
-#undef UNARY
-#undef BINARY
+#undef GRADWALK_UNARY
+#undef GRADWALK_BINARY
       default: return x;
     }
   };
@@ -245,10 +246,8 @@ class Parser {
     const std::size_t count = operands_.size() - opened.operands,
                       wanted = static_cast<std::size_t>(info(opened.op).operands);
     if (count != wanted)
-      return fail(
-          opened.at,
-          std::string(name(opened.op)) + " of " + std::to_string(wanted) + (wanted == 1 ? " operand" : " operands"),
-          std::to_string(count), "separate operands by commas");
+      return fail(opened.at, std::string(name(opened.op)) + " of " + counted(wanted, "operand", "operands"),
+                  std::to_string(count), "separate operands by commas");
     reduce(opened.op);
   }
 

@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/store.hpp"
-#include "need.hpp"
+#include "text/numbers.hpp"
 
 namespace gradwalk {
 namespace {

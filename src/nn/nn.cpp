@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "need.hpp"
+#include "text/numbers.hpp"
 
 namespace gradwalk {
 namespace {

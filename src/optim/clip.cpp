@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/store.hpp"
 #include "gradwalk/optim.hpp"
+#include "text/numbers.hpp"
 
 namespace gradwalk {
 namespace {

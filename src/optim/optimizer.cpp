@@ -3,8 +3,8 @@
 #include <cmath>
 #include <unordered_set>
 
-#include "engine/store.hpp"
 #include "gradwalk/optim.hpp"
+#include "text/numbers.hpp"
 
 namespace gradwalk {
 

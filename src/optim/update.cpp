@@ -3,8 +3,8 @@
 #include <cmath>
 #include <type_traits>
 
-#include "engine/store.hpp"
 #include "gradwalk/optim.hpp"
+#include "text/numbers.hpp"
 
 namespace gradwalk {
 namespace {

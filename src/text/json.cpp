@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Strings and numbers as JSON has them.
-#include "json.hpp"
+#include "gradwalk/json.hpp"
 
 #include <cmath>
 
-#include "engine/store.hpp"
+#include "text/numbers.hpp"
 #include "text/utf8.hpp"
 
-namespace gradwalk::detail {
+namespace gradwalk {
+
+using namespace detail;
+
+namespace {
+
+// Each byte that is no UTF-8 replaced by U+FFFD.
 std::string as_utf8(std::string_view text) {
   std::string result;
   while (!text.empty()) {
@@ -23,7 +29,9 @@ std::string as_utf8(std::string_view text) {
   return result;
 }
 
-void Json::string(std::string_view text) {
+}  // namespace
+
+void JsonWriter::string(std::string_view text) {
   text_ += '"';
   for (const char c : as_utf8(text)) {
     if (c == '"' || c == '\\') {
@@ -38,10 +46,10 @@ void Json::string(std::string_view text) {
   text_ += '"';
 }
 
-Json& Json::value(double number) {
+JsonWriter& JsonWriter::value(double number) {
   if (!std::isfinite(number)) return value(std::string_view(std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf"));
   comma(), text_ += format_number(number);
   return *this;
 }
 
-}  // namespace gradwalk::detail
+}  // namespace gradwalk

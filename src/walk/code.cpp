@@ -7,7 +7,7 @@
 #include <cmath>
 #include <unordered_set>
 
-#include "engine/store.hpp"
+#include "text/numbers.hpp"
 
 namespace gradwalk {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Walks, sorts and tallies as JSON; docs/walk-format.md is the description of what this writes.
-#include "text/json.hpp"
+#include "snapshot/json.hpp"
 
 #include <array>
 
@@ -9,47 +9,18 @@
 
 namespace gradwalk {
 
-using detail::Json;
+using namespace detail;
 
 namespace {
 
-constexpr std::size_t version = 1;
 constexpr std::size_t most_worths = 1'000;  // late deposits followed to the leaves
-
-void write_indices(Json& json, const std::vector<std::size_t>& indices) {
-  json.array(indices, [&](std::size_t i) { json.value(i); });
-}
-
-void write_nodes(Json& json, const Snapshot& graph) {
-  std::size_t index = 0;
-  json("nodes").array(graph.nodes, [&](const Snapshot::Node& node) {
-    json.object([&] {
-      json("name").value(node.name);
-      json("label").value(node.label);
-      json("op").value(name(node.op));
-      json("symbol").value(node.op_name);
-      json("data").value(node.data);
-      write_indices(json("operands"), node.operands);
-      std::size_t operand = 0;
-      json("locals").array(node.locals, [&](double local) {
-        json.object([&] {
-          json("formula").value(local_formula(node.op, operand));
-          json("with_names").value(local_formula(graph, index, operand++));
-          json("value").value(local);
-        });
-      });
-    });
-    ++index;
-  });
-  json("root").value(graph.root());
-}
 
 std::string_view kind_name(Walk::Step::Kind kind) {
   constexpr std::array<std::string_view, 5> names{"forward", "seed", "visit", "deposit", "update"};
   return names[static_cast<std::size_t>(kind)];
 }
 
-void write_deposit(Json& json, const Snapshot& graph, const Walk::Deposit& deposit) {
+void write_deposit(JsonWriter& json, const Snapshot& graph, const Walk::Deposit& deposit) {
   json.object([&] {
     json("from").value(deposit.from);
     json("to").value(deposit.to);
@@ -63,7 +34,7 @@ void write_deposit(Json& json, const Snapshot& graph, const Walk::Deposit& depos
   });
 }
 
-void write_step(Json& json, const Snapshot& graph, const Walk::Step& step) {
+void write_step(JsonWriter& json, const Snapshot& graph, const Walk::Step& step) {
   using Kind = Walk::Step::Kind;
   json.object([&] {
     json("kind").value(kind_name(step.kind));
@@ -89,7 +60,7 @@ void write_step(Json& json, const Snapshot& graph, const Walk::Step& step) {
   });
 }
 
-void write_end(Json& json, const Walk& walk) {
+void write_end(JsonWriter& json, const Walk& walk) {
   json.object([&] {
     json("kind").value(std::string_view("end"));
     std::size_t i = 0;
@@ -103,7 +74,7 @@ void write_end(Json& json, const Walk& walk) {
   });
 }
 
-void write_findings(Json& json, const Walk& walk) {
+void write_findings(JsonWriter& json, const Walk& walk) {
   json("outcomes").array(walk.outcomes(), [&](const Walk::Outcome& outcome) {
     json.object([&] {
       json("visits").value(outcome.visits);
@@ -152,24 +123,10 @@ void write_findings(Json& json, const Walk& walk) {
   }
 }
 
-void write_head(Json& json, std::string_view format) {
-  json("format").value(format);
-  json("version").value(version);
-}
-
 }  // namespace
 
-std::string to_json(const Snapshot& graph) {
-  Json json;
-  json.object([&] {
-    write_head(json, "gradwalk-graph");
-    write_nodes(json, graph);
-  });
-  return json.take();
-}
-
 std::string to_json(const Walk& walk) {
-  Json json;
+  JsonWriter json;
   json.object([&] {
     write_head(json, "gradwalk-walk");
     json("rule").value(info(walk.options().rule).name);
@@ -201,7 +158,7 @@ std::string to_json(const Walk& walk) {
 
 std::string to_json(const Snapshot& graph, const Sort& sort) {
   constexpr std::array<std::string_view, 3> names{"enter", "skip", "finish"};
-  Json json;
+  JsonWriter json;
   json.object([&] {
     write_head(json, "gradwalk-sort");
     write_nodes(json, graph);
@@ -217,7 +174,7 @@ std::string to_json(const Snapshot& graph, const Sort& sort) {
 }
 
 std::string to_json(const Snapshot& graph, const OrderTally& tally) {
-  Json json;
+  JsonWriter json;
   json.object([&] {
     write_head(json, "gradwalk-orders");
     write_nodes(json, graph);
@@ -236,7 +193,7 @@ std::string to_json(const Snapshot& graph, const OrderTally& tally) {
 }
 
 std::string to_json(const Explanation& explanation) {
-  Json json;
+  JsonWriter json;
   json.object([&] {
     write_head(json, "gradwalk-explanation");
     write_nodes(json, explanation.graph);

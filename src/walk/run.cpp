@@ -8,22 +8,20 @@
 #include "gradients.hpp"
 #include "text/numbers.hpp"
 
-namespace gradwalk {
+namespace gradwalk::detail {
 
-using namespace detail;
-
-WalkRun::WalkRun(Walk& walk) : walk_(walk) {
-  for (const Snapshot::Node& one : walk.graph_.nodes) {
+WalkRun::WalkRun(const Snapshot& graph, const WalkOptions& options) : graph_(graph), options_(options) {
+  for (const Snapshot::Node& one : graph.nodes) {
     data_.push_back(one.data);
     locals_.push_back(one.locals);
   }
   grad_.resize(data_.size());
   ideal_.resize(data_.size());
   right_total_.resize(data_.size());
-  walk.outcomes_.resize(data_.size());
+  record_.outcomes.resize(data_.size());
 }
 
-void WalkRun::run() {
+Walk::Record WalkRun::run() {
   check_order();
   std::vector<double> right_data = data_;
   forward_pass();
@@ -41,15 +39,15 @@ void WalkRun::run() {
     training_step(right_data);
   }
   finish(right_data);
+  return std::move(record_);
 }
 
 void WalkRun::check_order() const {
-  const WalkOptions& options = walk_.options_;
-  if (options.order.empty()) return;
-  if (options.rule != WalkRule::right)
+  if (options_.order.empty()) return;
+  if (options_.rule != WalkRule::right)
     throw Error("walk", "either an order or a broken rule", "both", "leave one of them out");
   std::vector<bool> placed(data_.size());
-  for (const std::size_t i : options.order) {
+  for (const std::size_t i : options_.order) {
     if (i >= data_.size())
       throw Error("walk", "an order of nodes", "the number " + std::to_string(i),
                   "there are " + std::to_string(data_.size()) + " nodes, from 0");
@@ -59,7 +57,7 @@ void WalkRun::check_order() const {
     if (placed[i]) throw Error("walk", "each node once", "'" + name(i) + "' twice", "visit it once");
     placed[i] = true;
   }
-  for (const std::size_t i : nodes_in_order(walk_.graph_))
+  for (const std::size_t i : nodes_in_order(graph_))
     if (!placed[i]) throw Error("walk", "every node in the order", "none for '" + name(i) + "'", "give it a place");
 }
 
@@ -78,12 +76,12 @@ void WalkRun::forward_pass() {
       step.after = data_[i] = rule_value(one.op, x, y);
       for (std::size_t k = 0; k < one.operands.size(); ++k) locals_[i][k] = rule_local(one.op, k, x, y, step.after);
     }
-    walk_.steps_.push_back(std::move(step));
+    record_.steps.push_back(std::move(step));
   }
 }
 
 void WalkRun::begin_pass() {
-  Gradients right = gradients_of(walk_.graph_, walk_.graph_.root(), locals_);
+  Gradients right = gradients_of(graph_, graph_.root(), locals_);
   right_ = std::move(right.values);
   magnitude_ = std::move(right.magnitudes);
   visits_in_pass_.assign(data_.size(), 0);
@@ -96,17 +94,16 @@ void WalkRun::begin_pass() {
 
 void WalkRun::backward_pass() {
   begin_pass();
-  const std::size_t root = walk_.graph_.root();
-  walk_.steps_.push_back({Kind::seed, pass_, root, grad_[root], 1, {}, {}});
+  const std::size_t root = graph_.root();
+  record_.steps.push_back({Kind::seed, pass_, root, grad_[root], 1, {}, {}});
   grad_[root] = ideal_[root] = 1;
 
-  const WalkOptions& options = walk_.options_;
-  std::vector<std::size_t> order = nodes_in_order(walk_.graph_);
+  std::vector<std::size_t> order = nodes_in_order(graph_);
   if (!is(WalkRule::forward_order)) std::reverse(order.begin(), order.end());
-  switch (options.rule) {
+  switch (options_.rule) {
     case WalkRule::recursion: return visit_recursively();
     case WalkRule::no_visited: return visit_without_visited_set();
-    default: return visit_in(options.order.empty() ? order : options.order);
+    default: return visit_in(options_.order.empty() ? order : options_.order);
   }
 }
 
@@ -121,7 +118,7 @@ void WalkRun::visit_recursively() {
   struct Call {
     std::size_t node, next;  // operand
   };
-  std::vector<Call> calls{{walk_.graph_.root(), 0}};
+  std::vector<Call> calls{{graph_.root(), 0}};
   if (!begin_visit(calls.back().node)) return;
   while (!calls.empty()) {
     Call& call = calls.back();
@@ -133,8 +130,8 @@ void WalkRun::visit_recursively() {
     }
     const std::size_t operand = call.next++;
     const std::size_t from = call.node, to = one.operands[operand];
-    walk_.steps_.push_back({Kind::deposit, pass_, from, grad_[from], grad_[from], {}, {}});
-    walk_.steps_.back().deposits.push_back(pay(from, operand));
+    record_.steps.push_back({Kind::deposit, pass_, from, grad_[from], grad_[from], {}, {}});
+    record_.steps.back().deposits.push_back(pay(from, operand));
     if (!begin_visit(to)) return;
     calls.push_back({to, 0});
   }
@@ -143,7 +140,7 @@ void WalkRun::visit_recursively() {
 // The list such a sort makes, reversed, is every path's end with operands from the last to the first: it need not be
 // made first, and so may be of any length.
 void WalkRun::visit_without_visited_set() {
-  std::vector<std::size_t> stack{walk_.graph_.root()};
+  std::vector<std::size_t> stack{graph_.root()};
   while (!stack.empty()) {
     const std::size_t i = stack.back();
     stack.pop_back();
@@ -155,15 +152,15 @@ void WalkRun::visit_without_visited_set() {
 }
 
 bool WalkRun::begin_visit(std::size_t i) {
-  if (may_repeat() && walk_.visits_ >= walk_.options_.most_visits) {
-    walk_.is_complete_ = false;
+  if (may_repeat() && record_.visits >= options_.most_visits) {
+    record_.is_complete = false;
     return false;
   }
-  ++walk_.visits_;
-  Walk::Outcome& outcome = walk_.outcomes_[i];
+  ++record_.visits;
+  Walk::Outcome& outcome = record_.outcomes[i];
   ++outcome.visits;
   if (++visits_in_pass_[i] == 1) outcome.when_visited = grad_[i];
-  walk_.steps_.push_back({Kind::visit, pass_, i, grad_[i], grad_[i], {}, {}});
+  record_.steps.push_back({Kind::visit, pass_, i, grad_[i], grad_[i], {}, {}});
   check_visit(i);
   return true;
 }
@@ -171,7 +168,7 @@ bool WalkRun::begin_visit(std::size_t i) {
 void WalkRun::pay_all(std::size_t i) {
   const Snapshot::Node& one = node(i);
   for (std::size_t k = 0; k < one.operands.size(); ++k)
-    if (!node(one.operands[k]).is_constant()) walk_.steps_.back().deposits.push_back(pay(i, k));
+    if (!node(one.operands[k]).is_constant()) record_.steps.back().deposits.push_back(pay(i, k));
 }
 
 Walk::Deposit WalkRun::pay(std::size_t from, std::size_t operand) {
@@ -180,12 +177,12 @@ Walk::Deposit WalkRun::pay(std::size_t from, std::size_t operand) {
   const auto kept = [&](double sum) { return grad_[from] == 0 ? sum : sum + amount; };
   grad_[to] = is(WalkRule::overwrite) ? amount : kept(before);
   ideal_[to] = kept(ideal_[to]);
-  const bool once = !walk_.options_.order.empty() || is(WalkRule::forward_order);
+  const bool once = !options_.order.empty() || is(WalkRule::forward_order);
   const Walk::Deposit deposit{from,   to,     operand,   local,
                               amount, before, grad_[to], once && passes_on(node(to)) && visits_in_pass_[to] > 0};
   if (deposit.late && amount != 0)
-    walk_.late_.push_back(
-        {walk_.steps_.size() - 1, from, to, amount,
+    record_.late.push_back(
+        {record_.steps.size() - 1, from, to, amount,
          name(to) + " was visited before " + name(from) + " had paid it: " + short_number(amount) + " lost"});
   check_deposit(deposit);
   return deposit;
@@ -194,22 +191,22 @@ Walk::Deposit WalkRun::pay(std::size_t from, std::size_t operand) {
 void WalkRun::training_step(std::vector<double>& right_data) {
   for (std::size_t i = 0; i < data_.size(); ++i) {
     if (!node(i).is_leaf()) continue;
-    right_data[i] -= walk_.options_.rate * right_[i];
+    right_data[i] -= options_.rate * right_[i];
     const double before = data_[i];
-    data_[i] -= walk_.options_.rate * grad_[i];
-    walk_.steps_.push_back({Kind::update, pass_, i, before, data_[i], {}, {}});
+    data_[i] -= options_.rate * grad_[i];
+    record_.steps.push_back({Kind::update, pass_, i, before, data_[i], {}, {}});
   }
 }
 
 void WalkRun::finish(const std::vector<double>& right_data) {
   for (std::size_t i = 0; i < data_.size(); ++i) {
-    Walk::Outcome& outcome = walk_.outcomes_[i];
+    Walk::Outcome& outcome = record_.outcomes[i];
     outcome.gradient = grad_[i];
     outcome.data = data_[i];
     outcome.right_gradient = right_total_[i];
     outcome.right_data = right_data[i];
   }
-  walk_.visits_needed_ = may_repeat() ? count_visits(walk_.graph_).to_string() : std::to_string(walk_.visits_);
+  record_.visits_needed = may_repeat() ? count_visits(graph_).to_string() : std::to_string(record_.visits);
 }
 
 void WalkRun::check_visit(std::size_t i) {
@@ -237,8 +234,8 @@ void WalkRun::check_deposit(const Walk::Deposit& deposit) {
 }
 
 void WalkRun::part(std::size_t node, double wrong, double right, std::string reason) {
-  if (walk_.parting_) return;
-  walk_.parting_ = Walk::Parting{walk_.steps_.size() - 1, node, wrong, right, std::move(reason)};
+  if (record_.parting) return;
+  record_.parting = Walk::Parting{record_.steps.size() - 1, node, wrong, right, std::move(reason)};
 }
 
-}  // namespace gradwalk
+}  // namespace gradwalk::detail

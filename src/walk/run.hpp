@@ -4,18 +4,18 @@
 
 #include "gradwalk/walk.hpp"
 
-namespace gradwalk {
+namespace gradwalk::detail {
 
 class WalkRun {
  public:
-  explicit WalkRun(Walk& walk);
-  void run();
+  WalkRun(const Snapshot& graph, const WalkOptions& options);  // which must outlive it
+  Walk::Record run();
 
  private:
   using Kind = Walk::Step::Kind;
-  const Snapshot::Node& node(std::size_t i) const { return walk_.graph_.nodes[i]; }
+  const Snapshot::Node& node(std::size_t i) const { return graph_.nodes[i]; }
   const std::string& name(std::size_t i) const { return node(i).name; }
-  bool is(WalkRule rule) const { return walk_.options_.rule == rule; }
+  bool is(WalkRule rule) const { return options_.rule == rule; }
   bool may_repeat() const { return is(WalkRule::recursion) || is(WalkRule::no_visited); }  // visits
 
   void check_order() const;
@@ -35,7 +35,9 @@ class WalkRun {
   void check_deposit(const Walk::Deposit& deposit);
   void part(std::size_t node, double wrong, double right, std::string reason);
 
-  Walk& walk_;
+  const Snapshot& graph_;
+  const WalkOptions& options_;
+  Walk::Record record_;
   int pass_ = 1;
   std::vector<double> data_, grad_;
   std::vector<std::vector<double>> locals_;
@@ -45,4 +47,4 @@ class WalkRun {
   std::vector<std::size_t> visits_in_pass_;
 };
 
-}  // namespace gradwalk
+}  // namespace gradwalk::detail

@@ -41,7 +41,7 @@ Walk::Walk(const Value& root, WalkOptions options) : Walk(snapshot(root), std::m
 
 Walk::Walk(Snapshot graph, WalkOptions options) : graph_(std::move(graph)), options_(std::move(options)) {
   if (graph_.nodes.empty()) throw Error("walk", "a graph with a root", "no node", "take a snapshot of a Value");
-  WalkRun(*this).run();
+  record_ = WalkRun(graph_, options_).run();
   go_to(0);
 }
 
@@ -54,8 +54,8 @@ std::vector<std::pair<std::size_t, double>> Walk::worth(const Late& late) const 
 }
 
 bool Walk::forward() {
-  if (position_ == steps_.size()) return false;
-  const Step& step = steps_[position_++];
+  if (position_ == steps().size()) return false;
+  const Step& step = steps()[position_++];
   State& node = state_[step.node];
   switch (step.kind) {
     case Step::Kind::forward: node = {true, step.after, 0, node.visits}; break;

@@ -15,18 +15,18 @@ using oracle::Spelling;
 namespace {
 
 constexpr Op unary_ops[] = {
-#define UNARY(name, ...) Op::name,
-#define BINARY(name, ...)
+#define GRADWALK_UNARY(name, ...) Op::name,
+#define GRADWALK_BINARY(name, ...)
 #include "gradwalk/ops.def"
-#undef UNARY
-#undef BINARY
+#undef GRADWALK_UNARY
+#undef GRADWALK_BINARY
 };
 constexpr Op binary_ops[] = {
-#define UNARY(name, ...)
-#define BINARY(name, ...) Op::name,
+#define GRADWALK_UNARY(name, ...)
+#define GRADWALK_BINARY(name, ...) Op::name,
 #include "gradwalk/ops.def"
-#undef UNARY
-#undef BINARY
+#undef GRADWALK_UNARY
+#undef GRADWALK_BINARY
 };
 constexpr Op operators[] = {Op::add, Op::mul, Op::sub, Op::div};
 

@@ -9,11 +9,19 @@
 
 namespace fuzz {
 
+// A number made under NoGrad is a leaf to the evaluator, and refused by the engine.
+void Session::walk_back(Slot& root, double seed) {
+  if (is_refused([&] { root.value->backward(seed); })) {
+    check(twin_.at(root.node).op == Op::leaf, "backward() of a recorded node");
+  } else {
+    twin_.backward(root.node, seed);
+  }
+}
+
 void Session::backward(Bytes& bytes) {
   Slot& root = full(bytes);
   const double seed = bytes.next() % 4 != 0 ? 1.0 : bytes.number();
-  root.value->backward(seed);
-  twin_.backward(root.node, seed);
+  walk_back(root, seed);
 }
 
 void Session::propagate(Bytes& bytes) {
@@ -60,8 +68,7 @@ void Session::set_data(Bytes& bytes) {
       if (twin_.at(node).op == Op::custom) return;
   x.value->data() = data;
   twin_.at(x.node).data = data;
-  root.value->backward();
-  twin_.backward(root.node, 1);
+  walk_back(root, 1);
   compare_all();
   for (const Slot* slot : all) {
     gradwalk::recompute(*slot->value);

@@ -44,28 +44,28 @@ std::span<const Edge> Graph::inputs(Index node) const {
 
 double Graph::evaluate(const Node& node) const {
   switch (node.op) {
-#define UNARY(name, ...) \
+#define GRADWALK_UNARY(name, ...) \
   case Op::name: return Rule<Op::name>::value(operand(node, 0));
-#define BINARY(name, ...) \
+#define GRADWALK_BINARY(name, ...) \
   case Op::name: return Rule<Op::name>::value(operand(node, 0), operand(node, 1));
 #include "gradwalk/ops.def"
-#undef UNARY
-#undef BINARY
+#undef GRADWALK_UNARY
+#undef GRADWALK_BINARY
     default: return node.data;
   }
 }
 
 double Graph::local(const Node& node, std::size_t i) const {
   switch (node.op) {
-#define UNARY(name, ...) \
+#define GRADWALK_UNARY(name, ...) \
   case Op::name: return Rule<Op::name>::dx(operand(node, 0), node.data);
-#define BINARY(name, ...)                                                             \
+#define GRADWALK_BINARY(name, ...)                                                    \
   case Op::name:                                                                      \
     return i == 0 ? Rule<Op::name>::dx(operand(node, 0), operand(node, 1), node.data) \
                   : Rule<Op::name>::dy(operand(node, 0), operand(node, 1), node.data);
 #include "gradwalk/ops.def"
-#undef UNARY
-#undef BINARY
+#undef GRADWALK_UNARY
+#undef GRADWALK_BINARY
     default: return edges_[node.first_edge + i].derivative;
   }
 }

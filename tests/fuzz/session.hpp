@@ -68,6 +68,7 @@ class Session {
   void hoard(Bytes& bytes);
   void drop_hoard(Bytes& bytes);
   // Passes.
+  void walk_back(Slot& root, double seed);
   void backward(Bytes& bytes);
   void propagate(Bytes& bytes);
   void propagate_all(Bytes& bytes);

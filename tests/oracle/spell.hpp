@@ -39,12 +39,12 @@ template <gradwalk::AnyValue X> gradwalk::Value unary(gradwalk::Op op, Spelling 
   using gradwalk::Op;
   if (op == Op::neg && spelling == Spelling::operation) return -std::forward<X>(x);
   switch (op) {
-#define UNARY(name, ...) \
+#define GRADWALK_UNARY(name, ...) \
   case Op::name: return name(std::forward<X>(x));
-#define BINARY(name, ...)
+#define GRADWALK_BINARY(name, ...)
 #include "gradwalk/ops.def"
-#undef UNARY
-#undef BINARY
+#undef GRADWALK_UNARY
+#undef GRADWALK_BINARY
     default: fail("not a unary op");
   }
 }
@@ -57,14 +57,14 @@ template <class X, class Y> gradwalk::Value binary(gradwalk::Op op, Spelling spe
     return result;
   }
   switch (op) {
-#define UNARY(name, ...)
-#define BINARY(name, ...)                                                                    \
+#define GRADWALK_UNARY(name, ...)
+#define GRADWALK_BINARY(name, ...)                                                           \
   case Op::name:                                                                             \
     if (spelling == Spelling::function) return name(std::forward<X>(x), std::forward<Y>(y)); \
     return by_operator<Op::name>(std::forward<X>(x), std::forward<Y>(y));
 #include "gradwalk/ops.def"
-#undef UNARY
-#undef BINARY
+#undef GRADWALK_UNARY
+#undef GRADWALK_BINARY
     default: fail("not a binary op");
   }
 }

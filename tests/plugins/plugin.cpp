@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "gradwalk/gradwalk.hpp"
+#include "gradwalk/value.hpp"
 
 using gradwalk::Value;
 
@@ -21,6 +21,19 @@ double plugin_gradient(void* root, void* leaf) {
   delete static_cast<Value*>(root);
   delete static_cast<Value*>(leaf);
   return result;
+}
+
+const char* plugin_use(void* value) {
+  static std::string message;
+  message.clear();
+  try {
+    const Value& x = *static_cast<Value*>(value);
+    (void)(x * x);
+  } catch (const gradwalk::Error& error) {
+    message = error.what();
+  }
+  delete static_cast<Value*>(value);
+  return message.c_str();
 }
 
 const char* plugin_message() {

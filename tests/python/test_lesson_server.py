@@ -3,6 +3,7 @@
 
 import concurrent.futures
 import contextlib
+import gzip
 import http.client
 import os
 import pathlib
@@ -130,6 +131,23 @@ def test_every_file_comes_whole_and_with_its_type(server, page):
         assert headers["X-Content-Type-Options"] == "nosniff"
     assert server.ask("/large.txt")[2] == (page / "large.txt").read_bytes()
     assert server.ask("/inside.txt")[0] == 200
+
+
+def test_a_compressed_copy_is_served_to_who_takes_it(server, page):
+    plain, packed = b"function f() {}\n" * 500, gzip.compress(b"function f() {}\n" * 500)
+    (page / "copied.js").write_bytes(plain)
+    (page / "copied.js.gz").write_bytes(packed)
+    for accepted in ("gzip", "br, gzip;q=0.5", "deflate, gzip", "*"):
+        status, headers, body = server.ask("/copied.js", Accept_Encoding=accepted)
+        assert (status, headers["Content-Encoding"], body) == (200, "gzip", packed), accepted
+        assert headers["Content-Type"] == TYPES["assets/index-B3x_9-Zq.js"] and headers["Vary"] == "Accept-Encoding"
+        assert server.ask("/copied.js", If_None_Match=headers["ETag"], Accept_Encoding=accepted)[0] == 304
+        assert server.ask("/copied.js", If_None_Match=headers["ETag"], Accept_Encoding="br")[0] == 200
+    for refused in ("", "br", "gzip;q=0", "gzip;q=0.0", "xgzip"):
+        status, headers, body = server.ask("/copied.js", Accept_Encoding=refused)
+        assert (status, headers["Content-Encoding"], body) == (200, None, plain), refused
+    os.utime(page / "copied.js.gz", (1, 1))  # a copy of something older
+    assert server.ask("/copied.js", Accept_Encoding="gzip")[1]["Content-Encoding"] is None
 
 
 def test_the_root_is_the_index_and_a_query_changes_nothing(server):

@@ -10,7 +10,7 @@ using namespace gradwalk::web;
 GRADWALK_CALL(code)(const char* text, std::size_t size, const double* overrides, std::size_t overrides_size) {
   const std::optional<Snapshot> graph = read_snapshot({text, size}, {overrides, overrides_size});
   if (!graph) return;
-  detail::Json json;
+  JsonWriter json;
   json.object([&] {
     for (const Language language : {Language::cpp, Language::python, Language::pytorch}) {
       const Code code = to_code(*graph, language);

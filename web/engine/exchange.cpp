@@ -28,7 +28,7 @@ void give(std::span<const double> numbers) {
 }
 
 void refuse(const Error& error) {
-  detail::Json json;
+  JsonWriter json;
   json.object([&] { json("error").value(std::string_view(error.what())); });
   give(json.take());
 }
@@ -41,7 +41,7 @@ std::string merged(std::string first, std::string_view second) {
 std::size_t count(double number, std::string_view what, std::size_t most) {
   if (number >= 0 && number <= static_cast<double>(most) && number == std::floor(number))
     return static_cast<std::size_t>(number);
-  detail::Json got;
+  JsonWriter got;
   got.value(number);
   throw Error(what, "a whole number from 0 to " + std::to_string(most), got.take(), "choose one of them");
 }

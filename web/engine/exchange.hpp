@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "gradwalk/expression.hpp"
+#include "gradwalk/json.hpp"
 #include "gradwalk/snapshot.hpp"
-#include "text/json.hpp"
 
 // A function of the module, by its own name.
 #define GRADWALK_CALL(function) extern "C" __attribute__((export_name("gradwalk_" #function))) void gradwalk_##function

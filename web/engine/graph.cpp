@@ -9,12 +9,11 @@
 
 using namespace gradwalk;
 using namespace gradwalk::web;
-using detail::Json;
 
 namespace {
 
 void give_failure(std::string_view message, std::size_t line, std::size_t column) {
-  Json json;
+  JsonWriter json;
   json.object([&] {
     json("ok").value(false);
     json("message").value(message);
@@ -27,7 +26,7 @@ void give_failure(std::string_view message, std::size_t line, std::size_t column
 void give_parsed(const Expression& expression) {
   const Snapshot graph = snapshot(expression.root);
   if (graph.nodes.size() > largest_graph) return give_failure(too_large(graph.nodes.size()).what(), 0, 0);
-  Json json;
+  JsonWriter json;
   json.object([&] {
     json("ok").value(true);
     json("names").array(expression.names, [&](const auto& named) {
@@ -89,7 +88,7 @@ GRADWALK_CALL(wiggle)(const char* text, std::size_t size, const double* override
   const Value& root = graph->expression.root;
   root.backward();
   const double gradient = moved.grad(), x = moved.data(), at_x = root.data();
-  Json json;
+  JsonWriter json;
   json.object([&] {
     json("gradient").value(gradient);
     json("root").value(at_x);
@@ -109,7 +108,7 @@ GRADWALK_CALL(wiggle)(const char* text, std::size_t size, const double* override
 }
 
 GRADWALK_CALL(ops)() {
-  Json json;
+  JsonWriter json;
   json.array(op_table, [&](const OpInfo& op) {
     if (op.operands == 0) return;
     json.object([&] {

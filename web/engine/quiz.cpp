@@ -10,7 +10,6 @@
 
 using namespace gradwalk;
 using namespace gradwalk::web;
-using detail::Json;
 
 namespace {
 
@@ -40,7 +39,7 @@ Question ask(const Snapshot& graph, std::size_t node) {
 }
 
 std::string to_json(const Snapshot& graph, const Question& question) {
-  Json json;
+  JsonWriter json;
   json.object([&] {
     json("ask").value(graph.nodes[question.node].name);
     json("node").value(question.node);
@@ -89,7 +88,7 @@ bool is_good(const Snapshot& graph, const Question& question) {
 }
 
 void give_quiz(const std::string& text, const Snapshot& graph, const Question& question) {
-  Json json;
+  JsonWriter json;
   json.object([&] { json("expression").value(text); });
   give(merged(json.take(), to_json(graph, question)));
 }

@@ -1,33 +1,21 @@
 // SPDX-License-Identifier: MIT
-// A network that learns while one watches: micrograd's recipe with two classes, softmax with three, always on all
-// points. One run at a time.
+// A network that learns while one watches: micrograd's recipe but for its loss, which is the logistic one with two
+// classes (never zero, so every point still teaches) and softmax with three; always on all points. One run at a time.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "exchange.hpp"
-#include "gradwalk/training.hpp"
 #include "gradwalk/walk.hpp"
+#include "run.hpp"
 
 using namespace gradwalk;
 using namespace gradwalk::web;
-using detail::Json;
 
 namespace {
 
 constexpr std::size_t most_points = 5'000, most_hidden = 3, most_neurons = 64, most_cells = 250'000;
 
-struct Run {
-  Dataset data;
-  TrainingRun training;
-  TrainingRun::Report last{0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN(), 0, 0};
-};
 std::optional<Run> run;
-
-Run& present() {
-  if (!run) throw Error("train", "a network", "none", "create one first");
-  return *run;
-}
 
 // Two clouds that a line can part, if the noise is small.
 Dataset make_clouds(std::size_t n, double noise, std::uint64_t seed) {
@@ -58,7 +46,7 @@ Activation activation_of(std::string_view wanted) {
 }
 
 void give_report(const TrainingRun::Report& report) {
-  Json json;
+  JsonWriter json;
   json.object([&] {
     json("step").value(static_cast<std::size_t>(report.step));
     json("loss").value(report.loss);
@@ -119,7 +107,23 @@ PointGraph graph_of_point(const Classifier& model, std::span<const double> row, 
   return point;
 }
 
+// One step's gradient alone jumps; ten together tell where a weight is pushed.
+void remember_gradient(Run& now) {
+  const std::vector<Value> parameters = now.training.model().network.parameters();
+  const bool is_first = now.mean_gradient.empty();
+  now.mean_gradient.resize(parameters.size());
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    double& mean = now.mean_gradient[i];
+    mean = is_first ? parameters[i].grad() : 0.9 * mean + 0.1 * parameters[i].grad();
+  }
+}
+
 }  // namespace
+
+Run& gradwalk::web::present() {
+  if (!run) throw Error("train", "a network", "none", "create one first");
+  return *run;
+}
 
 GRADWALK_CALL(train)(const char* kind, std::size_t kind_size, double samples, double noise, double seed,
                      const double* hidden, std::size_t hidden_size, double rate, const char* activation,
@@ -129,6 +133,7 @@ GRADWALK_CALL(train)(const char* kind, std::size_t kind_size, double samples, do
   if (!(noise >= 0 && noise <= 10)) throw Error("train", "noise from 0 to 10", "another", "choose less");
   Recipe recipe = micrograd_recipe();
   recipe.hidden.clear();
+  recipe.loss = LossKind::bce;
   recipe.seed = count(seed, "seed", 0xffffffff);
   count(static_cast<double>(hidden_size), "hidden layers", most_hidden);
   for (std::size_t i = 0; i < hidden_size; ++i) {
@@ -151,7 +156,10 @@ GRADWALK_CALL(train)(const char* kind, std::size_t kind_size, double samples, do
 
 GRADWALK_CALL(train_step)(double steps) {
   Run& now = present();
-  for (std::size_t left = count(steps, "steps", 1'000'000); left > 0; --left) now.last = now.training.step();
+  for (std::size_t left = count(steps, "steps", 1'000'000); left > 0; --left) {
+    now.last = now.training.step();
+    remember_gradient(now);
+  }
   give_report(now.last);
 }
 
@@ -202,8 +210,7 @@ GRADWALK_CALL(train_regions)(double x0, double x1, double y0, double y1, double 
     const std::vector<double> scores = model.scores(std::array{x0 + (x1 - x0) * right, y1 + (y0 - y1) * down});
     const std::size_t label = Classifier::label_of(scores);
     numbers[cell] = static_cast<double>(label);
-    numbers[cells + cell] =
-        model.has_probabilities() ? model.probability(scores, label) : std::min(1.0, std::abs(scores[0]));
+    numbers[cells + cell] = model.probability(scores, label);
   }
   give(numbers);
 }
@@ -212,7 +219,7 @@ GRADWALK_CALL(train_walk_point)(double index) {
   const Run& now = present();
   const std::size_t row = count(index, "point", now.data.rows() - 1);
   PointGraph point = graph_of_point(now.training.model(), now.data.row(row), now.data.labels[row]);
-  Json json;
+  JsonWriter json;
   json.object([&] {
     json("groups").array(point.groups, [&](const std::optional<Group>& group) {
       json.object([&] {
@@ -227,7 +234,7 @@ GRADWALK_CALL(train_walk_point)(double index) {
 
 GRADWALK_CALL(train_history)() {
   const History& history = present().training.history();
-  Json json;
+  JsonWriter json;
   const auto list = [&](std::string_view name, const std::vector<double>& numbers) {
     json(name).array(numbers, [&](double number) { json.value(number); });
   };

@@ -7,9 +7,10 @@ import { createEngine, type Engine } from '../src/engine/engine.ts'
 import { walkRules } from '../src/engine/types.ts'
 import { preset, presets } from '../src/lesson/presets.ts'
 import { toTex } from '../src/lib/formula.ts'
-import { formatLink, readLink } from '../src/lib/link.ts'
+import { embedHash, formatLink, readLink } from '../src/lib/link.ts'
 import { close, plain, readNumber, signed } from '../src/lib/number.ts'
 import { replay, stepsOf } from '../src/lib/replay.ts'
+import { format, parse } from '../src/lib/training.ts'
 import { withLeaf } from '../src/lib/walker.svelte.ts'
 
 let engine: Engine
@@ -116,4 +117,20 @@ test('a leaf gets another value in the text itself', () => {
   expect(withLeaf('a=2; b=-3; f=a*b', 'b', 0.5)).toBe('a=2; b=0.5; f=a*b')
   expect(withLeaf('ab = 1e-3; b = 7', 'b', -1)).toBe('ab = 1e-3; b = -1')
   expect(withLeaf('a=2+1; b=a', 'a', 5)).toBeNull()
+})
+
+test('a training’s settings and own points survive a link, and what means nothing is refused', () => {
+  const settings = { kind: 'moons', layers: '8, 8', activation: 'relu', seed: 7, rate: 3 } as const
+  expect(parse(format(settings))).toEqual(settings)
+  const points = { x: Float64Array.of(0.25, -1.5), y: Float64Array.of(1, 0.75), label: Uint8Array.of(0, 1) }
+  expect(parse(format({ ...settings, points }))).toEqual({ ...settings, points })
+  const link = formatLink('learn', { figure: 'learn-network', training: format({ ...settings, points }) })
+  expect(readLink(link, ['learn'])).toEqual({ link: { chapter: 'learn', figure: { figure: 'learn-network', training: format({ ...settings, points }) } }, problems: [] })
+  for (const text of ['', 'moons', 'moons~9~tanh~1~0.3', 'moons~4~tanh~x~0.3', 'moons~4~tanh~1~7', 'sun~4~tanh~1~0.3', 'moons~4~tanh~1~0.3~1:2', 'moons~4~tanh~1~0.3~1:2:5']) expect(parse(text)).toBeNull()
+})
+
+test('a figure alone has a link of its own, with the state of the page’s', () => {
+  expect(embedHash('#order/order-try?o=1,0&s=3', 'order-try')).toBe('#embed/order/order-try?o=1,0&s=3')
+  expect(embedHash('#order/order-broken?s=3', 'order-try')).toBe('#embed/order/order-try')
+  expect(readLink('#embed/order/order-try?s=3', ['order']).link).toEqual({ chapter: 'order', figure: { figure: 'order-try', step: 3 }, isEmbedded: true })
 })

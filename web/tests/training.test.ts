@@ -2,6 +2,7 @@
 // The network of the lesson: it learns, quickly enough to watch, and can be looked into and changed as it does.
 import { readFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
+import { insideOf } from '../src/lib/inside.ts'
 import { createEngine, EngineError, type Engine } from '../src/engine/engine.ts'
 import type { TrainingOptions } from '../src/engine/types.ts'
 
@@ -30,7 +31,7 @@ test('moons are learned, at 200 steps a second or more', () => {
   expect(loss[0]).toBeGreaterThan(loss[299]!)
 })
 
-test('the spiral has three classes and is learned', () => {
+test('the spiral has three classes and is learned', { timeout: 30_000 }, () => {
   const training = engine.createTraining({ ...moons, kind: 'spiral', samples: 150, noise: 0.02, rate: 0.5, activation: 'tanh' })
   expect(new Set(training.points().label)).toEqual(new Set([0, 1, 2]))
   const after = training.step(2000)
@@ -116,4 +117,70 @@ test('a rate that makes the loss explode is an error; the run starts again with 
 test('what is out of bounds is refused', () => {
   for (const bad of [{ samples: 1e6 }, { samples: 0 }, { hidden: [65] }, { hidden: [0] }, { hidden: [2, 2, 2, 2] }, { rate: NaN }, { noise: -1 }, { seed: 0.5 }, { kind: 'sun' as 'moons' }, { activation: 'x' as 'relu' }])
     expect(() => engine.createTraining({ ...moons, ...bad }), JSON.stringify(bad)).toThrow(EngineError)
+})
+
+test('a weight’s gradient is the slope of the loss along it, and probing changes nothing', () => {
+  const training = engine.createTraining({ ...moons, hidden: [4, 4], activation: 'tanh' })
+  training.step(50)
+  const view = { x0: -2, x1: 2, y0: -2, y1: 2, width: 4, height: 4 }
+  const place = [1, 2, 3] as const
+  const before = training.network(view, 2)
+  expect(before.sizes).toEqual([2, 4, 4, 1])
+  expect(before.weights).toHaveLength(37)
+  expect(before.gradients).toHaveLength(37)
+  expect(before.seen).toHaveLength(9 * 4)
+  const weight = before.weights[4 * 3 + 2 * 5 + 3]!
+  const h = 1e-5
+  const [low, high] = training.probe(place, [weight - h, weight + h])
+  expect(training.network(view, 2).weights).toEqual(before.weights)
+  const { loss, gradient } = training.setWeight(place, weight)
+  expect((high! - low!) / (2 * h)).toBeCloseTo(gradient, 6)
+  expect(loss).toBeGreaterThan(0)
+  expect(() => training.probe([9, 0, 0], [1])).toThrow(/layer/)
+})
+
+test('what a neuron sees is what it gives at the middle of each cell', () => {
+  const training = engine.createTraining({ ...moons, hidden: [4, 4], activation: 'tanh' })
+  training.step(20)
+  const view = { x0: -1, x1: 1, y0: -1, y1: 1, width: 2, height: 2 }
+  const { seen } = training.network(view, 2)
+  const points = training.points()
+  training.setPoints({ x: Float64Array.of(-0.5), y: Float64Array.of(0.5), label: Uint8Array.of(1) })
+  const walk = training.walkPoint(0)
+  const output = (layer: number, neuron: number) => walk.nodes.find((node) => node.label === `layers.${layer}.neurons.${neuron}`)!.data
+  // The first cell is the one at the top left; neurons follow each other layer by layer.
+  expect(seen[0]).toBeCloseTo(output(0, 0), 12)
+  expect(seen[5 * 4]).toBeCloseTo(output(1, 1), 12)
+  expect(training.point(0)).toEqual({ index: 0, loss: walk.outcomes[walk.root]!.data, scores: [output(2, 0)] })
+  expect(points.x.length).toBeGreaterThan(1)
+})
+
+test('the worst point is the one whose loss is largest, and is never quite zero', () => {
+  const training = engine.createTraining({ ...moons, hidden: [4, 4], activation: 'tanh' })
+  training.step(100)
+  const worst = training.point(null)
+  const losses = Array.from(training.points().x, (_, i) => training.point(i).loss)
+  expect(worst.loss).toBe(Math.max(...losses))
+  expect(Math.min(...losses)).toBeGreaterThan(0)
+})
+
+test('inside a neuron: products, sum and output as the walk has them; an input’s number is this neuron’s deposit alone', () => {
+  const training = engine.createTraining({ ...moons, hidden: [4, 4], activation: 'tanh' })
+  training.step(30)
+  const walk = training.walkPoint(3)
+  const inside = insideOf(walk, 1, 2)!
+  expect(inside.rows).toHaveLength(4)
+  const sum = inside.rows.reduce((total, row) => total + row.product, inside.bias.data)
+  expect(sum).toBeCloseTo(inside.sum.data, 12)
+  expect(inside.output!.op).toBe('tanh')
+  expect(inside.sum.grad).toBeCloseTo(inside.output!.grad * inside.output!.local, 12)
+  for (const { input, weight, product } of inside.rows) {
+    expect(product).toBeCloseTo(input.data * weight.data, 12)
+    expect(weight.grad).toBeCloseTo(inside.sum.grad * input.data, 12)
+    expect(input.grad).toBeCloseTo(inside.sum.grad * weight.data, 12)
+  }
+  // All neurons' deposits together are the input's gradient.
+  const whole = walk.outcomes[walk.nodes.findIndex((node) => node.label === 'layers.0.neurons.0')]!.grad
+  const paid = [0, 1, 2, 3].reduce((total, neuron) => total + insideOf(walk, 1, neuron)!.rows[0]!.input.grad, 0)
+  expect(paid).toBeCloseTo(whole, 12)
 })

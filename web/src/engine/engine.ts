@@ -11,6 +11,7 @@ import type {
   Explanation,
   GridView,
   LossHistory,
+  NetworkView,
   OpRule,
   Orders,
   Overrides,
@@ -19,11 +20,13 @@ import type {
   PointWalk,
   Quiz,
   Regions,
+  RingedPoint,
   Sort,
   TrainingOptions,
   TrainingReport,
   Walk,
   WalkOptions,
+  WeightPlace,
   Wiggle,
 } from './types.ts'
 
@@ -59,6 +62,14 @@ export interface Training {
   setPoints(points: Points): void
   setRate(rate: number): void
   regions(view: GridView): Regions
+  /** Weights, their gradients, and what each neuron sees of the view's stretch of the plane. */
+  network(view: GridView, grid: number): NetworkView
+  /** The loss with one weight at each of the values, all others held. */
+  probe(place: WeightPlace, values: readonly number[]): Float64Array
+  /** Puts a weight somewhere; the loss there, and that weight's gradient. */
+  setWeight(place: WeightPlace, value: number): { loss: number; gradient: number }
+  /** A point's loss and scores; without one, the point whose loss is largest. */
+  point(index: number | null): RingedPoint
   walkPoint(index: number): PointWalk
   history(): LossHistory
 }
@@ -267,6 +278,28 @@ class EngineTraining implements Training {
     const numbers = this.#ready().numbers('gradwalk_train_regions', x0, x1, y0, y1, width, height)
     const cells = numbers.length / 2
     return { ...view, label: Uint8Array.from(numbers.subarray(0, cells)), confidence: numbers.slice(cells) }
+  }
+
+  network({ x0, x1, y0, y1 }: GridView, grid: number): NetworkView {
+    const instance = this.#ready()
+    const both = instance.numbers('gradwalk_train_weights')
+    const seen = instance.numbers('gradwalk_train_neurons', x0, x1, y0, y1, grid)
+    const outputs = this.#options.kind === 'spiral' ? 3 : 1
+    const half = both.length / 2
+    return { sizes: [2, ...this.#options.hidden, outputs], weights: both.slice(0, half), gradients: both.slice(half), grid, seen }
+  }
+
+  probe(place: WeightPlace, values: readonly number[]): Float64Array {
+    return this.#ready().numbers('gradwalk_train_probe', ...place, values)
+  }
+
+  setWeight(place: WeightPlace, value: number): { loss: number; gradient: number } {
+    return this.#ready().json('gradwalk_train_set_weight', ...place, value)
+  }
+
+  point(wanted: number | null): RingedPoint {
+    const [index, loss, ...scores] = this.#ready().numbers('gradwalk_train_point', wanted ?? -1)
+    return { index: index!, loss: loss!, scores }
   }
 
   walkPoint(index: number): PointWalk {

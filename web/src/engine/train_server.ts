@@ -11,6 +11,12 @@ export function trainServer(post: (response: TrainResponse) => void) {
   let engine: Engine | null = null
   let training: Training | null = null
   let view: GridView | null = null
+  let grid = 0
+  /** null: whichever is worst, chosen at the start and once more when the first shape is learned. */
+  let ring: number | null = null
+  let worst = 0
+  const settled = 200
+  let lastStep = 0
   let timer: ReturnType<typeof setTimeout> | undefined
 
   const present = (): Training => {
@@ -18,8 +24,11 @@ export function trainServer(post: (response: TrainResponse) => void) {
     return training
   }
 
-  const postState = (report: TrainingReport) =>
-    post({ type: 'state', running: timer !== undefined, regions: view ? present().regions(view) : null, ...report })
+  const postState = (report: TrainingReport) => {
+    if (ring === null && (report.step === 0 || (report.step >= settled && lastStep < settled))) worst = present().point(null).index
+    lastStep = report.step
+    post({ type: 'state', running: timer !== undefined, regions: view ? present().regions(view) : null, network: view && grid ? present().network(view, grid) : null, ring: present().point(ring ?? worst), ...report })
+  }
 
   const pause = () => {
     clearTimeout(timer)
@@ -65,6 +74,8 @@ export function trainServer(post: (response: TrainResponse) => void) {
         pause()
         if (!engine) throw new EngineError('train: needs the engine, got none; send init first')
         training = engine.createTraining(request.options, request.points)
+        ring = null
+        worst = 0
         post({ type: 'points', points: training.points() })
         return postState(training.step(0))
       case 'start':
@@ -80,9 +91,19 @@ export function trainServer(post: (response: TrainResponse) => void) {
         return present().setRate(request.rate)
       case 'setPoints':
         present().setPoints(request.points)
+        ring = null
+        worst = present().point(null).index
         return postState(present().step(0))
       case 'regions':
         view = request.view
+        if (training) postState(training.step(0))
+        return
+      case 'ring':
+        ring = request.index
+        if (ring === null) worst = present().point(null).index
+        return postState(present().step(0))
+      case 'network':
+        grid = request.grid
         if (training) postState(training.step(0))
         return
       case 'history':

@@ -258,9 +258,34 @@ export interface GridView {
 export interface Regions extends GridView {
   /** By cell, row after row, the top row (the one at y1) first, as ImageData has them. */
   label: Uint8Array
-  /** 0 to 1: the size of the score up to the margin of 1 with two classes, the probability with three. */
+  /** 0 to 1: the probability of that class. */
   confidence: Float64Array
 }
+
+/** A network drawn: layers of neurons, each with as many weights as the layer before has neurons, and a bias. */
+export interface NetworkView {
+  /** Neurons a layer, the inputs first. */
+  sizes: number[]
+  /** By layer, neuron and input, the bias last. */
+  weights: Float64Array
+  /** In the same order: the mean of the last steps. */
+  gradients: Float64Array
+  /** Cells a side of `seen`. */
+  grid: number
+  /** What each neuron gives over the view: neuron after neuron, row by row, the top row first. */
+  seen: Float64Array
+}
+
+/** One point as the network has it now. */
+export interface RingedPoint {
+  index: number
+  loss: number
+  /** One with two classes, above 0 for the second; else one a class. */
+  scores: number[]
+}
+
+/** A weight by its place; the bias is the input after the last. */
+export type WeightPlace = readonly [layer: number, neuron: number, input: number]
 
 export interface NodeGroup {
   /** 'input', 'loss', or 'neuron' with its place; layer 0 is the first hidden one. */
@@ -295,12 +320,16 @@ export type TrainRequest =
   | { type: 'setPoints'; points: Points }
   /** The view regions are posted for from now on; null: none. */
   | { type: 'regions'; view: GridView | null }
+  /** Cells a side of what each neuron sees, posted with the regions from now on; 0: none. */
+  | { type: 'network'; grid: number }
+  /** The point told about with every state from now on; null: the one whose loss is largest, now and after 200 steps. */
+  | { type: 'ring'; index: number | null }
   | { type: 'history' }
   | { type: 'walkPoint'; index: number }
 
 export type TrainResponse =
   /** After every change, and at most 30 times a second while running. */
-  | ({ type: 'state'; running: boolean; regions: Regions | null } & TrainingReport)
+  | ({ type: 'state'; running: boolean; regions: Regions | null; network: NetworkView | null; ring: RingedPoint } & TrainingReport)
   /** After reset. */
   | { type: 'points'; points: Points }
   | ({ type: 'history' } & LossHistory)

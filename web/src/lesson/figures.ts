@@ -3,6 +3,8 @@
 import type { ComponentProps } from 'svelte'
 import BrokenFigure from '../figures/BrokenFigure.svelte'
 import GraphFigure from '../figures/GraphFigure.svelte'
+import NudgeFigure from '../figures/NudgeFigure.svelte'
+import OpeningFigure from '../figures/OpeningFigure.svelte'
 import OrderFigure from '../figures/OrderFigure.svelte'
 import OwnExpressionFigure from '../figures/OwnExpressionFigure.svelte'
 import QuizFigure from '../figures/QuizFigure.svelte'
@@ -18,6 +20,8 @@ export const figures = {
   broken: BrokenFigure,
   sort: SortFigure,
   wiggle: WiggleFigure,
+  nudge: NudgeFigure,
+  opening: OpeningFigure,
   quiz: QuizFigure,
   rules: RulesFigure,
   own: OwnExpressionFigure,

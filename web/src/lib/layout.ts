@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Where boxes and edges of a drawing lie. Layers by dagre; edges leave and enter at ports of their own, so that two
-// edges between the same two boxes stay apart. Operands stand left of (or, on narrow screens, above) what uses them.
-import { Graph, layout } from '@dagrejs/dagre'
+// Where boxes and edges of a drawing lie: layers, operands before what uses them, to the right or downward. Work is
+// bounded: a fixed number of sweeps over boxes and over the bends of long edges, of which an operand has one a layer
+// however many edges pass there. The same input gives the same drawing, and only the input's shape matters.
+import { cubic, type Path, type Point } from './path.ts'
+import { placePills } from './pills.ts'
 
 export interface Box {
   id: string
@@ -12,149 +14,285 @@ export interface Link {
   id: string
   from: string
   to: string
-}
-export interface Placed {
-  width: number
-  height: number
-  boxes: Map<string, { x: number; y: number; width: number; height: number }>
-  links: Map<string, { path: string; label: { x: number; y: number } }>
+  /** Widths of the words on it: always, and while it is paid. */
+  pill: number
+  product: number
 }
 export type Direction = 'right' | 'down'
-
-interface Point {
-  x: number
-  y: number
+export interface PlacedBox extends Point {
+  width: number
+  height: number
+}
+export interface PlacedLink {
+  /** From the operand to its user. */
+  path: Path
+  /** Where along it its words stand, 0 to 1. */
+  at: number
+}
+export interface Placed {
+  direction: Direction
+  width: number
+  height: number
+  boxes: Map<string, PlacedBox>
+  links: Map<string, PlacedLink>
 }
 
-const mostTried = 40
-
-/** dagre's result depends on the order it is told things in: of a few orders, the one with the fewest crossings. */
-export function place(boxes: Box[], links: Link[], direction: Direction): Placed {
-  const tries = [[boxes, links] as const]
-  if (boxes.length <= mostTried) {
-    const [turned, relinked] = [boxes.toReversed(), links.toReversed()]
-    tries.push([turned, links], [boxes, relinked], [turned, relinked])
-  }
-  let best: Graph | null = null
-  let least = Infinity
-  for (const [b, l] of tries) {
-    const graph = arrange(b, l, direction)
-    const cost = disorder(graph, links, direction)
-    if (cost < least) [best, least] = [graph, cost]
-  }
-  return trace(best!, boxes, links, direction)
+/** A box, or the place where edges of one operand pass a layer. `across` runs along a layer, `along` between layers. */
+interface Slot {
+  layer: number
+  size: number
+  across: number
+  before: Slot[]
+  after: Slot[]
 }
 
-function arrange(boxes: readonly Box[], links: readonly Link[], direction: Direction): Graph {
+const sweeps = 10
+/** Room for rings around cards. */
+const margins = { right: 14, down: 6 } as const
+/** Room for an arrowhead between a line's end and the card. */
+const head = 9
+
+/** `room`: to the right, layers move apart into what is left of it. */
+export function place(boxes: Box[], links: Link[], direction: Direction, room = 0): Placed {
   const isRight = direction === 'right'
-  const graph = new Graph({ multigraph: true })
-  graph.setGraph({
-    rankdir: isRight ? 'LR' : 'TB',
-    nodesep: isRight ? 18 : 12,
-    edgesep: isRight ? 16 : 26,
-    ranksep: isRight ? 60 : 46,
-    marginx: 6,
-    marginy: 8,
-  })
-  for (const { id, width, height } of boxes) graph.setNode(id, { width, height })
-  for (const { id, from, to } of links) graph.setEdge(from, to, { width: 8, height: 8, labelpos: 'c' }, id)
-  layout(graph)
-  return graph
-}
-
-const pointsOf = (graph: Graph, { id, from, to }: Link) => graph.edge(from, to, id).points as Point[]
-
-/** Crossings, and far behind them, pairs of operands that stand in the wrong order. */
-function disorder(graph: Graph, links: Link[], direction: Direction): number {
-  const across = direction === 'right' ? (point: Point) => point.y : (point: Point) => point.x
-  const along = direction === 'right' ? (point: Point) => point.x : (point: Point) => point.y
-  const lines = links.map((link) => {
-    const points = [graph.node(link.from) as Point, ...pointsOf(graph, link).slice(1, -1), graph.node(link.to) as Point]
-    return { link, points }
-  })
-  let cost = 0
-  for (const [i, one] of lines.entries())
-    for (const other of lines.slice(i + 1)) {
-      for (let k = 1; k < one.points.length; k++)
-        for (let m = 1; m < other.points.length; m++) {
-          const [a, b, c, d] = [one.points[k - 1]!, one.points[k]!, other.points[m - 1]!, other.points[m]!]
-          if (Math.abs(along(a) - along(c)) > 40) continue
-          if ((across(a) - across(c)) * (across(b) - across(d)) < -1) cost += 1
-        }
-      if (one.link.to === other.link.to && across(one.points[0]!) > across(other.points[0]!)) cost += 0.01
-    }
-  return cost
-}
-
-function trace(graph: Graph, boxes: Box[], links: Link[], direction: Direction): Placed {
-  const isRight = direction === 'right'
-  const size = graph.graph() as { width: number; height: number }
-  const placed: Placed = { width: size.width, height: size.height, boxes: new Map(), links: new Map() }
-  for (const { id } of boxes) {
-    const { x, y, width, height } = graph.node(id) as Point & { width: number; height: number }
-    placed.boxes.set(id, { x: x - width / 2, y: y - height / 2, width, height })
+  const margin = margins[direction]
+  const layerOf = layers(boxes, links)
+  const slots = new Map<string, Slot>()
+  const rows: Slot[][] = []
+  const add = (layer: number, size: number): Slot => {
+    const slot = { layer, size, across: 0, before: [], after: [] }
+    ;(rows[layer] ??= []).push(slot)
+    return slot
   }
-  const inner = new Map(links.map((link) => [link.id, pointsOf(graph, link).slice(1, -1)]))
-  const leaving = ports(
-    boxes,
-    links,
-    (link) => link.from,
-    (link) => inner.get(link.id)![0]!,
-    isRight,
+  for (const { id, width, height } of boxes) slots.set(id, add(layerOf.get(id)!, isRight ? height : width))
+  const bends = route(links, layerOf, slots, add)
+  for (let i = 0; i < rows.length; i++) rows[i] ??= []
+  order(rows)
+  spread(rows, isRight ? 20 : 12)
+
+  const depth = rows.map((_, layer) =>
+    Math.max(0, ...boxes.filter((box) => layerOf.get(box.id) === layer).map((box) => (isRight ? box.width : box.height))),
   )
-  const entering = ports(
-    boxes,
-    links,
-    (link) => link.to,
-    (link) => inner.get(link.id)!.at(-1)!,
-    isRight,
+  const gaps = depth.map((_, layer) =>
+    isRight ? 26 + Math.max(34, ...links.filter((one) => layerOf.get(one.from) === layer || layerOf.get(one.to) === layer + 1).map((one) => one.product)) : 66,
   )
-  for (const { id, from, to } of links) {
-    const start = placed.boxes.get(from)!
-    const end = placed.boxes.get(to)!
-    const [out, into] = [leaving.get(id)!, entering.get(id)!]
-    const points = isRight
-      ? [
-          { x: start.x + start.width, y: start.y + start.height * out },
-          ...inner.get(id)!,
-          { x: end.x, y: end.y + end.height * into },
-        ]
-      : [
-          { x: start.x + start.width * out, y: start.y + start.height },
-          ...inner.get(id)!,
-          { x: end.x + end.width * into, y: end.y },
-        ]
-    placed.links.set(id, { path: curve(points, isRight), label: points[Math.ceil((points.length - 1) / 2)]! })
+  if (isRight && depth.length > 1) {
+    const least = depth.reduce((sum, size, layer) => sum + size + (layer < depth.length - 1 ? gaps[layer]! : 0), 2 * margin)
+    const more = Math.max(0, Math.min(90, (room - least) / (depth.length - 1)))
+    for (const layer of gaps.keys()) gaps[layer]! += more
   }
+  const start: number[] = []
+  let along = margin
+  for (const [layer, size] of depth.entries()) {
+    start.push(along)
+    along += size + gaps[layer]!
+  }
+  const most = Math.max(0, ...rows.flat().map((slot) => slot.across + slot.size / 2))
+  const placed: Placed = {
+    direction,
+    width: isRight ? along - (gaps.at(-1) ?? 0) + margin : most + 2 * margin,
+    height: isRight ? most + 2 * margin : along - (gaps.at(-1) ?? 0) + margin,
+    boxes: new Map(),
+    links: new Map(),
+  }
+  for (const { id, width, height } of boxes) {
+    const slot = slots.get(id)!
+    const deep = start[slot.layer]! + (depth[slot.layer]! - (isRight ? width : height)) / 2
+    const side = margin + slot.across - slot.size / 2
+    placed.boxes.set(id, isRight ? { x: deep, y: side, width, height } : { x: side, y: deep, width, height })
+  }
+  trace(placed, links, bends, { start, depth, isRight, margin })
+  placePills(placed, links)
   return placed
 }
 
-/** Fractions along a box's side, one for each of its edges, in the order of where the edges lead. */
-function ports(
-  boxes: Box[],
-  links: Link[],
-  end: (link: Link) => string,
-  toward: (link: Link) => Point,
-  isRight: boolean,
-): Map<string, number> {
-  const result = new Map<string, number>()
-  for (const { id } of boxes) {
-    const own = links.filter((link) => end(link) === id)
-    own.sort((a, b) => (isRight ? toward(a).y - toward(b).y : toward(a).x - toward(b).x))
-    own.forEach((link, i) => result.set(link.id, 0.5 + (i + 0.5 - own.length / 2) * Math.min(0.28, 0.9 / own.length)))
+/** Longest way from a leaf; then each leaf moves up to just before its first user. */
+function layers(boxes: Box[], links: Link[]): Map<string, number> {
+  const layer = new Map(boxes.map(({ id }) => [id, 0]))
+  const users = new Map<string, string[]>(boxes.map(({ id }) => [id, []]))
+  const waiting = new Map(boxes.map(({ id }) => [id, 0]))
+  for (const { from, to } of links) {
+    users.get(from)!.push(to)
+    waiting.set(to, waiting.get(to)! + 1)
   }
-  return result
+  const leaves = boxes.filter(({ id }) => waiting.get(id) === 0)
+  const ready = leaves.map(({ id }) => id)
+  for (let id = ready.shift(); id !== undefined; id = ready.shift())
+    for (const user of users.get(id)!) {
+      layer.set(user, Math.max(layer.get(user)!, layer.get(id)! + 1))
+      waiting.set(user, waiting.get(user)! - 1)
+      if (waiting.get(user) === 0) ready.push(user)
+    }
+  for (const { id } of leaves) {
+    const first = Math.min(...users.get(id)!.map((user) => layer.get(user)!))
+    if (Number.isFinite(first)) layer.set(id, first - 1)
+  }
+  return layer
 }
 
-function curve(points: Point[], isRight: boolean): string {
-  const [first, ...rest] = points as [Point, ...Point[]]
-  let path = `M${first.x.toFixed(1)},${first.y.toFixed(1)}`
-  let last = first
-  for (const point of rest) {
-    const [x, y] = [(last.x + point.x) / 2, (last.y + point.y) / 2]
-    const bend = isRight ? [x, last.y, x, point.y] : [last.x, y, point.x, y]
-    path += `C${[...bend, point.x, point.y].map((one) => one.toFixed(1)).join(' ')}`
-    last = point
+const lane = 7
+
+/** The slots a long edge passes, shared with the other long edges of its operand. */
+function route(links: Link[], layerOf: Map<string, number>, slots: Map<string, Slot>, add: (layer: number, size: number) => Slot) {
+  const bends = new Map<string, { slot: Slot; lane: number }[]>()
+  const trunk = new Map<string, Slot>()
+  for (const { id, from, to } of links) {
+    const way: { slot: Slot; lane: number }[] = []
+    let last = slots.get(from)!
+    for (let layer = layerOf.get(from)! + 1; layer < layerOf.get(to)!; layer++) {
+      const key = `${from}@${layer}`
+      let slot = trunk.get(key)
+      if (!slot) {
+        slot = add(layer, 16)
+        trunk.set(key, slot)
+        join(last, slot)
+      } else slot.size += lane
+      way.push({ slot, lane: (slot.size - 16) / lane })
+      last = slot
+    }
+    join(last, slots.get(to)!)
+    bends.set(id, way)
   }
-  return path
+  return bends
+}
+
+function join(before: Slot, after: Slot) {
+  before.after.push(after)
+  after.before.push(before)
+}
+
+/** Fewest crossings found in a few sweeps, each row by the mean place of its neighbours. */
+function order(rows: Slot[][]) {
+  const number = () => rows.forEach((row) => row.forEach((slot, i) => (slot.across = i)))
+  number()
+  let best = rows.map((row) => [...row])
+  let least = crossings(rows)
+  for (let sweep = 0; sweep < sweeps && least > 0; sweep++) {
+    const isDown = sweep % 2 === 0
+    const path = isDown ? rows.slice(1) : rows.slice(0, -1).reverse()
+    for (const row of path) {
+      const wanted = new Map(row.map((slot) => [slot, mean(isDown ? slot.before : slot.after) ?? slot.across]))
+      // Ties keep their order on even rounds and turn it on others, so that twins of a tie are both tried.
+      const flip = sweep % 4 < 2 ? 1 : -1
+      row.sort((a, b) => wanted.get(a)! - wanted.get(b)! || flip * (a.across - b.across))
+      row.forEach((slot, i) => (slot.across = i))
+    }
+    const now = crossings(rows)
+    if (now < least) [best, least] = [rows.map((row) => [...row]), now]
+  }
+  best.forEach((row, i) => (rows[i] = row))
+  number()
+}
+
+const mean = (slots: Slot[]) => (slots.length ? slots.reduce((sum, slot) => sum + slot.across, 0) / slots.length : null)
+
+/** Counted only while there are few edges: past that a glance cannot tell either. */
+function crossings(rows: Slot[][]): number {
+  let count = 0
+  for (const row of rows) {
+    const ends = row.flatMap((slot) => slot.after.map((to) => [slot.across, to.across] as const))
+    if (ends.length > 400) return 1
+    for (let i = 0; i < ends.length; i++)
+      for (let k = i + 1; k < ends.length; k++)
+        if ((ends[i]![0] - ends[k]![0]) * (ends[i]![1] - ends[k]![1]) < 0) count++
+  }
+  return count
+}
+
+/** Places in a row: as near to the neighbours' mean as the gaps between them allow. */
+function spread(rows: Slot[][], gap: number) {
+  for (const row of rows) {
+    let at = 0
+    for (const slot of row) {
+      slot.across = at + slot.size / 2
+      at += slot.size + gap
+    }
+  }
+  for (let sweep = 0; sweep < sweeps; sweep++) {
+    const isDown = sweep % 2 === 0
+    for (const row of isDown ? rows : rows.toReversed())
+      settle(
+        row,
+        row.map((slot) => mean(sweep < sweeps - 2 ? (isDown ? slot.before : slot.after) : [...slot.before, ...slot.after]) ?? slot.across),
+        gap,
+      )
+  }
+  const first = Math.min(...rows.flat().map((slot) => slot.across - slot.size / 2))
+  for (const slot of rows.flat()) slot.across -= first
+}
+
+/** Least squares under "not nearer than": blocks that collide move on together. */
+function settle(row: Slot[], wanted: number[], gap: number) {
+  const offsets: number[] = []
+  row.forEach((slot, i) => offsets.push(i ? offsets[i - 1]! + row[i - 1]!.size / 2 + gap + slot.size / 2 : 0))
+  const blocks: { sum: number; count: number }[] = []
+  for (let i = 0; i < row.length; i++) {
+    blocks.push({ sum: wanted[i]! - offsets[i]!, count: 1 })
+    while (blocks.length > 1) {
+      const [one, two] = blocks.slice(-2) as [(typeof blocks)[0], (typeof blocks)[0]]
+      if (one.sum / one.count <= two.sum / two.count) break
+      blocks.splice(-2, 2, { sum: one.sum + two.sum, count: one.count + two.count })
+    }
+  }
+  let i = 0
+  for (const { sum, count } of blocks) for (let k = 0; k < count; k++, i++) row[i]!.across = sum / count + offsets[i]!
+}
+
+interface Tracks {
+  start: number[]
+  depth: number[]
+  isRight: boolean
+  margin: number
+}
+
+function trace(placed: Placed, links: Link[], bends: Map<string, { slot: Slot; lane: number }[]>, { start, depth, isRight, margin }: Tracks) {
+  const point = (along: number, across: number): Point => (isRight ? { x: along, y: across } : { x: across, y: along })
+  const centre = (box: PlacedBox) => (isRight ? box.y + box.height / 2 : box.x + box.width / 2)
+  const passing = ({ slot, lane: nth }: { slot: Slot; lane: number }) => margin + slot.across + nth * lane - (slot.size - 16) / 2
+  const next = (link: Link) => {
+    const bend = bends.get(link.id)![0]
+    return bend ? passing(bend) : centre(placed.boxes.get(link.to)!)
+  }
+  const last = (link: Link) => {
+    const bend = bends.get(link.id)!.at(-1)
+    return bend ? passing(bend) : centre(placed.boxes.get(link.from)!)
+  }
+  const out = ports(placed, links, (link) => link.from, next, isRight)
+  const into = ports(placed, links, (link) => link.to, last, isRight)
+  for (const link of links) {
+    const [from, to] = [placed.boxes.get(link.from)!, placed.boxes.get(link.to)!]
+    const points = [
+      isRight ? { x: from.x + from.width + 1, y: from.y + from.height / 2 + out.get(link.id)! } : { x: from.x + from.width / 2 + out.get(link.id)!, y: from.y + from.height + 1 },
+    ]
+    for (const bend of bends.get(link.id)!) {
+      const layer = bend.slot.layer
+      points.push(point(start[layer]! + 4, passing(bend)), point(start[layer]! + depth[layer]! - 4, passing(bend)))
+    }
+    points.push(
+      isRight ? { x: to.x - head, y: to.y + to.height / 2 + into.get(link.id)! } : { x: to.x + to.width / 2 + into.get(link.id)!, y: to.y - head },
+    )
+    const path: Path = []
+    for (let i = 1; i < points.length; i++) path.push(cubic(points[i - 1]!, points[i]!, isRight))
+    placed.links.set(link.id, { path, at: 0.5 })
+  }
+}
+
+/** Distances from the middle of a box's side, in the order of where the edges lead; operand order where that is one. */
+function ports(placed: Placed, links: Link[], end: (link: Link) => string, toward: (link: Link) => number, isRight: boolean) {
+  const own = new Map<string, Link[]>()
+  for (const link of links) own.set(end(link), [...(own.get(end(link)) ?? []), link])
+  const result = new Map<string, number>()
+  for (const [id, group] of own) {
+    const box = placed.boxes.get(id)!
+    const side = isRight ? box.height : box.width
+    const twins = group.filter((link) => group.some((other) => other !== link && other.from === link.from && other.to === link.to))
+    // Twins run in parallel, so that what is paid along both stands side by side.
+    const apart = isRight ? 52 : Math.max(60, ...twins.map((link) => link.product + 8))
+    const shortest = Math.min(side, ...twins.flatMap((link) => [link.from, link.to].map((end) => (isRight ? placed.boxes.get(end)!.height : placed.boxes.get(end)!.width))))
+    const wish = twins.length ? Math.min(apart, (shortest - 24) / Math.max(1, twins.length - 1)) : isRight ? 32 : 52
+    const step = Math.min(wish, (side - (isRight ? 30 : 36)) / Math.max(1, group.length - 1))
+    group.sort((a, b) => toward(a) - toward(b))
+    group.forEach((link, i) => result.set(link.id, (i - (group.length - 1) / 2) * step))
+  }
+  return result
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The page's state in its address: #order/diamond?e=a%3D2...&r=right&o=5,4,2,0&s=7 is a chapter, a figure in it, and that
-// figure's expression, rule, order and step. Whatever cannot be read is left out and told.
+// figure's expression, rule, order and step; t= holds a training's settings. #embed/order/diamond?… is that figure alone. Whatever
+// cannot be read is left out and told.
 import { walkRules, type WalkRule } from '../engine/types.ts'
+import { words } from '../words/index.ts'
 
 export interface FigureLink {
   figure: string
@@ -9,9 +11,13 @@ export interface FigureLink {
   rule?: WalkRule
   order?: number[]
   step?: number
+  /** A training's settings, as training.ts writes them. */
+  training?: string
 }
 export interface PageLink {
   chapter: string
+  /** Only the figure is shown: for a slide, an iframe. */
+  isEmbedded?: boolean
   figure: FigureLink | null
 }
 
@@ -21,6 +27,7 @@ export function formatLink(chapter: string, link: FigureLink | null): string {
   if (link.text !== undefined) parts.push(['e', link.text])
   if (link.rule && link.rule !== 'right') parts.push(['r', link.rule])
   if (link.order) parts.push(['o', link.order.join(',')])
+  if (link.training !== undefined) parts.push(['t', link.training])
   if (link.step) parts.push(['s', String(link.step)])
   return `#${chapter}/${link.figure}${parts.length ? `?${parts.map(([key, value]) => `${key}=${encoded(value)}`).join('&')}` : ''}`
 }
@@ -30,11 +37,12 @@ const encoded = (text: string) => encodeURIComponent(text).replace(/%(3D|2C|2B|2
 
 export function readLink(hash: string, chapters: string[]): { link: PageLink; problems: string[] } {
   const problems: string[] = []
-  const [path = '', query = ''] = split(hash.replace(/^#/, ''), '?')
+  const isEmbedded = hash.startsWith('#embed/')
+  const [path = '', query = ''] = split(hash.replace(/^#(embed\/)?/, ''), '?')
   const [chapter = '', figure = ''] = split(path, '/')
   if (chapter === '') return { link: { chapter: chapters[0]!, figure: null }, problems }
   if (!chapters.includes(chapter)) {
-    problems.push('it names a chapter that is not in this lesson')
+    problems.push(words.link.chapter)
     return { link: { chapter: chapters[0]!, figure: null }, problems }
   }
   if (!figure) return { link: { chapter, figure: null }, problems }
@@ -42,14 +50,22 @@ export function readLink(hash: string, chapters: string[]): { link: PageLink; pr
   for (const part of query.split('&').filter(Boolean)) {
     const [key = '', raw = ''] = split(part, '=')
     const value = decoded(raw)
-    if (value === null) problems.push('a part of it is garbled')
+    if (value === null) problems.push(words.link.garbled)
     else if (key === 'e' && value.length <= 5000) link.text = value
     else if (key === 'r' && (walkRules as readonly string[]).includes(value)) link.rule = value as WalkRule
     else if (key === 'o' && /^\d{1,4}(,\d{1,4})*$/.test(value)) link.order = value.split(',').map(Number)
+    else if (key === 't' && /^[\w.,:~-]{1,20000}$/.test(value)) link.training = value
     else if (key === 's' && /^\d{1,6}$/.test(value)) link.step = Number(value)
-    else problems.push(`“${key}=${value.slice(0, 40)}” means nothing here`)
+    else problems.push(words.link.meaningless(`${key}=${value.slice(0, 40)}`))
   }
-  return { link: { chapter, figure: link }, problems }
+  return { link: { chapter, figure: link, ...(isEmbedded && { isEmbedded }) }, problems }
+}
+
+/** The link of a figure alone, with the state it has in the address if that is its own. */
+export function embedHash(hash: string, figure: string): string {
+  const [path = '', query] = split(hash.replace(/^#(embed\/)?/, ''), '?')
+  const [chapter = '', shown] = split(path, '/')
+  return `#embed/${chapter}/${figure}${shown === figure && query ? `?${query}` : ''}`
 }
 
 function split(text: string, at: string): [string, string?] {

@@ -34,6 +34,11 @@ export function signed(value: number | null | undefined): string {
 /** As a factor or a term in a line of arithmetic: negative numbers in parentheses. */
 export const term = (value: number) => (value < 0 ? `(${plain(value)})` : plain(value))
 
+/** A local derivative on its edge: ×12, ×−1. */
+export const times = (value: number) => `×${plain(value)}`
+/** "5 × 3 = ", to be followed by what it gives. */
+export const product = (upstream: number, local: number) => `${term(upstream)} × ${term(local)} = `
+
 const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
 
 /** Reads 1.5, −3, 3/2, -1/4, 1e-3, 0,5; null if it is none of these. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which tasks are done, kept between visits. A browser without storage, or a record that cannot be read, starts empty;
+// Which tasks are done, kept between visits. Tabs add to the same record: each writes what it knows and what is there, and
+// listens for the others. A browser without storage, or a record that cannot be read, starts empty;
 // a record of another version is left behind.
 
 const key = 'gradwalk-lesson'
@@ -15,6 +16,15 @@ function load(): string[] {
   }
 }
 
+/** A record that is there and empty: someone has started over. */
+function isCleared(): boolean {
+  try {
+    return localStorage.getItem(key) !== null
+  } catch {
+    return false
+  }
+}
+
 export class Progress {
   #done: string[] = $state(load())
 
@@ -25,9 +35,17 @@ export class Progress {
   /** True if it was not done before. */
   add(task: string): boolean {
     if (this.has(task)) return false
+    this.merge()
     this.#done.push(task)
     this.#save()
     return true
+  }
+
+  /** What other tabs have written since. A record cleared there is cleared here. */
+  merge() {
+    const kept = load()
+    if (kept.length === 0 && isCleared()) this.#done = []
+    else this.#done = [...new Set([...this.#done, ...kept])]
   }
 
   clear() {

@@ -2,20 +2,30 @@
 // The page's end of the training worker: sends requests, keeps what came back. All training happens over there.
 import type {
   GridView,
+  NetworkView,
   Points,
   PointWalk,
   Regions,
+  RingedPoint,
   TrainingOptions,
   TrainRequest,
   TrainResponse,
 } from '../engine/types.ts'
+import { isStill } from './playback.svelte.ts'
+import { words } from '../words/index.ts'
 
-const cells = 56
+const cells = 48
+/** Cells a side of what a neuron sees. */
+const grid = 18
 
 /** Steps a second; as fast as it goes, a small network is done before one has looked. */
 export const speeds = { slow: 5, steady: 60, full: Infinity } as const
 export type Speed = keyof typeof speeds
 const mostRecords = 600
+/** Milliseconds between pictures of a network in training: more are not seen, and painting them takes frames from everything else. */
+const glance = 80
+/** Below this loss the first run pauses. */
+const enough = 0.03
 /** More than anyone places by hand; a held key should not bring the page to its knees. */
 const mostPoints = 1000
 
@@ -32,6 +42,13 @@ export class Trainer {
   message = $state('')
   points: Points | null = $state.raw(null)
   regions: Regions | null = $state.raw(null)
+  network: NetworkView | null = $state.raw(null)
+  ring: RingedPoint | null = $state.raw(null)
+  /** It pauses by itself once, while there are still gradients to see. */
+  #hasRested = false
+  /** Whoever asks for less motion sees every 20th state. */
+  #shownAt = -1
+  #shownWhen = 0
   view: GridView | null = $state.raw(null)
   history: { step: number; loss: number }[] = $state.raw([])
   /** `step`: when it was asked for; training goes on meanwhile. */
@@ -40,12 +57,26 @@ export class Trainer {
   constructor(module: WebAssembly.Module) {
     this.#worker = new Worker(new URL('../engine/train.worker.ts', import.meta.url), { type: 'module' })
     this.#worker.onmessage = (event: MessageEvent<TrainResponse>) => this.#hear(event.data)
-    this.#worker.onerror = () => (this.message = 'the training worker could not be started')
+    this.#worker.onerror = () => (this.message = words.train.notStarted)
     this.#send({ type: 'init', module })
+    this.#send({ type: 'network', grid })
   }
 
   #send(request: TrainRequest) {
+    this.#sendPoints()
     this.#worker.postMessage(request)
+  }
+
+  /** Points that were changed and not sent yet: a dragged one changes more often than a network can look at it. */
+  #changed: Points | null = null
+  #later: ReturnType<typeof setTimeout> | undefined
+  #sendPoints() {
+    clearTimeout(this.#later)
+    this.#later = undefined
+    if (!this.#changed) return
+    const points = this.#changed
+    this.#changed = null
+    this.#worker.postMessage({ type: 'setPoints', points } satisfies TrainRequest)
   }
 
   #hear(said: TrainResponse) {
@@ -56,8 +87,17 @@ export class Trainer {
         this.loss = said.loss
         this.accuracy = said.accuracy
         this.isRunning = said.running || this.#beat !== undefined
-        if (said.regions) this.regions = said.regions
         this.#record(said.step, said.loss)
+        if (this.isRunning && said.loss < enough && !this.#hasRested && this.#speed !== 'full') {
+          this.#hasRested = true
+          this.pause()
+        }
+        if (this.isRunning && (performance.now() - this.#shownWhen < glance || (isStill() && Math.abs(said.step - this.#shownAt) < 20))) break
+        this.#shownAt = said.step
+        this.#shownWhen = performance.now()
+        if (said.regions) this.regions = said.regions
+        if (said.network) this.network = said.network
+        this.ring = said.ring
         break
       case 'points':
         this.points = said.points
@@ -96,6 +136,8 @@ export class Trainer {
     this.message = ''
     this.history = []
     this.walk = null
+    this.#changed = null
+    this.#hasRested = false
     this.#send({ type: 'reset', options, points })
   }
   start() {
@@ -135,18 +177,23 @@ export class Trainer {
   walkPoint(index: number) {
     this.#send({ type: 'walkPoint', index })
   }
+  setRing(index: number | null) {
+    this.#send({ type: 'ring', index })
+  }
   setPoints(points: Points) {
     if (points.x.length > mostPoints) {
-      this.message = `The plane takes up to ${mostPoints} points; delete some before adding more.`
+      this.message = words.train.full1000(mostPoints)
       return
     }
     this.message = ''
     this.points = points
     this.walk = null
-    this.#send({ type: 'setPoints', points })
+    this.#changed = points
+    this.#later ??= setTimeout(() => this.#sendPoints(), 40)
   }
   close() {
     this.#rest()
+    clearTimeout(this.#later)
     this.#worker.terminate()
   }
 }

@@ -3,22 +3,33 @@
 // Everything shown follows from these; the engine is asked again whenever they change.
 import type { Engine } from '../engine/engine.ts'
 import type { Walk, WalkRule } from '../engine/types.ts'
+import { duration, momentAt, type Moment } from './beats.ts'
+import { Playback } from './playback.svelte.ts'
 import { replay, stepsOf, type Frame, type Step } from './replay.ts'
 
-interface Moment {
+interface Past {
   text: string
   position: number
   rule: WalkRule
   order: number[] | null
 }
 
-export class Walker {
+/** What the drawing, the words and the controls of a walk need. */
+export interface Walking {
+  readonly walk: Walk | null
+  readonly steps: Step[]
+  readonly play: Playback
+  readonly moment: Moment
+  readonly frame: Frame | null
+}
+
+export class Walker implements Walking {
   readonly #engine: Engine
   text = $state('')
   rule: WalkRule = $state('right')
   order: number[] | null = $state.raw(null)
-  position = $state(0)
-  #past: Moment[] = $state.raw([])
+  readonly play = new Playback({ last: () => this.steps.length, duration: (position) => duration(this.steps[position]!) })
+  #past: Past[] = $state.raw([])
   #seen = new Set<number>()
 
   #result: { walk: Walk | null; error: string } = $derived.by(() => {
@@ -32,8 +43,14 @@ export class Walker {
   readonly error = $derived(this.#result.error)
   readonly walk = $derived(this.#result.walk)
   readonly steps: Step[] = $derived(this.walk ? stepsOf(this.walk) : [])
-  readonly frame: Frame | null = $derived(this.walk && replay(this.walk, this.steps, this.position))
+  readonly moment: Moment = $derived(momentAt(this.steps, this.play.at))
+  /** Whole steps made. */
+  readonly position = $derived(this.moment.position)
+  readonly #landed = $derived(this.moment.landed)
+  readonly #isUnderWay = $derived(this.moment.step !== null)
+  readonly frame: Frame | null = $derived(this.walk && replay(this.walk, this.steps, this.position, this.#landed, this.#isUnderWay))
   readonly next: Step | null = $derived(this.steps[this.position] ?? null)
+  readonly isDone = $derived(this.walk !== null && this.position >= this.steps.length)
   readonly canUndo = $derived(this.#past.length > 0)
 
   constructor(engine: Engine, text: string, rule: WalkRule = 'right', order: number[] | null = null) {
@@ -43,29 +60,33 @@ export class Walker {
     this.order = order
   }
 
-  #remember() {
+  remember() {
     const { text, position, rule, order } = this
     this.#past = [...this.#past.slice(-199), { text, position, rule, order }]
   }
 
+  /** At once, without motion. */
   go(position: number) {
     const there = Math.max(0, Math.min(this.steps.length, position))
-    if (there === this.position) return
-    this.#remember()
-    this.position = there
+    if (there === this.play.at) return
+    this.remember()
+    this.play.seek(there)
   }
 
   undo() {
     const last = this.#past.at(-1)
     if (!last) return
     this.#past = this.#past.slice(0, -1)
-    Object.assign(this, last)
+    const { position, ...rest } = last
+    Object.assign(this, rest)
+    this.play.seek(position)
   }
 
   /** Another expression, rule or order: from the start. */
-  change(to: Partial<Moment>) {
-    this.#remember()
-    Object.assign(this, { position: 0, ...to })
+  change(to: Partial<Omit<Past, 'position'>>) {
+    this.remember()
+    Object.assign(this, to)
+    this.play.seek(0)
     this.#seen.clear()
   }
 
@@ -73,7 +94,7 @@ export class Walker {
   setLeaf(name: string, value: number) {
     const text = withLeaf(this.text, name, value)
     if (text === null || text === this.text) return
-    this.#remember()
+    this.remember()
     this.text = text
   }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Steps of a walk in words and lines of arithmetic, the command line's way of saying them.
-import type { Deposit, GraphNode, Walk } from '../engine/types.ts'
-import { plain, term } from './number.ts'
-import type { Step } from './replay.ts'
+import type { Deposit, Graph, GraphNode, Walk } from '../engine/types.ts'
+import { words } from '../words/index.ts'
+import { plain, signed, term } from './number.ts'
+import type { Frame, Step } from './replay.ts'
 
 const infix = new Set(['+', '-', '*', '/', '**'])
 const shown: Record<string, string> = { '*': '·', '-': '−', '/': '/', '**': '^' }
@@ -12,94 +13,116 @@ export const symbolOf = (node: GraphNode) => shown[node.symbol] ?? node.symbol
 /** Names that are expressions themselves stand in parentheses before a dot. */
 export const gradOf = (name: string) => (/^[\w.#]+$/.test(name) ? `${name}.grad` : `(${name}).grad`)
 
+/** A long name keeps its beginning and its end. */
+export const shortened = (text: string, most: number) =>
+  text.length <= most ? text : `${text.slice(0, Math.ceil(most / 2))}…${text.slice(-Math.floor(most / 2) + 1)}`
+
 function applied(node: GraphNode, operands: string[]): string {
   if (infix.has(node.symbol) && operands.length === 2) return operands.join(` ${symbolOf(node)} `)
   if (node.op === 'neg') return `−${operands[0]}`
   return `${node.symbol || node.op}(${operands.join(', ')})`
 }
 
-export interface Line {
-  text: string
-  /** A remark in the margin: "late". */
-  remark?: string
+/** As an operand inside another formula: an unnamed sum needs parentheses there, and is shortened first. */
+function operandName(graph: Graph, node: number): string {
+  const { name, op, label } = graph.nodes[node]!
+  const text = shortened(name.replaceAll('*', '·'), 12)
+  return op === 'constant' ? (name.startsWith('-') ? `(−${name.slice(1)})` : name) : label || /^[\w.#()]+$/.test(name) ? text : `(${text})`
 }
 
-/** "a + b = 2 + (−3) = −1" behind "e = ". */
-export function forwardLine(walk: Walk, step: Step & { kind: 'forward' }): string {
+/** "a + b" for a card's head. */
+export const formulaOf = (graph: Graph, node: GraphNode) => applied(node, node.operands.map((one) => operandName(graph, one)))
+
+/** "2 + (−3)" */
+export const forwardNumbers = (walk: Walk, step: Step & { kind: 'forward' }) => applied(walk.nodes[step.node]!, step.operands.map(term))
+
+/** "e = a + b" and "2 + (−3)". */
+export function forwardLine(walk: Walk, step: Step & { kind: 'forward' }): { left: string; numbers: string } {
   const node = walk.nodes[step.node]!
-  const names = node.operands.map((one) => walk.nodes[one]!.name)
-  const formula = applied(node, names)
-  const numbers = applied(node, step.operands.map(term))
-  const left = formula === node.name || node.label === '' ? formula : `${node.name} = ${formula}`
-  return `${left} = ${numbers === formula ? '' : `${numbers} = `}${plain(step.data)}`
+  const formula = applied(node, node.operands.map((one) => walk.nodes[one]!.name))
+  return { left: formula === node.name || node.label === '' ? formula : `${node.name} = ${formula}`, numbers: forwardNumbers(walk, step) }
 }
 
-export function depositLine(walk: Walk, deposit: Deposit): Line {
-  const from = walk.nodes[deposit.from]!
-  const local = from.locals[deposit.operand]!
+export function depositLine(walk: Walk, step: Step, deposit: Deposit): string {
+  const local = walk.nodes[deposit.from]!.locals[deposit.operand]!
   const sign = walk.rule === 'overwrite' ? '=' : '+='
   const formula = local.with_names.length > 40 ? 'local' : local.with_names.replaceAll('*', '·')
   const factor = /^[\w.#]+$/.test(formula) ? formula : `(${formula})`
-  const grad = walk.nodes[deposit.to]!.name
-  const upstream = walk.steps.length ? gradientOf(walk, deposit) : null
-  const numbers = upstream === null ? '' : `${term(upstream)} · ${term(deposit.local)} = `
-  return {
-    text: `${gradOf(grad)} ${sign} ${gradOf(from.name)} · ${factor} = ${numbers}${plain(deposit.amount)}`,
-    remark: `${plain(deposit.before)} → ${plain(deposit.after)}${deposit.late ? ', too late' : ''}`,
-  }
+  const upstream = 'grad' in step ? step.grad : 0
+  const from = gradOf(walk.nodes[deposit.from]!.name)
+  return `${gradOf(walk.nodes[deposit.to]!.name)} ${sign} ${from} · ${factor} = ${term(upstream)} · ${term(deposit.local)}`
 }
 
-const payers = new WeakMap<Deposit, number>()
-
-/** The gradient a deposit was made from stands in the step around it. */
-function gradientOf(walk: Walk, deposit: Deposit): number | null {
-  if (!payers.has(deposit))
-    for (const step of walk.steps)
-      if (step.kind === 'visit' || step.kind === 'deposit') for (const one of step.deposits) payers.set(one, step.grad)
-  return payers.get(deposit) ?? null
-}
-
-/** What a step does, for a button or a status line: "compute e", "start backward", "visit f". */
+/** What a step does, for its button: "compute e", "start backward", "visit f". */
 export function action(walk: Walk, step: Step): string {
-  const name = walk.nodes[step.node]!.name
+  const name = shortened(walk.nodes[step.node]!.name, 24)
   switch (step.kind) {
     case 'forward':
-      return `compute ${name}`
+      return words.steps.compute(name)
     case 'seed':
-      return step.pass > 1 ? 'start backward again' : 'start backward'
+      return step.pass > 1 ? words.steps.seedAgain : words.steps.seed
     case 'visit':
-      return `visit ${name}`
+      return words.steps.visit(name)
     case 'deposit':
-      return `${name} pays ${step.deposits.map((one) => walk.nodes[one.to]!.name).join(', ')}`
+      return words.steps.pays(name, shortened(step.deposits.map((one) => walk.nodes[one.to]!.name).join(', '), 24))
     case 'update':
-      return `move ${name}`
+      return words.steps.move(name)
   }
 }
 
-/** A step told in full: a headline, and a line of arithmetic for each deposit. */
-export function tell(walk: Walk, step: Step): { title: string; lines: Line[] } {
+export interface Telling {
+  title: string
+  /** Each line of arithmetic, and what it came to once it has. */
+  lines: { text: string; tone: 'data' | 'grad'; result: string; change: string }[]
+  remark: string
+  isWrong: boolean
+}
+
+/** The step under way, or the last, as far as it has come. */
+export function tell(walk: Walk, frame: Frame, landed: number): Telling {
+  const { step } = frame
+  const say = words.story
+  if (!step) return { title: say.leavesOnly, lines: [], remark: say.leavesHint, isWrong: false }
   const name = walk.nodes[step.node]!.name
+  const hasCome = frame.isWhole || landed > 0
   switch (step.kind) {
-    case 'forward':
-      return { title: 'Forward', lines: [{ text: forwardLine(walk, step) }] }
+    case 'forward': {
+      const { left, numbers } = forwardLine(walk, step)
+      const line = { text: numbers === left ? left : `${left} = ${numbers}`, tone: 'data' as const, result: hasCome ? plain(step.data) : '', change: '' }
+      return { title: '', lines: [line], remark: hasCome ? say.computed(name) : say.sending(name), isWrong: false }
+    }
     case 'seed':
       return {
-        title: 'Backward begins',
-        lines: [
-          {
-            text: `${gradOf(name)} = ${plain(step.after)}`,
-            remark: 'the seed: the root changes one for one with itself',
-          },
-        ],
+        title: say.seed,
+        lines: [{ text: gradOf(name), tone: 'grad', result: hasCome ? signed(step.after) : '', change: '' }],
+        remark: step.pass > 1 ? say.seededAgain(name) : say.seeded(name),
+        isWrong: false,
       }
     case 'update':
-      return { title: 'A training step', lines: [{ text: `${name}: ${plain(step.before)} → ${plain(step.after)}` }] }
-    default: {
-      const isLeaf = walk.nodes[step.node]!.operands.length === 0
-      return {
-        title: `Visit ${name}, gradient ${plain(step.grad)}${isLeaf ? ': a leaf, it keeps it' : ''}`,
-        lines: step.deposits.map((deposit) => depositLine(walk, deposit)),
-      }
-    }
+      return { title: say.update(name), lines: [{ text: name, tone: 'data', result: '', change: hasCome ? `${plain(step.before)} → ${plain(step.after)}` : '' }], remark: '', isWrong: false }
+    default:
+      return tellVisit(walk, frame, step, landed)
   }
+}
+
+function tellVisit(walk: Walk, frame: Frame, step: Step & { kind: 'visit' | 'deposit' }, landed: number): Telling {
+  const say = words.story
+  const name = walk.nodes[step.node]!.name
+  const come = frame.isWhole ? step.deposits.length : landed
+  const under = frame.isWhole ? come : Math.min(come + 1, step.deposits.length)
+  const lines = step.deposits.slice(0, under).map((deposit, i) => ({
+    text: depositLine(walk, step, deposit),
+    tone: 'grad' as const,
+    result: i < come ? signed(deposit.amount) : '',
+    change: i < come ? `${plain(deposit.before)} → ${plain(deposit.after)}` : '',
+  }))
+  const arrived = step.deposits.slice(0, come)
+  const late = arrived.find((one) => one.late)
+  const wiped = walk.rule === 'overwrite' ? arrived.find((one) => one.before !== 0) : undefined
+  const title = `${say.visit(name)}, ${say.has} ${signed(step.grad)}.`
+  if (late) return { title, lines, remark: say.late(walk.nodes[late.to]!.name, plain(frame.door[late.to] ?? late.before), signed(late.amount)), isWrong: true }
+  if (wiped) return { title, lines, remark: say.wiped(plain(wiped.before), plain(wiped.after)), isWrong: true }
+  if (walk.nodes[step.node]!.operands.length === 0) return { title, lines, remark: say.keeps, isWrong: false }
+  if (step.grad === 0 && (walk.outcomes[step.node]?.right_grad ?? 0) !== 0) return { title, lines, remark: say.early(name), isWrong: true }
+  return { title, lines, remark: step.deposits.length ? say.pays(name) : '', isWrong: false }
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
-// A network's graph with its layers folded into boxes: a layer opens into its neurons, a neuron into its nodes.
-import type { NodeGroup, PointWalk } from '../engine/types.ts'
+// A graph with parts of it folded into boxes. A network folds into layers, a layer opens into its neurons, a neuron into its
+// nodes; an expression of one's own folds into its names, each with all that it alone is made of.
+import type { Graph, NodeGroup, PointWalk } from '../engine/types.ts'
 import type { Frame } from '../lib/replay.ts'
+import { words } from '../words/index.ts'
 import { draw, type Card, type Picture, type Wire } from './picture.ts'
+import type { Extent } from './sizes.ts'
 
 const layerOf = (group: NodeGroup) => (group.part === 'neuron' ? `layer ${group.layer + 1}` : group.part)
 const neuronOf = (group: NodeGroup) => `${layerOf(group)}, neuron ${group.neuron + 1}`
@@ -20,62 +23,91 @@ function boxOf(group: NodeGroup, open: ReadonlySet<string>): string | null {
 const short = (name: string) =>
   name.replace(/layers\.\d+\.neurons\.\d+\./g, '').replace(/layers\.\d+\.neurons\.\d+\b/g, 'output')
 
-export function fold(walk: PointWalk, frame: Frame, open: ReadonlySet<string>): Picture {
-  const whole = draw(walk, frame)
-  const boxes = walk.groups.map((group) => boxOf(group, open))
+export const networkBoxes = (walk: PointWalk, open: ReadonlySet<string>) => walk.groups.map((group) => boxOf(group, open))
+
+/** A node without a name belongs to the named one it was made for. Boxes of one node are none. */
+export function nameBoxes(graph: Graph): (string | null)[] {
+  const owner = graph.nodes.map((_, i) => i)
+  for (let i = graph.nodes.length - 1; i >= 0; i--)
+    for (const operand of graph.nodes[i]!.operands) {
+      const node = graph.nodes[operand]!
+      if (node.label === '' && node.op !== 'leaf') owner[operand] = owner[i]!
+    }
+  const sizes = new Map<number, number>()
+  for (const [i, one] of owner.entries()) if (graph.nodes[i]!.op !== 'constant') sizes.set(one, (sizes.get(one) ?? 0) + 1)
+  return owner.map((one) => ((sizes.get(one) ?? 0) > 1 ? `#${one}` : null))
+}
+
+export function fold(graph: Graph, frame: Frame, boxes: (string | null)[], hasConstants = false): Picture {
+  const whole = draw(graph, frame, { hasConstants })
   const place = (id: string) => boxes[Number(id)] ?? id
   const cards: Card[] = whole.cards
     .filter((card) => boxes[card.node!] === null)
-    .map((card) => ({ ...card, title: short(card.title) }))
-  for (const box of new Set(boxes)) if (box !== null) cards.push(boxCard(walk, whole, box, boxes))
+    .map((card) => ({ ...card, name: card.name && short(card.title), title: short(card.title), formula: short(card.formula) }))
+  for (const box of new Set(boxes)) if (box !== null) cards.push(boxCard(graph, frame, box, boxes))
 
   const wires = new Map<string, Wire>()
+  const wireOf = new Map<string, string>()
   for (const wire of whole.wires) {
     const [from, to] = [place(wire.from), place(wire.to)]
     if (from === to) continue
     const isPlain = from === wire.from && to === wire.to
     const id = isPlain ? wire.id : `${from}→${to}`
+    wireOf.set(wire.id, id)
     const before = wires.get(id)
-    const isActive = wire.state === 'active' || before?.state === 'active'
-    const isPaid = wire.state === 'paid' || before?.state === 'paid'
     if (isPlain) wires.set(id, { ...wire, title: short(wire.title) })
     else
       wires.set(id, {
         ...wire,
-        id,
-        from,
-        to,
-        title: `${from} to ${to}`,
-        edge: null,
-        label: '',
-        state: isActive ? 'active' : isPaid ? 'paid' : 'idle',
+        ...{ id, from, to, title: `${from} to ${to}`, edge: null, local: '', source: '' },
+        paid: wire.paid ?? before?.paid ?? null,
+        isActive: wire.isActive || before?.isActive === true,
+        late: wire.late || before?.late === true,
+        equation: wire.equation ?? before?.equation ?? null,
       })
   }
-  return { cards, wires: [...wires.values()] }
+  return { cards, wires: [...wires.values()], wireOf, cardOf: graph.nodes.map((_, i) => place(String(i))) }
 }
 
-function boxCard(walk: PointWalk, whole: Picture, box: string, boxes: (string | null)[]): Card {
-  const inside = boxes.flatMap((one, i) => (one === box ? [i] : []))
-  const neurons = new Set(inside.map((i) => walk.groups[i]!.neuron)).size
+function boxCard(graph: Graph, frame: Frame, box: string, boxes: (string | null)[]): Card {
+  const inside = boxes.flatMap((one, i) => (one === box && graph.nodes[i]!.op !== 'constant' ? [i] : []))
   const isNeuron = box.includes('neuron')
-  // A neuron's last node is its output; of the loss it is the loss itself.
-  const output = isNeuron || box === 'loss' ? whole.cards[inside.at(-1)!]! : null
-  const isCurrent = inside.some((i) => whole.cards[i]!.mark === 'current')
+  const isName = box.startsWith('#')
+  // A neuron's last node is its output; of the loss it is the loss itself, of a name what it names.
+  const output = isNeuron || isName || box === 'loss' ? inside.at(-1)! : null
+  const isCurrent = frame.step !== null && inside.includes(frame.step.node)
+  const neurons = isNeuron || isName ? 0 : new Set((graph as PointWalk).groups?.filter((_, i) => boxes[i] === box).map((group) => group.neuron)).size
+  const count = words.train.nodes(inside.length)
+  const title = isName ? graph.nodes[output!]!.name : isNeuron ? box.replace(/^layer \d+, /, '') : box
   return {
     id: box,
     node: null,
-    title: isNeuron ? box.replace(/^layer \d+, /, '') : box,
-    isNamed: true,
-    symbol: '⊕',
+    title,
+    name: title,
+    formula: '',
     kind: 'group',
-    isRoot: box === 'loss',
-    data: output?.data ?? null,
-    grad: output?.grad ?? null,
+    isRoot: inside.includes(graph.root),
+    data: output === null ? null : frame.data[output]!,
+    grad: output === null ? null : frame.grad[output]!,
     hasGrad: output !== null,
-    mark: isCurrent ? 'current' : inside.some((i) => whole.cards[i]!.mark === 'paid') ? 'paid' : '',
-    note:
-      output?.data != null
-        ? undefined
-        : `${box.startsWith('layer') && !isNeuron && neurons > 1 ? `${neurons} neurons, ` : ''}${inside.length} nodes`,
+    coins: [],
+    door: null,
+    isLate: false,
+    mark: isCurrent ? 'current' : '',
+    note: box.startsWith('layer') && neurons > 1 ? words.train.neurons(neurons) + count : count,
   }
+}
+
+/** Sizes for a folded drawing: a box shows the numbers of its last node. */
+export function foldedExtent(graph: Graph, extent: Extent, boxes: (string | null)[]): Extent {
+  const cards = new Map(extent.cards)
+  const products = new Map(extent.products)
+  for (const [i, box] of boxes.entries()) if (box !== null) cards.set(box, { ...extent.cards.get(String(i))!, coins: 0, door: 0 })
+  const place = (i: number) => boxes[i] ?? String(i)
+  for (const [from, node] of graph.nodes.entries())
+    for (const [k, operand] of node.operands.entries()) {
+      const id = `${place(operand)}→${place(from)}`
+      products.set(id, Math.max(products.get(id) ?? 0, extent.products.get(`${from}:${k}`) ?? 0))
+    }
+  return { ...extent, cards, products }
 }

@@ -1,27 +1,47 @@
 // SPDX-License-Identifier: MIT
 // What GraphView draws: cards and the wires between them, made from a walk's graph and a frame of it.
-import type { Graph, Walk } from '../engine/types.ts'
-import { signed } from '../lib/number.ts'
-import { edgeKey, type Frame } from '../lib/replay.ts'
-import { symbolOf } from '../lib/words.ts'
+import type { Graph, GraphNode, Walk } from '../engine/types.ts'
+import { plain, product, signed, times } from '../lib/number.ts'
+import { edgeKey, type Coin, type Frame } from '../lib/replay.ts'
+import { formulaOf, shortened } from '../lib/words.ts'
+import { words } from '../words/index.ts'
 
-export type Mark = 'current' | 'paid' | 'visited' | 'wrong' | 'stacked' | 'listed' | ''
+export type Mark = 'current' | 'wrong' | 'stacked' | 'listed' | ''
+/** 0 bare and soft, the others in the gradient's two colours. */
+export type Tone = 'plus' | 'minus' | 'zero'
+export const toneOf = (value: number): Tone => (value > 0 ? 'plus' : value < 0 ? 'minus' : 'zero')
+
+export interface CoinText {
+  text: string
+  tone: Tone
+  isWiped: boolean
+  late: boolean
+}
 
 export interface Card {
   id: string
   /** null: stands for several nodes. */
   node: number | null
+  /** In full, for its accessible name. */
   title: string
-  isNamed: boolean
-  symbol: string
+  /** In its head; '' where the formula is all there is. */
+  name: string
+  formula: string
   kind: 'leaf' | 'constant' | 'op' | 'group'
   isRoot: boolean
   data: number | null
   grad: number | null
   /** Constants have no gradient, and before backward nobody has. */
   hasGrad: boolean
+  coins: CoinText[]
+  /** What it had when it paid. */
+  door: number | null
+  /** Something came after the door had closed. */
+  isLate: boolean
   mark: Mark
   note?: string
+  /** Its place in the sorted list. */
+  rank?: number
 }
 
 export interface Wire {
@@ -32,8 +52,16 @@ export interface Wire {
   title: string
   /** Edge of the graph: the node that pays and the operand it pays; null where it stands for several. */
   edge: { from: number; operand: number } | null
-  state: 'idle' | 'active' | 'paid' | 'late'
-  label: string
+  /** What was paid along it last; null: nothing. */
+  paid: number | null
+  late: boolean
+  isActive: boolean
+  /** "×12" once the user has data. */
+  local: string
+  /** Where the local derivative comes from: a name, or ''. */
+  source: string
+  /** In the step that pays it: "1 × 12 = " and "+12". */
+  equation: [string, string] | null
 }
 
 /** A node or an edge of the graph. */
@@ -45,54 +73,110 @@ export interface Selection {
 export interface Picture {
   cards: Card[]
   wires: Wire[]
+  /** By edgeKey: the wire that stands for an edge; none inside a box. */
+  wireOf: Map<string, string>
+  /** By node: its card's id. */
+  cardOf: string[]
 }
 
-export function draw(graph: Graph, frame: Frame | null, marks: Map<number, Mark> = new Map()): Picture {
-  const active = new Set(frame?.deposits.map((one) => edgeKey(one.from, one.operand)))
-  const cards = graph.nodes.map((node, i): Card => {
+export interface DrawOptions {
+  marks?: Map<number, Mark>
+  /** Constants take no gradient: they stand in the formulas, unless asked for. */
+  hasConstants?: boolean
+  /** Edges whose local derivative is asked for, and so not shown. */
+  isAsked?: (from: number) => boolean
+  ranks?: Map<number, number>
+}
+
+const mostCoins = 4
+
+export function coinTexts(coins: Coin[]): CoinText[] {
+  const earlier = coins.length <= mostCoins ? 0 : coins.length - mostCoins + 1
+  const texts = coins.slice(earlier).map((coin): CoinText => ({
+    text: `${coin.deposit ? '' : `${words.card.seed} `}${signed(coin.amount)}${coin.late ? ` ${words.card.late}` : ''}`,
+    tone: toneOf(coin.amount),
+    isWiped: coin.isWiped,
+    late: coin.late,
+  }))
+  return earlier ? [{ text: words.card.earlier(earlier), tone: 'zero', isWiped: false, late: false }, ...texts] : texts
+}
+
+export const isInput = (node: GraphNode) => node.op === 'leaf' || node.op === 'constant'
+const isName = (text: string) => /^[A-Za-z_]\w*$/.test(text)
+
+export function draw(graph: Graph, frame: Frame | null, { marks, hasConstants = false, isAsked, ranks }: DrawOptions = {}): Picture {
+  const isDrawn = (node: GraphNode) => hasConstants || node.op !== 'constant'
+  // A graph of constants alone has nothing else to show.
+  const showsAll = hasConstants || graph.nodes.every((node) => node.op === 'constant')
+  const cards = graph.nodes.flatMap((node, i): Card[] => {
+    if (!showsAll && !isDrawn(node)) return []
     const kind = node.op === 'leaf' || node.op === 'constant' ? node.op : 'op'
-    return {
-      id: String(i),
-      node: i,
-      title: node.name,
-      isNamed: node.label !== '' || kind !== 'op',
-      // A dot alone would look like a blemish, so a product shows a cross here.
-      symbol: kind === 'op' ? symbolOf(node).replace('·', '×') : kind,
-      kind,
-      isRoot: i === graph.root,
-      data: frame ? frame.data[i]! : node.data,
-      grad: frame?.grad[i] ?? null,
-      hasGrad: kind !== 'constant',
-      mark: marks.get(i) ?? markOf(frame, i),
-    }
+    const isNamed = node.label !== '' || kind !== 'op'
+    const door = frame?.door[i] ?? null
+    const coins = frame?.coins[i] ?? []
+    return [
+      {
+        id: String(i),
+        node: i,
+        title: node.name,
+        name: isNamed ? shortened(node.name, 14) : '',
+        formula: kind === 'op' ? shortened(formulaOf(graph, node), 22) : kind === 'leaf' ? '' : words.card.constant,
+        kind,
+        isRoot: i === graph.root,
+        data: frame ? frame.data[i]! : node.data,
+        grad: frame?.grad[i] ?? null,
+        hasGrad: kind !== 'constant',
+        coins: coinTexts(coins),
+        door,
+        isLate: coins.some((coin) => coin.late),
+        mark: marks?.get(i) ?? (frame?.step?.node === i ? 'current' : ''),
+        rank: ranks?.get(i),
+      },
+    ]
   })
+  const active = new Set(frame?.deposits.map((one) => edgeKey(one.from, one.operand)))
   const wires = graph.nodes.flatMap((node, from) =>
-    node.operands.map((operand, k): Wire => {
+    node.operands.flatMap((operand, k): Wire[] => {
+      if (!showsAll && !isDrawn(graph.nodes[operand]!)) return []
       const key = edgeKey(from, k)
       const paid = frame?.paid.get(key)
-      return {
-        id: key,
-        from: String(operand),
-        to: String(from),
-        title: `${graph.nodes[operand]!.name} to ${node.name}`,
-        edge: { from, operand: k },
-        state: active.has(key) ? (paid?.late ? 'late' : 'active') : paid ? (paid.late ? 'late' : 'paid') : 'idle',
-        label: paid ? signed(paid.amount) : '',
-      }
+      const local = node.locals[k]!
+      const knows = frame ? frame.data[from] !== null && !isAsked?.(from) : false
+      const step = frame?.step
+      const equation =
+        paid && active.has(key) && step && 'deposits' in step
+          ? ([product(step.grad, paid.local), signed(paid.amount)] as [string, string])
+          : null
+      return [
+        {
+          id: key,
+          from: String(operand),
+          to: String(from),
+          title: `${graph.nodes[operand]!.name} to ${node.name}`,
+          edge: { from, operand: k },
+          paid: paid?.amount ?? null,
+          late: paid?.late ?? false,
+          isActive: active.has(key),
+          local: knows ? times(paid ? paid.local : local.value) : frame && isAsked?.(from) && frame.data[from] !== null ? '×?' : '',
+          source: isName(local.with_names) ? local.with_names : '',
+          equation,
+        },
+      ]
     }),
   )
-  return { cards, wires }
-}
-
-function markOf(frame: Frame | null, node: number): Mark {
-  if (!frame?.step) return ''
-  if (frame.step.node === node) return 'current'
-  if (frame.deposits.some((one) => one.to === node)) return 'paid'
-  return frame.visited.has(node) ? 'visited' : ''
+  return { cards, wires, wireOf: new Map(wires.map((wire) => [wire.id, wire.id])), cardOf: graph.nodes.map((_, i) => String(i)) }
 }
 
 /** Which node a walk goes wrong at, once it has come that far. */
 export function partingMark(walk: Walk, position: number): Map<number, Mark> {
   const { parting } = walk
   return parting && position > parting.step ? new Map([[parting.node, 'wrong']]) : new Map()
+}
+
+export function describe(card: Card): string {
+  const parts = card.kind === 'op' ? [`${card.title}${card.name && card.formula ? ` = ${card.formula}` : ''}`] : [card.title, words.card.kinds[card.kind]]
+  parts.push(card.data === null ? (card.note ?? words.card.notYet) : words.card.data(plain(card.data)))
+  if (card.grad !== null && card.hasGrad) parts.push(words.card.gradient(signed(card.grad)))
+  if (card.door !== null) parts.push(words.card.paid(signed(card.door)))
+  return parts.join(', ')
 }

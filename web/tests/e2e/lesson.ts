@@ -23,7 +23,9 @@ afterAll(async () => {
 
 export const wide = { width: 1280, height: 900 }
 export const narrow = { width: 380, height: 800 }
+export const middle = { width: 768, height: 1024 }
 export const sizes = [wide, narrow]
+export const chapters = ['fill', 'back', 'rules', 'neuron', 'twice', 'order', 'sort', 'own', 'learn']
 
 export interface Visit {
   page: Page
@@ -39,7 +41,8 @@ export const test = plainTest.extend<{ visit: Visiting }>({
     const problems: string[] = []
     const closers: (() => Promise<void>)[] = []
     await use(async (options = {}) => {
-      const context = await browser.newContext({ viewport: wide, ...options })
+      // Stills unless a test is about motion: a step then takes no time.
+      const context = await browser.newContext({ viewport: wide, reducedMotion: 'reduce', ...options })
       closers.push(() => context.close())
       context.setDefaultTimeout(8000)
       const page = await context.newPage()

@@ -2,7 +2,7 @@
 // The page's address and memory: links open what they were taken from, broken ones are told, progress outlives the visit,
 // and neither a garbled record nor a browser that keeps nothing nor a very long text does any harm.
 import { expect } from 'vitest'
-import { count, figure, next, tableOf, test, textOf, walkToEnd, cellsOf } from './lesson.ts'
+import { chapters, count, figure, next, tableOf, test, textOf, walkToEnd, cellsOf } from './lesson.ts'
 
 test('a link opens the same graph at the same step', async ({ visit }) => {
   const { page, open, address } = await visit()
@@ -31,7 +31,7 @@ test('a link keeps an edited leaf, an order and a broken rule', async ({ visit }
   await open('#fill')
   const graph = figure(page, 'fill-graph')
   await walkToEnd(graph)
-  await graph.getByRole('spinbutton', { name: 'value of c' }).fill('0.25')
+  await graph.getByRole('textbox', { name: 'value of c' }).fill('0.25')
   await page.keyboard.press('Enter')
   expect(await tableOf(figure(await reopened(/0\.25.*s=8/), 'fill-graph'))).toMatchObject({ c: { data: '0.25' }, a: { grad: '+0.25' } })
   await open('#order')
@@ -78,7 +78,8 @@ test('what a link says and cannot be followed is told, and the rest opens', asyn
 
 test('back and forward in the browser turn the chapters', async ({ visit }) => {
   const { page, open } = await visit()
-  await open()
+  await open('#fill')
+  await page.getByRole('button', { name: /^chapters/ }).click()
   await page.getByRole('navigation', { name: 'chapters' }).getByRole('link', { name: /A neuron/ }).first().click()
   const title = () => textOf(page.getByRole('heading', { level: 2 }).first())
   await expect.poll(title).toBe('4 A neuron')
@@ -90,7 +91,7 @@ test('back and forward in the browser turn the chapters', async ({ visit }) => {
 
 test('progress is kept between visits, and ends in a completed state', async ({ visit }) => {
   const { page, open } = await visit()
-  await open()
+  await open('#fill')
   const progress = () => textOf(page.getByTestId('progress'))
   const total = Number((await progress()).match(/^0 of (\d+) tasks/)![1])
   await walkToEnd(figure(page, 'fill-graph'))
@@ -100,7 +101,7 @@ test('progress is kept between visits, and ends in a completed state', async ({ 
   expect(await page.getByTestId('task-fill-forward').getAttribute('data-done')).toBe('true')
   // All tasks but one done before: the last one completes the lesson.
   const ids: string[] = []
-  for (const chapter of ['fill', 'back', 'rules', 'neuron', 'twice', 'order', 'sort', 'own', 'learn']) {
+  for (const chapter of chapters) {
     await open(`#${chapter}`)
     await expect.poll(() => page.url()).toContain(chapter)
     ids.push(...(await page.locator('[data-testid^=task-]').evaluateAll((all) => all.map((one) => one.dataset['testid']!.slice(5)))))
@@ -112,13 +113,19 @@ test('progress is kept between visits, and ends in a completed state', async ({ 
   expect(await page.getByTestId('complete').count()).toBe(0)
   await walkToEnd(figure(page, 'fill-graph'))
   expect(await textOf(page.getByTestId('complete'))).toContain(`All ${total} tasks are done.`)
-  await page.getByRole('button', { name: 'start over' }).click()
+  expect(await textOf(page.getByTestId('just-done'))).toContain('you have walked it all')
+  const complete = page.getByTestId('complete')
+  await complete.getByRole('button', { name: 'start over' }).click()
+  await complete.getByRole('button', { name: 'keep it' }).click()
+  expect(await progress()).toBe(`${total} of ${total} tasks`)
+  await complete.getByRole('button', { name: 'start over' }).click()
+  await complete.getByRole('button', { name: 'forget all progress' }).click()
   expect(await progress()).toBe(`0 of ${total} tasks`)
 })
 
 test('a garbled, foreign or stale record of progress starts afresh', async ({ visit }) => {
   const { page, open } = await visit()
-  await open()
+  await open('#fill')
   const records = ['{"version":1,"done":', '"text"', '[]', 'null', '{"version":99,"done":["fill-forward"]}', '{"version":1,"done":{"0":"x"}}', '{"version":1,"done":[7,null,"gone-task"]}']
   for (const record of records) {
     await page.evaluate((text) => localStorage.setItem('gradwalk-lesson', text), record)
@@ -138,7 +145,7 @@ test('without storage the lesson works and only forgets', async ({ visit }) => {
       },
     }),
   )
-  await open()
+  await open('#fill')
   await walkToEnd(figure(page, 'fill-graph'))
   expect(await textOf(page.getByTestId('progress'))).toMatch(/^1 of /)
 })

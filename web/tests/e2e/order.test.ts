@@ -5,7 +5,7 @@ import { cellsOf, choose, figure, next, sizes, test, textOf } from './lesson.ts'
 import type { Locator } from 'playwright-core'
 
 const tray = async (graph: Locator) => (await graph.getByTestId('tray').locator('li span').allInnerTexts()).join(' ')
-const deepDiamond = 'deep diamond: the same below a = x·x'
+const deepDiamond = 'deep diamond: the same after a = x·x'
 
 async function runBroken(graph: Locator) {
   await graph.getByRole('button', { name: 'run all' }).click()
@@ -13,7 +13,7 @@ async function runBroken(graph: Locator) {
   return {
     rows: Object.fromEntries(rows.map(([name, visits, wrong, right]) => [name, `${visits} ${wrong} ${right}`])),
     words: await textOf(graph.getByTestId('parting')),
-    marked: await graph.locator('.card.wrong').getAttribute('data-node'),
+    marked: await graph.locator('[data-mark=wrong]').getAttribute('data-node'),
   }
 }
 
@@ -37,7 +37,10 @@ describe.each(sizes)('at $width px', (viewport) => {
       ['c', '+3', '+3', '+3'],
       ['a', '+9', '+9 ✗', '+15'],
     ])
+    // How all orders end is the answer: it waits until it is found, or asked for.
     const orders = graph.getByTestId('orders')
+    expect(await orders.count()).toBe(0)
+    await graph.getByRole('button', { name: /^I give up/ }).click()
     expect(await textOf(orders)).toContain('8 of 24 orders are right.')
     const counts = (await cellsOf(orders)).map(([many, grad, , remark]) => `${many}: ${grad} ${remark}`.trim())
     expect(counts[0]).toBe('8 of 24: +15 ✓ right')
@@ -52,13 +55,14 @@ describe.each(sizes)('at $width px', (viewport) => {
     await choose(graph, deepDiamond)
     expect(await tray(graph)).toBe('x a b c d')
     await graph.getByRole('button', { name: 'run all' }).click()
-    expect(await textOf(graph.getByTestId('orders'))).toContain('10 of 120 orders are right.')
+    expect(await graph.getByTestId('orders').count()).toBe(0)
     for (const name of ['a', 'b', 'c', 'd']) for (let at = 'xabcd'.indexOf(name); at > 0; at--) await graph.getByRole('button', { name: `move ${name} earlier` }).click()
     expect(await tray(graph)).toBe('d c b a x')
     // Step by step this time.
     while (await next(graph).isEnabled()) await next(graph).click()
     expect(await textOf(graph.getByTestId('order-verdict'))).toContain('This order is right.')
     expect((await cellsOf(graph.getByTestId('order-result'))).at(-1)).toEqual(['x', '+108', '+108', '+108'])
+    expect(await textOf(graph.getByTestId('orders'))).toContain('10 of 120 orders are right.')
     expect(await page.getByTestId('task-order-right').getAttribute('data-done')).toBe('true')
   })
 
@@ -163,6 +167,10 @@ test('an order by dragging', async ({ visit }) => {
   await open('#order')
   const graph = figure(page, 'order-try')
   const item = (at: number) => graph.getByTestId('tray').locator('li').nth(at).locator('span')
-  await item(3).dragTo(item(0))
+  const [from, to] = [(await item(3).boundingBox())!, (await item(0).boundingBox())!]
+  await page.mouse.move(from.x + 8, from.y + 8)
+  await page.mouse.down()
+  await page.mouse.move(to.x + 8, to.y + 8, { steps: 5 })
+  await page.mouse.up()
   expect(await tray(graph)).toBe('d a b c')
 })

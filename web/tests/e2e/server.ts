@@ -13,6 +13,7 @@ const types: Record<string, string> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.wasm': 'application/wasm',
+  '.woff2': 'font/woff2',
 }
 
 export async function serve(): Promise<{ address: string; close: () => void }> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The graph that is walked: every preset's numbers, every control, edges, ledgers, leaves; by mouse and by keyboard alone.
 import { describe, expect } from 'vitest'
-import { cardOf, choose, count, figure, next, sizes, tableOf, test, textOf, walkToEnd } from './lesson.ts'
+import { cardOf, chapters, choose, count, figure, next, sizes, tableOf, test, textOf, walkToEnd } from './lesson.ts'
 
 interface Expected {
   title: string
@@ -23,7 +23,7 @@ const presets: Expected[] = [
   { title: 'd = a·b, e = a+b, f = d·e', at: ['fill', 'fill-graph'], data: { f: '−6' }, grad: { a: '−3', b: '−8' } },
   { title: 'c = a·b, d = c+a, e = d²', at: ['twice', 'twice-graph'], data: { e: '64' }, grad: { d: '+16', c: '+16', a: '+64', b: '+32' } },
   { title: 'diamond: b = a+1, c = 3a, d = b·c', at: ['twice', 'twice-graph'], data: { d: '18' }, grad: { a: '+15' } },
-  { title: 'deep diamond: the same below a = x·x', at: ['back', 'back-graph'], data: { d: '60' }, grad: { x: '+108' } },
+  { title: 'deep diamond: the same after a = x·x', at: ['back', 'back-graph'], data: { d: '60' }, grad: { x: '+108' } },
 ]
 
 describe.each(sizes)('at $width px', (viewport) => {
@@ -54,15 +54,15 @@ describe.each(sizes)('at $width px', (viewport) => {
     await open('#back')
     const graph = figure(page, 'back-graph')
     const story = () => textOf(graph.getByTestId('story'))
-    await expect.poll(story).toBe('Only the leaves have values yet.')
+    await expect.poll(story).toContain('Only the leaves have values yet.')
     await next(graph).click()
-    expect(await story()).toBe('Forward e = a + b = 2 + (−3) = −1')
+    expect(await story()).toContain('e = a + b = 2 + (−3) = −1')
     await next(graph).click()
-    expect(await textOf(next(graph))).toBe('start backward →')
+    expect(await textOf(next(graph))).toBe('start backward')
     await next(graph).click()
-    expect(await story()).toContain('f.grad = 1')
+    expect(await story()).toContain('f.grad = +1')
     await next(graph).click()
-    expect(await story()).toContain('e.grad += f.grad · c = 1 · 10 = 10')
+    expect(await story()).toContain('e.grad += f.grad · c = 1 · 10 = +10')
     expect(await story()).toContain('c.grad += f.grad · e = 1 · (−1) = −1')
     expect(await tableOf(graph)).toMatchObject({ e: { grad: '+10' }, c: { grad: '−1' }, a: { grad: '0' } })
     await graph.getByRole('button', { name: 'step back' }).click()
@@ -85,14 +85,14 @@ describe.each(sizes)('at $width px', (viewport) => {
     await open('#fill')
     const graph = figure(page, 'fill-graph')
     await walkToEnd(graph)
-    const leaf = graph.getByRole('spinbutton', { name: 'value of b' })
+    const leaf = graph.getByRole('textbox', { name: 'value of b' })
     await leaf.fill('4')
     await leaf.press('Enter')
     await expect.poll(() => tableOf(graph)).toMatchObject({ b: { data: '4' }, e: { data: '6' }, f: { data: '60' }, a: { grad: '+10' }, c: { grad: '+6' } })
     await expect.poll(() => page.getByTestId('task-fill-edit').getAttribute('data-done')).toBe('true')
     await graph.getByRole('button', { name: 'undo' }).click()
     expect(await tableOf(graph)).toMatchObject({ b: { data: '−3' }, f: { data: '−10' } })
-    expect(await leaf.inputValue()).toBe('-3')
+    expect(await leaf.inputValue()).toBe('−3')
   })
 
   test('an edge opens its local derivative, a node its ledger and paths', async ({ visit }) => {
@@ -104,25 +104,27 @@ describe.each(sizes)('at $width px', (viewport) => {
     await graph.getByRole('button', { name: /^edge from d to e/ }).press('Enter')
     expect(await graph.getByTestId('edge-detail').locator('math').count()).toBeGreaterThan(0)
     expect(await textOf(graph.getByTestId('local'))).toBe('16')
-    await graph.locator('[data-testid=node][data-node=a] button').click()
+    await graph.locator('[data-testid=node][data-node=a]').click()
     const ledger = graph.getByRole('region', { name: 'ledger of a' })
-    const words = await textOf(ledger)
-    expect(words).toContain('a.grad = +64 once backward is done, the sum of 2 deposits:')
+    let words = await textOf(ledger)
+    expect(words).toContain('a.grad = +64, so far, the sum of 2 deposits:')
     expect(words).toMatch(/\+48 c → a 16 · 3/)
     expect(words).toMatch(/\+16 d → a 16 · 1/)
-    expect(words).toContain('are 2 paths from e')
+    await ledger.getByText('The paths behind it').click()
+    words = await textOf(ledger)
+    expect(words).toContain('2 paths from e')
     expect(words).toContain('e → d → c → a: 16 · 1 · 3 = +48')
     expect(words).toContain('e → d → a: 16 · 1 = +16')
     await choose(graph, 'a · a')
     await walkToEnd(graph)
     expect(await graph.getByRole('button', { name: /^edge from a to f/ }).count()).toBe(2)
-    await graph.locator('[data-testid=node][data-node=a] button').click()
+    await graph.locator('[data-testid=node][data-node=a]').click()
     expect(await textOf(graph.getByTestId('ledger'))).toMatch(/\+3 f → a \(operand 1\).*\+3 f → a \(operand 2\)/)
   })
 
   test('nothing is wider than the window', async ({ visit }) => {
     const { page, open } = await visit({ viewport })
-    for (const chapter of ['fill', 'back', 'rules', 'neuron', 'twice', 'order', 'sort', 'own', 'learn']) {
+    for (const chapter of ['start', ...chapters]) {
       await open(`#${chapter}`)
       const width = await page.evaluate(() => document.documentElement.scrollWidth)
       expect(`${chapter}: ${width}`).toBe(`${chapter}: ${viewport.width}`)
@@ -173,8 +175,8 @@ test('the walk by keyboard alone', async ({ visit }) => {
   for (let i = 0; i < 12 && !(await name()).startsWith('edge from e to f'); i++) await page.keyboard.press('Tab')
   await page.keyboard.press('Enter')
   expect(await textOf(graph.getByTestId('local'))).toBe('10')
-  for (let i = 0; i < 40 && !(await name()).startsWith('e +'); i++) await page.keyboard.press('Tab')
-  expect(await name()).toMatch(/^e \+/)
+  for (let i = 0; i < 40 && !(await name()).startsWith('e ='); i++) await page.keyboard.press('Tab')
+  expect(await name()).toMatch(/^e = a \+ b/)
   await page.keyboard.press('Enter')
   expect(await textOf(graph.getByTestId('ledger'))).toContain('e.grad = +10')
 })
@@ -183,6 +185,7 @@ test('the code beside the graph marks the line of the step, in three languages',
   const { page, open } = await visit()
   await open('#back')
   const graph = figure(page, 'back-graph')
+  await graph.getByTestId('code-view').locator('summary').click()
   const marked = () => graph.getByTestId('code').locator('[aria-current=step]').allInnerTexts()
   await next(graph).click()
   for (const [language, line] of [['C++', /e\b.*=.*a \+ b/], ['Python', /e = a \+ b/], ['PyTorch', /e = a \+ b/]] as const) {

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// A training step's work on its batch, apart from the run: who computes the gradient, and who adds up what several
+// computed.
+//
+// A TrainingRun chooses the rows and moves the parameters. Between the two it has a BatchStep compute the sums of the
+// batch and, where it is one of a team, has the team add them up: once a step, all numbers in one piece.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "gradwalk/classifier.hpp"
+
+namespace gradwalk {
+
+// Sums over the rows of a batch, as plain numbers.
+class BatchSums {
+ public:
+  explicit BatchSums(std::size_t parameters) : numbers_(parameters + 2) {}
+
+  std::span<double> gradient() { return all().first(numbers_.size() - 2); }  // in the order of parameters()
+  double& loss() { return numbers_[numbers_.size() - 2]; }
+  double& right() { return numbers_.back(); }  // how many rows the model puts into their class
+
+  std::span<double> all() { return numbers_; }
+
+ private:
+  std::vector<double> numbers_;
+};
+
+class GRADWALK_EXPORT BatchStep {
+ public:
+  BatchStep() = default;
+  BatchStep(const BatchStep&) = delete;
+  BatchStep& operator=(const BatchStep&) = delete;
+  virtual ~BatchStep();
+
+  // Sets the sums to those of these rows, which may be none: each row's loss and its gradient times `weight`. The
+  // features are as the network takes them, standardised or not; the parameters are read as they are now.
+  virtual void run(const Dataset& data, std::span<const std::size_t> rows, double weight, BatchSums& sums) = 0;
+};
+
+// Makes the step of a model. A copy of the model has the same parameters: a step may keep one.
+using MakeStep = std::function<std::unique_ptr<BatchStep>(const Classifier& model)>;
+
+// Row by row on this thread's tape, each walked back with its weight as the seed: a batch of any size takes the memory
+// of one row. The parameters' own gradients are written over.
+GRADWALK_EXPORT std::unique_ptr<BatchStep> eager_step(const Classifier& model);
+
+// Those who make each step together, every one with the same data and recipe. Each computes the sums of its share of
+// the rows and then moves its own parameters by the sums of all: they stay equal, bit for bit.
+struct Team {
+  std::size_t size = 1, member = 0;
+  // Puts the sum over all members into the place of each number, the same bits for every one; none for one alone.
+  // NOLINTNEXTLINE(readability-redundant-member-init): without it g++ warns when designated initialisers leave it out
+  std::function<void(std::span<double> sums)> add_up = {};
+};
+
+}  // namespace gradwalk

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// Sums of products that grow in place, beyond the usual case in a loop: with numbers, with plain terms, in any order.
+#include "gradwalk/sums.hpp"
+
+#include "store.hpp"
+
+namespace gradwalk::detail {
+namespace {
+
+bool is_multiply_add(Word head) { return without_extra(head & ~z_first) == fresh(multiply_add); }
+bool grows(Word head) { return is_sum(head) || is_multiply_add(head) || is_product(head); }
+
+// The product or sum with one term more.
+Ref append_term(Ref sum, Word term, bool has_number, double number, double data) {
+  const Word head = tape.node(sum)->head, factors = tape.node(sum)->operands;
+  Ref at = sum + 1, below = static_cast<Ref>(head >> 32) + 1;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (is_multiply_add(head)) {
+    const Word addend = pair(static_cast<Ref>(head >> 32), nothing);
+    tape.word(sum) = (head & z_first) != 0 ? addend : factors;
+    tape.word(at++) = (head & z_first) != 0 ? factors : addend;
+    below = 2;
+  }
+  if (has_number) tape.number(at++) = number, ++below;
+  move_node(at, term, fresh(sum_of_products, below), data);
+  return at;
+}
+
+// sum + product, the product right above the sum
+Ref extend(Ref sum, Ref product, double data) {
+  const Node &x = *tape.node(sum), &y = *tape.node(product);
+  const Word factors = y.operands;
+  const Ref numbers = extra_of(y);
+  if (product + 4 != tape.top || first(factors) == sum || second(factors) == sum) return 0;
+  if (!is_product(y.head) || sum + 4 + numbers != product || !grows(x.head)) return 0;
+  return append_term(sum, factors, numbers != 0, numbers != 0 ? tape.number(product - 1) : 0, data);
+}
+
+// The same where the product lies right below the product or the short sum: compilers choose which is evaluated first.
+Ref extend_downwards(Ref sum, Ref product, double data) {
+  constexpr Ref longest = 8;
+  const Word head = tape.node(sum)->head, last = tape.node(product)->operands;
+  const Ref below = extra_of(*tape.node(sum));
+  if (sum + 4 != tape.top || product + 4 != sum - below || tape.node(product)->head != fresh(Op::mul)) return 0;
+  if ((!is_sum(head) && head != fresh(Op::mul)) || below > longest) return 0;
+  for (Ref at = sum - below; at <= sum; ++at)
+    if (first(tape.word(at)) == product || second(tape.word(at)) == product) return 0;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  for (Ref i = 0; i <= below; ++i) tape.word(product + i) = tape.word(sum - below + i);
+  move_node(product + below + 1, last, fresh(sum_of_products, below + 1), data);
+  return product + below + 1;
+}
+
+// x + product, where a number lies below the product: number, product become x, number, product
+Ref add_to_scaled(Ref x, Ref product, double data) {
+  const Node& y = *tape.node(product);
+  if (product + 4 != tape.top || !is_product(y.head) || x == product || tape.top == tape.limit) return 0;
+  const Word factors = y.operands;
+  const double number = tape.number(product - 1);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  tape.word(product - 1) = pair(x, nothing);
+  tape.number(product) = number;
+  move_node(product + 1, factors, fresh(sum_of_products, 2), data);
+  return product + 1;
+}
+
+}  // namespace
+
+// x + y where one of them is the newest node and ends
+Ref join(Ref x, bool x_ends, Ref y, bool y_ends) {
+  const double data = rules::Rule<Op::add>::value(tape.node(x)->data, tape.node(y)->data);
+  if (x_ends && y_ends) {
+    if (const Ref made = extend(x, y, data)) return made;
+    if (const Ref made = extend_downwards(x, y, data)) return made;
+  }
+  Ref made = 0;
+  if (y_ends && y + 4 == tape.top && is_product(tape.node(y)->head)) {
+    if (extra_of(*tape.node(y)) != 0) {
+      made = add_to_scaled(x, y, data);
+    } else {
+      write_node(made = y, tape.node(y)->operands, fresh(multiply_add, x) | z_first, data);
+    }
+    if (made != 0) {
+      if (x_ends) consume(x);
+      return made;
+    }
+  }
+  if (x_ends && x + 4 == tape.top && grows(tape.node(x)->head) && tape.top + 2 <= tape.limit) {
+    if (tape.node(x)->head == fresh(Op::mul)) {
+      write_node(made = x, tape.node(x)->operands, fresh(multiply_add, y), data);
+    } else {
+      made = append_term(x, pair(y, nothing), false, 0, data);
+    }
+    if (y_ends) consume(y);
+    return made;
+  }
+  made = binary<Op::add, false, false>(x, y);
+  if (x_ends) consume(x);
+  if (y_ends) consume(y);
+  return made;
+}
+
+// x + number, where x ends
+Ref add_number(Ref x, double y) {
+  if (x + 4 != tape.top || tape.top + 3 > tape.limit || !grows(tape.node(x)->head))
+    return with_number<Op::add, true>(x, y);
+  return append_term(x, pair(literal, nothing), true, y, rules::Rule<Op::add>::value(tape.node(x)->data, y));
+}
+
+// number + y, where y ends
+Ref add_to_number(double x, Ref y) {
+  const Word head = tape.node(y)->head, factors = tape.node(y)->operands;
+  if (y + 4 != tape.top || tape.top + 2 > tape.limit || head != fresh(Op::mul)) return with_number<Op::add, true>(x, y);
+  const double data = rules::Rule<Op::add>::value(x, tape.node(y)->data);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  tape.number(y) = x;
+  tape.word(y + 1) = pair(literal, nothing);
+  move_node(y + 2, factors, fresh(sum_of_products, 2), data);
+  return y + 2;
+}
+
+}  // namespace gradwalk::detail

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// The history of a run: every so many steps, so that it stays short and depends on nothing but their numbers.
+#include <bit>
+#include <cmath>
+
+#include "gradwalk/training.hpp"
+
+namespace gradwalk {
+
+void History::add(std::uint64_t step, double new_loss, double new_accuracy) {
+  if ((step - 1) % stride != 0) return;
+  if (steps.size() == most) {
+    for (std::vector<double>* all : {&steps, &loss, &accuracy}) {
+      for (std::size_t i = 0; i < most / 2; ++i) (*all)[i] = (*all)[2 * i];
+      all->resize(most / 2);
+    }
+    stride *= 2;
+    if ((step - 1) % stride != 0) return;
+  }
+  steps.push_back(static_cast<double>(step));
+  loss.push_back(new_loss);
+  accuracy.push_back(new_accuracy);
+}
+
+bool History::is_of(std::uint64_t made) const {
+  if (!std::has_single_bit(stride)) return false;
+  const std::uint64_t kept = made / stride + (made % stride == 0 ? 0 : 1);
+  if (kept > most || (stride > 1 && kept <= most / 2)) return false;
+  if (steps.size() != kept || loss.size() != kept || accuracy.size() != kept) return false;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const bool fits = steps[i] == static_cast<double>(1 + i * stride) && std::isfinite(loss[i]) && accuracy[i] >= 0 &&
+                      accuracy[i] <= 1;
+    if (!fits) return false;
+  }
+  return true;
+}
+
+}  // namespace gradwalk

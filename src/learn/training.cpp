@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+// A training run: which rows are next, the sums over them, and the step the parameters make by these.
+#include "gradwalk/training.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "data/names.hpp"
+#include "data/shape.hpp"
+#include "gradwalk/loss.hpp"
+#include "text/numbers.hpp"
+
+namespace gradwalk {
+namespace {
+
+// What the run and its file rely on.
+void check_data(const Dataset& data) {
+  if (data.rows() == 0) throw Error("train", "data", "no rows", "give it some");
+  detail::check_shape("train", data);
+  if (data.feature_names.size() != data.columns)
+    throw Error("train", std::to_string(data.columns) + " feature_names", std::to_string(data.feature_names.size()),
+                "name each column");
+  for (const std::vector<std::string>* names : {&data.feature_names, &data.label_names})
+    for (const std::string& one : *names)
+      if (!detail::is_name(one)) throw Error("train", detail::name_rule, detail::shown(one), "correct the name");
+  const std::size_t largest = *std::max_element(data.labels.begin(), data.labels.end());
+  if (largest >= data.label_names.size())
+    throw Error("train", "labels below the " + std::to_string(data.label_names.size()) + " classes",
+                std::to_string(largest), "count labels from 0, and name each class");
+}
+
+[[noreturn]] void refuse_step(const char* needs, double got, std::uint64_t step) {
+  throw Error("train", needs, detail::short_number(got) + " at step " + std::to_string(step),
+              "lower the learning rate, or clip the gradient");
+}
+
+Dataset standardised(Dataset data, const Standardisation& standardisation) {
+  if (!standardisation.mean.empty()) standardisation.apply(data);
+  return data;
+}
+
+Classifier make_classifier(const Dataset& data, const Recipe& recipe) {
+  check_data(data);
+  check_recipe(recipe);
+  std::vector<std::size_t> sizes = recipe.hidden;
+  sizes.push_back(outputs_for(recipe.loss, data.label_names.size()));
+  const MLPOptions options{.activation = recipe.activation, .init = recipe.init, .seed = recipe.seed};
+  return {MLP(data.columns, sizes, options), recipe.loss, data.feature_names, data.label_names,
+          recipe.standardise ? Standardisation::fit(data) : Standardisation{}};
+}
+
+// A network's copies are handles to the same weights, so this one is made anew.
+Classifier with_own_weights(const Classifier& model) {
+  std::vector<std::size_t> sizes;
+  for (const Layer& layer : model.network.layers()) sizes.push_back(layer.outputs());
+  Classifier result = model;
+  result.network = MLP(model.network.inputs(), sizes, model.network.options());
+  const std::vector<Value> from = model.network.parameters();
+  std::vector<Value> to = result.network.parameters();
+  for (std::size_t i = 0; i < to.size(); ++i) to[i].data() = from[i].data();
+  return result;
+}
+
+std::size_t batch_size(const Recipe& recipe, const Dataset& data) {
+  return recipe.batch == 0 ? data.rows() : std::min(recipe.batch, data.rows());
+}
+
+void check_team(const Team& team) {
+  if (team.member >= team.size)
+    throw Error("train", "a member of the team's " + std::to_string(team.size), "number " + std::to_string(team.member),
+                "count members from 0");
+  if (team.size > 1 && !team.add_up) throw Error("train", "a team that adds up its sums", "none", "fill in add_up");
+}
+
+}  // namespace
+
+TrainingRun::TrainingRun(const Dataset& data, const Recipe& recipe, MakeStep make_step, Team team)
+    : recipe_(recipe),
+      model_(make_classifier(data, recipe)),
+      parameters_(model_.network.parameters()),
+      make_step_(std::move(make_step)),
+      step_(make_step_(model_)),
+      team_(std::move(team)),
+      sums_(parameters_.size()),
+      optimizer_(parameters_, recipe.optimizer),
+      schedule_(schedule_of(recipe.rate, learning_rate(recipe.optimizer))),
+      batches_(data.rows(), batch_size(recipe, data), recipe.seed) {
+  check_team(team_);
+  data_ = standardised(data, model_.standardisation);
+  all_rows_.resize(data.rows());
+  std::iota(all_rows_.begin(), all_rows_.end(), std::size_t{0});
+}
+
+TrainingRun::TrainingRun(const TrainingRun& other)
+    : recipe_(other.recipe_),
+      data_(other.data_),
+      model_(with_own_weights(other.model_)),
+      parameters_(model_.network.parameters()),
+      make_step_(other.make_step_),
+      step_(make_step_(model_)),
+      team_(other.team_),
+      sums_(other.sums_),
+      optimizer_(parameters_, other.optimizer_.config()),
+      schedule_(other.schedule_),
+      batches_(other.batches_),
+      all_rows_(other.all_rows_),
+      state_(other.state_) {
+  optimizer_.set_state(other.optimizer_.state());
+}
+
+TrainingRun& TrainingRun::operator=(const TrainingRun& other) { return *this = TrainingRun(other); }
+
+// The one place where a step's gradients come together, from however many took part.
+void TrainingRun::sum_up(std::span<const std::size_t> rows) {
+  const std::size_t begin = rows.size() * team_.member / team_.size;
+  const std::size_t end = rows.size() * (team_.member + 1) / team_.size;
+  step_->run(data_, rows.subspan(begin, end - begin), 1.0 / static_cast<double>(rows.size()), sums_);
+  if (team_.add_up) team_.add_up(sums_.all());
+}
+
+TrainingRun::Report TrainingRun::step() {
+  const bool whole = recipe_.batch == 0;
+  const Batches::State before = batches_.state();
+  const std::span<const std::size_t> rows = whole ? std::span<const std::size_t>(all_rows_) : batches_.next();
+  sum_up(rows);
+  Report report{.step = state_.steps + 1,
+                .loss = sums_.loss(),
+                .accuracy = sums_.right() / static_cast<double>(rows.size()),
+                .rate = schedule_(state_.steps),
+                .gradient_norm = 0};
+  const std::span<const double> gradient = sums_.gradient();
+  for (std::size_t i = 0; i < parameters_.size(); ++i) parameters_[i].grad() = gradient[i];
+  if (recipe_.l1 > 0 || recipe_.l2 > 0) {
+    Value penalty = recipe_.l2 * l2_penalty(parameters_);
+    if (recipe_.l1 > 0) penalty += recipe_.l1 * l1_penalty(parameters_);
+    report.loss += penalty.data();
+    penalty.backward();
+  }
+  const auto bad = std::find_if(parameters_.begin(), parameters_.end(),
+                                [](const Value& parameter) { return !std::isfinite(parameter.grad()); });
+  if (!std::isfinite(report.loss) || bad != parameters_.end()) {
+    if (!whole) batches_.set_state(before);
+    if (!std::isfinite(report.loss)) refuse_step("a loss that is finite", report.loss, report.step);
+    refuse_step("a gradient that is finite", bad->grad(), report.step);
+  }
+  if (recipe_.clip > 0) report.gradient_norm = clip_gradient_norm(parameters_, recipe_.clip);
+  optimizer_.step(report.rate);
+  ++state_.steps;
+  state_.history.add(state_.steps, report.loss, report.accuracy);
+  return report;
+}
+
+void TrainingRun::set_data(const Dataset& data) {
+  if (data.rows() == 0) throw Error("set_data", "data", "no rows", "give it some");
+  if (data.columns != data_.columns)
+    throw Error("set_data", "rows of " + std::to_string(data_.columns) + " features", std::to_string(data.columns),
+                "give it the features it was made for");
+  detail::check_shape("set_data", data);
+  const std::size_t classes = model_.label_names.size();
+  for (const std::size_t label : data.labels)
+    if (label >= classes)
+      throw Error("set_data", "labels below " + std::to_string(classes), std::to_string(label),
+                  "give it the classes it was made for");
+  data_ = standardised(data, model_.standardisation);
+  all_rows_.resize(data.rows());
+  std::iota(all_rows_.begin(), all_rows_.end(), std::size_t{0});
+  batches_ = Batches(data.rows(), batch_size(recipe_, data), recipe_.seed);
+}
+
+void TrainingRun::set_rate(double lr) {
+  OptimizerConfig config = recipe_.optimizer;
+  std::visit([&](auto& rule) { rule.lr = lr; }, config);
+  check_config(config);
+  recipe_.optimizer = config;
+  recipe_.rate = {.kind = RatePlan::Kind::constant};
+  schedule_ = constant_rate(lr);
+}
+
+TrainingState TrainingRun::state() const {
+  return {state_.steps, optimizer_.state(), batches_.state(), state_.history};
+}
+
+void TrainingRun::set_state(TrainingState state) {
+  if (state.optimizer.steps != state.steps || !state.history.is_of(state.steps))
+    throw Error("set_state", "the optimizer's steps and the history of " + std::to_string(state.steps) + " steps",
+                "those of others", "give what state() gave");
+  Batches batches = batches_;
+  batches.set_state(state.batches);
+  optimizer_.set_state(state.optimizer);
+  batches_ = std::move(batches);
+  state_ = std::move(state);
+}
+
+}  // namespace gradwalk

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// Tapes as objects: handed from thread to thread, outliving their threads, told apart, under limits, through fork().
+#include "gradwalk/tapes.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+#include "support.hpp"
+
+namespace gradwalk::tests {
+namespace {
+
+template <class F> void elsewhere(F job) { std::thread(job).join(); }
+
+TEST(ATape, IsHandedFromThreadToThread) {
+  const Tape tape;
+  Value a{0.1}, root;
+  elsewhere([&] {
+    const UseTape use(tape);
+    a = Value(2.5);
+    root = a * a;
+  });
+  EXPECT_NE(error_of([&] { root.backward(); }), "no error");
+  elsewhere([&] {
+    const UseTape use(tape);
+    root = root * a + 1;
+  });
+  const UseTape use(tape);
+  root.backward();
+  EXPECT_EQ(root.data(), 2.5 * 2.5 * 2.5 + 1);
+  EXPECT_EQ(a.grad(), 3 * 2.5 * 2.5);
+  a = root = 0;
+}
+
+TEST(ATape, OutlivesItsThreadIfValuesDo) {
+  Value a, root;
+  elsewhere([&] {
+    a = 0.1;
+    root = a * a + tanh(a);
+  });
+  {
+    const UseTape use(Tape::of(root));
+    root.backward();
+    EXPECT_EQ(root.data(), 0.1 * 0.1 + std::tanh(0.1));
+    EXPECT_DOUBLE_EQ(a.grad(), 2 * 0.1 + 1 - std::tanh(0.1) * std::tanh(0.1));
+  }
+  a = root = 0;
+}
+
+TEST(ATape, IsInTheUseOfOneThreadAtATime) {
+  const Value mine{0.1};
+  const Tape tape = Tape::of(mine);
+  EXPECT_EQ(tape, Tape::current());
+  elsewhere([&] {
+    EXPECT_EQ(error_of([&] { const UseTape use(tape); }),
+              "UseTape: needs a tape in nobody's use, got one that is in use; end its use there first");
+    EXPECT_NE(Tape::current(), tape);
+  });
+  const UseTape nested(tape);
+  EXPECT_EQ((mine * 2).data(), 0.2);
+}
+
+TEST(ATape, KeepsWhatItsUserHadBefore) {
+  Value mine{0.1};
+  {
+    const UseTape use((Tape()));
+    Value other{0.3};
+    (other * other).backward();
+    EXPECT_EQ(other.grad(), 0.6);
+    EXPECT_NE(error_of([&] { mine.data(); }), "no error");
+  }
+  (mine * mine).backward();
+  EXPECT_EQ(mine.grad(), 0.2);
+}
+
+TEST(ATape, GoesWithItsLastHandleWhereverThatEnds) {
+  double before = 0;
+  for (int i = 0; i < 300; ++i) {
+    if (i == 100) before = resident_megabytes();
+    std::vector<Value> theirs;
+    elsewhere([&] {
+      for (int k = 0; k < 5000; ++k) theirs.emplace_back(0.1 * k);
+      theirs.push_back(theirs[1] * theirs[2]);
+    });
+    elsewhere([&] { theirs.resize(2500); });
+  }
+  EXPECT_TRUE(sanitized || resident_megabytes() - before < 5) << resident_megabytes() - before;
+}
+
+[[noreturn]] void run_twelve_threads_in_four_gigabytes() {
+  const rlimit limits{std::size_t{4} << 30, std::size_t{4} << 30};
+  setrlimit(RLIMIT_AS, &limits);
+  std::atomic<int> right = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 12; ++i)
+    threads.emplace_back([&] {
+      Value a{0.1}, x = a;
+      for (int k = 0; k < 200000; ++k) x = x + a;
+      x.backward();
+      right += a.grad() == 200001;
+    });
+  for (std::thread& thread : threads) thread.join();
+  Value x{0.1};  // and one of them can become large
+  for (int k = 0; k < 10000000; ++k) x = sin(x);
+  std::_Exit(right == 12 ? 0 : 1);
+}
+
+TEST(ManyThreads, FitUnderALimitOfTheAddressSpace) {
+  if (sanitized) GTEST_SKIP() << "sanitizers need address space of their own";
+  EXPECT_EXIT(run_twelve_threads_in_four_gigabytes(), testing::ExitedWithCode(0), "");
+}
+
+TEST(AFork, WhileAnotherThreadLetsGoOfValuesLeavesTheChildUsable) {
+  const Value kept{0.1};
+  const std::jthread other([](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      Value a{0.3};
+      std::vector<Value> some(100, a * a);
+      std::thread([some = std::move(some)]() mutable { some.clear(); }).join();
+    }
+  });
+  for (int i = 0; i < 50; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      Value root = kept * kept;
+      root.backward();
+      Value theirs;
+      if (!sanitized) elsewhere([&] { theirs = Value(0.7) * 2; });  // the thread sanitizer wants no threads there
+      theirs = 0;
+      _exit(kept.grad() == 0.2 ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "child " << i;
+  }
+}
+
+}  // namespace
+}  // namespace gradwalk::tests

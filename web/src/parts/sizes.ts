@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// How large cards and the words on edges have to be: for the longest text they show in any step of the walk, so that
+// nothing moves and nothing is cut.
+import type { Walk } from '../engine/types.ts'
+import type { Direction } from '../lib/layout.ts'
+import { widthOf } from '../lib/measure.ts'
+import { plain, product, signed, times } from '../lib/number.ts'
+import { edgeKey, stepsOf, type Coin } from '../lib/replay.ts'
+import { words } from '../words/index.ts'
+import { coinTexts, type Card, type CoinText, type Picture } from './picture.ts'
+
+export const heights = { right: 110, down: 92 } as const
+/** Where the parts of a card stand. */
+export const lines = {
+  right: { head: 22, rule: 31, label: 48, value: 69, strip: 78, coin: 84 },
+  down: { head: 21, rule: 30, label: 51, value: 51, strip: 61, coin: 66 },
+} as const
+export const pads = { right: 13, down: 10 } as const
+const least = 140
+
+/** The widest texts of a node over a whole walk. */
+interface Widest {
+  data: number
+  grad: number
+  door: number
+  coins: number
+}
+export interface Extent {
+  /** By card id. */
+  cards: Map<string, Widest>
+  /** By wire id: "1 × 12 = +12". */
+  products: Map<string, number>
+  locals: Map<string, number>
+}
+
+export const coinWidth = (coin: CoinText) => widthOf(coin.text, 'pill') + 14
+const stripWidth = (coins: CoinText[]) => coins.reduce((sum, coin) => sum + coinWidth(coin) + 5, 18)
+
+/** Every number the walk shows, measured at both card sizes by the larger. */
+export function extentOf(walk: Walk): Extent {
+  const extent: Extent = { cards: new Map(), products: new Map(), locals: new Map() }
+  const value = (text: string) => widthOf(text, 'value')
+  const of = (node: number): Widest => {
+    const id = String(node)
+    if (!extent.cards.has(id)) extent.cards.set(id, { data: value(plain(walk.nodes[node]!.data)), grad: value('+1'), door: 0, coins: 0 })
+    return extent.cards.get(id)!
+  }
+  const raise = (node: number, key: keyof Widest, width: number) => (of(node)[key] = Math.max(of(node)[key], width))
+  const coins: Coin[][] = walk.nodes.map(() => [])
+  walk.nodes.forEach((_, i) => of(i))
+  for (const step of stepsOf(walk)) {
+    if (step.kind === 'forward') raise(step.node, 'data', value(plain(step.data)))
+    else if (step.kind === 'update') raise(step.node, 'data', value(plain(step.after)))
+    else if (step.kind === 'seed') {
+      raise(step.node, 'grad', value(signed(step.after)))
+      coins[step.node] = [{ amount: step.after, deposit: null, upstream: 1, pass: 1, late: false, isWiped: false }]
+      raise(step.node, 'coins', stripWidth(coinTexts(coins[step.node]!)))
+    } else {
+      raise(step.node, 'door', widthOf(words.card.paid(signed(step.grad)), 'note'))
+      for (const deposit of step.deposits) {
+        raise(deposit.to, 'grad', Math.max(value(signed(deposit.after)), value(signed(deposit.before))))
+        const own = coins[deposit.to]!
+        own.push({ amount: deposit.amount, deposit, upstream: step.grad, pass: step.pass, late: deposit.late, isWiped: false })
+        // Only the last few are shown, however many there are.
+        raise(deposit.to, 'coins', stripWidth(coinTexts(own)))
+        const id = edgeKey(deposit.from, deposit.operand)
+        const width = widthOf(`${product(step.grad, deposit.local)}${signed(deposit.amount)}`, 'token') + 20
+        extent.products.set(id, Math.max(extent.products.get(id) ?? 0, width))
+        extent.locals.set(id, Math.max(extent.locals.get(id) ?? 0, widthOf(times(deposit.local), 'pill')))
+      }
+    }
+  }
+  return extent
+}
+
+export function headWidth(card: Card): number {
+  const name = card.name ? widthOf(card.name, 'name') : 0
+  const formula = card.formula ? widthOf(card.name ? ` = ${card.formula}` : card.formula, 'formula') : card.kind === 'leaf' ? widthOf(` ${words.card.kinds.leaf}`, 'formula') : 0
+  return name + formula + (card.name && card.formula ? 4 : 0)
+}
+
+export function cardSize(card: Card, extent: Extent | null, direction: Direction): { width: number; height: number } {
+  const widest = extent?.cards.get(card.id)
+  const data = widest?.data ?? widthOf(plain(card.data), 'value')
+  const pad = pads[direction]
+  if (card.kind === 'constant') return { width: Math.ceil(Math.max(64, widthOf(plain(card.data), 'value') + 2 * pad)), height: 40 }
+  const noteWidth = card.note ? widthOf(card.note, 'note') + 2 * pad : 0
+  const grad = widest?.grad ?? 24
+  const labels = widthOf(words.card.dataLabel, 'note') + widthOf(words.card.gradLabel, 'note')
+  const box = card.kind === 'leaf' ? 16 : 0
+  const body = direction === 'right' ? data + box + grad + 26 : labels + 12 + data + box + grad + 14
+  const head = headWidth(card) + (widest?.door ? widest.door + 9 : 0)
+  const width = Math.max(direction === 'right' ? least : 124, 2 * pad + body, 2 * pad + head, widest?.coins ?? 0, noteWidth)
+  return { width: Math.ceil(width), height: heights[direction] }
+}
+
+export function wireSize(wire: Picture['wires'][number], extent: Extent | null, direction: Direction): { pill: number; product: number } {
+  const source = wire.source && direction === 'right' ? widthOf(`  (${wire.source})`, 'soft-pill') : 0
+  const local = Math.max(extent?.locals.get(wire.id) ?? 0, widthOf(wire.local || '×1', 'pill'))
+  const pill = Math.ceil(local + source + 18)
+  return { pill, product: Math.max(pill, Math.ceil(extent?.products.get(wire.id) ?? 0)) }
+}
+

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+// What travels, frame by frame under a clock of the test's own: every token's number is the engine's record, a card's number
+// changes in the one frame something lands, and whoever asks for less motion sees no token at all.
+import type { Page } from 'playwright-core'
+import { readFileSync } from 'node:fs'
+import { expect } from 'vitest'
+import { createEngine } from '../../src/engine/engine.ts'
+import type { Walk } from '../../src/engine/types.ts'
+import { presets } from '../../src/lesson/presets.ts'
+import { plain, signed, term } from '../../src/lib/number.ts'
+import { stepsOf, type Step } from '../../src/lib/replay.ts'
+import { test } from './lesson.ts'
+
+const engine = await createEngine(readFileSync(new URL('../../src/engine/gradwalk.wasm', import.meta.url)))
+
+/** Time stands still but for advance(ms), which runs one frame. */
+function virtualClock() {
+  let now = 0
+  let waiting: [number, FrameRequestCallback][] = []
+  let last = 0
+  Object.assign(window, {
+    requestAnimationFrame: (run: FrameRequestCallback) => {
+      waiting.push([++last, run])
+      return last
+    },
+    cancelAnimationFrame: (id: number) => (waiting = waiting.filter(([one]) => one !== id)),
+    advance: (ms: number) => {
+      now += ms
+      const due = waiting
+      waiting = []
+      for (const [, run] of due) run(now)
+    },
+  })
+  performance.now = () => now
+}
+
+interface Seen {
+  tokens: [kind: string, text: string, x: number, y: number][]
+  grads: Record<string, string>
+  data: Record<string, string>
+  story: string
+  at: number
+}
+
+/** Presses step, and gives what is seen in every frame until it is done. */
+const watch = (page: Page, id: string, frame: number) =>
+  page.evaluate(
+    async ([id, frame]) => {
+      const figure = document.getElementById(id)!
+      const scrubber = figure.querySelector<HTMLInputElement>('[data-testid=scrubber]')!
+      const settle = () => new Promise((done) => setTimeout(done))
+      const texts = (what: string) =>
+        Object.fromEntries([...figure.querySelectorAll('[data-testid=node]')].map((card) => [card.getAttribute('data-node')!, card.querySelector(`[data-testid=${what}]`)?.textContent ?? '']))
+      const seen: Seen[] = []
+      const look = () =>
+        seen.push({
+          tokens: [...figure.querySelectorAll('[data-testid=token]')].map((token) => {
+            const [x, y] = /translate\(([-\d.]+) ([-\d.]+)\)/.exec(token.querySelector('g')!.getAttribute('transform')!)!.slice(1).map(Number)
+            return [token.getAttribute('data-kind')!, token.textContent!.trim(), x!, y!]
+          }),
+          grads: texts('grad'),
+          data: texts('data'),
+          story: figure.querySelector('[data-testid=story]')!.textContent!,
+          at: Number(scrubber.value),
+        })
+      const goal = Math.floor(Number(scrubber.value)) + 1
+      figure.querySelector<HTMLButtonElement>('[data-testid=next]')!.click()
+      await settle()
+      for (let i = 0; i < 400 && Number(scrubber.value) < goal; i++) {
+        ;(window as unknown as { advance(ms: number): void }).advance(frame as number)
+        await settle()
+        look()
+      }
+      return seen
+    },
+    [id, frame] as const,
+  )
+
+const runs = (texts: string[]) => texts.filter((text, i) => text !== texts[i - 1])
+
+function checkForward(walk: Walk, step: Step & { kind: 'forward' }, seen: Seen[]) {
+  const name = walk.nodes[step.node]!.name
+  const sent = new Set(seen.flatMap((one) => one.tokens.filter(([kind]) => kind === 'data').map(([, text]) => text)))
+  const drawn = walk.nodes[step.node]!.operands.flatMap((operand, k) => (walk.nodes[operand]!.op === 'constant' ? [] : [plain(step.operands[k]!)]))
+  expect(sent).toEqual(new Set(drawn))
+  expect(runs(seen.map((one) => one.data[name]!))).toEqual(['·', plain(step.data)])
+}
+
+function checkVisit(walk: Walk, step: Step & { kind: 'visit' | 'deposit' }, seen: Seen[]) {
+  const carried = seen.flatMap((one) => one.tokens.map(([kind, text]) => `${kind} ${text}`))
+  expect(runs(carried)).toEqual(
+    step.deposits.flatMap(({ local, amount }) => [
+      `carry ${signed(step.grad)}`,
+      `meet ${term(step.grad)} × ${term(local)}`,
+      `product ${term(step.grad)} × ${term(local)} = ${signed(amount)}`,
+      `arrive ${signed(amount)}`,
+    ]),
+  )
+  // A number changes where something lands, from the old sum to the new with none between.
+  const expected = new Map<number, string[]>()
+  for (const { to, before, after } of step.deposits) expected.set(to, [...(expected.get(to) ?? [signed(before)]), signed(after)])
+  for (const [node, sums] of expected) expect(runs(seen.map((one) => one.grads[walk.nodes[node]!.name]!))).toEqual(runs(sums))
+  // And nothing says it before.
+  for (const { tokens, grads } of seen)
+    if (tokens.some(([kind]) => kind === 'carry') && step.deposits.length === 1) {
+      const { to, before } = step.deposits[0]!
+      expect(grads[walk.nodes[to]!.name]).toBe(signed(before))
+    }
+}
+
+test('every preset: the tokens carry the record’s numbers, frame by frame', { timeout: 240_000 }, async ({ visit }) => {
+  const { page, open } = await visit({ reducedMotion: 'no-preference' })
+  await page.addInitScript(virtualClock)
+  for (const [rule, figure, chapter] of [
+    ['right', 'back-graph', 'back'],
+    ['overwrite', 'twice-broken', 'twice'],
+  ] as const)
+    for (const { text, id } of presets) {
+      if (rule === 'overwrite' && id !== 'deep-diamond') continue
+      await page.goto('about:blank')
+      await open(`#${chapter}/${figure}?e=${encodeURIComponent(text)}&r=${rule}`)
+      const walk = engine.walk(text, { rule })
+      for (const step of stepsOf(walk)) {
+        const seen = await watch(page, figure, 50)
+        if (step.kind === 'forward') checkForward(walk, step, seen)
+        else if (step.kind === 'visit') checkVisit(walk, step, seen)
+        else if (step.kind === 'seed') expect(runs(seen.flatMap((one) => one.tokens.map(([, told]) => told)))).toEqual([signed(step.after)])
+        // Cards never move; what moves goes somewhere.
+        const places = seen.flatMap((one) => one.tokens.filter(([kind]) => kind === 'arrive').map(([, , x, y]) => `${x},${y}`))
+        if (places.length > 3) expect(new Set(places).size).toBeGreaterThan(2)
+      }
+      expect(await page.locator(`#${figure} [data-testid=token]`).count()).toBe(0)
+    }
+})
+
+test('pressed in flight, a step is completed; scrubbing shows the moment between', async ({ visit }) => {
+  const { page, open } = await visit({ reducedMotion: 'no-preference' })
+  await page.addInitScript(virtualClock)
+  await open(`#back/back-graph?e=${encodeURIComponent(presets[0]!.text)}&s=3`)
+  const figure = page.locator('#back-graph')
+  const next = figure.getByTestId('next')
+  const advance = (ms: number) => page.evaluate((by) => (window as unknown as { advance(ms: number): void }).advance(by), ms)
+  await next.click()
+  await advance(300)
+  await expect.poll(() => figure.getByTestId('token').count()).toBe(1)
+  await next.click()
+  await expect.poll(() => figure.getByTestId('token').count()).toBe(0)
+  expect(Number(await figure.getByTestId('scrubber').inputValue())).toBe(4)
+  await figure.getByTestId('scrubber').evaluate((range: HTMLInputElement) => {
+    range.value = '3.25'
+    range.dispatchEvent(new Event('input', { bubbles: true }))
+  })
+  await expect.poll(() => figure.getByTestId('token').allTextContents()).toEqual(['1 × 10 = +10'])
+  await figure.getByTestId('scrubber').fill('4')
+  await expect.poll(() => figure.getByTestId('token').count()).toBe(0)
+})
+
+test('whoever asks for less motion sees no token; the still says the same', async ({ visit }) => {
+  const { page, open } = await visit({ reducedMotion: 'reduce' })
+  await open('#back')
+  const figure = page.locator('#back-graph')
+  const walk = engine.walk(presets[0]!.text)
+  for (const step of stepsOf(walk)) {
+    await figure.getByTestId('next').click()
+    expect(await figure.getByTestId('token').count()).toBe(0)
+    if (step.kind !== 'visit') continue
+    const pills = (await figure.getByTestId('pill').allTextContents()).join(' | ')
+    for (const { local, amount, before, after } of step.deposits) {
+      expect(pills).toContain(`${term(step.grad)} × ${term(local)} = ${signed(amount)}`)
+      expect(await figure.getByTestId('story').textContent()).toContain(`${plain(before)} → ${plain(after)}`)
+    }
+  }
+})
