@@ -136,7 +136,8 @@ template <class Visit> void each_local_of_term(Word term, Ref at, Visit visit, d
   if (q != literal) visit(q, times * Rule<Op::mul>::dy(x, y, 0.0));
 }
 
-// Calls visit(operand, local derivative) for each operand that is a node. The one place where rules meet records.
+// Calls visit(operand, local derivative) for each operand that is a node. Here rules meet records; the sweep has the
+// same for the rules that call no function (backward.cpp).
 template <class Visit> void each_local(Ref ref, Visit visit) {
   using rules::Rule;
   const Node& node = *tape.node(ref);
