@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How a session builds graphs and keeps and drops handles, each on the engine and on the plain evaluator.
 #include <cmath>
+#include <cstring>
 #include <string>
 
 #include "../oracle/spell.hpp"
@@ -37,7 +38,20 @@ template <class Use> auto with(Slot& slot, bool dies, Use use) {
   return dies ? use(std::move(*slot.value)) : use(std::as_const(*slot.value));
 }
 
+// Whether a Value is a number that no one has needed a node of: the mark in its tape's number (value.hpp).
+bool holds_number(const Value& value) {
+  std::array<std::uint32_t, 2> words{};
+  static_assert(sizeof words == sizeof value);
+  std::memcpy(words.data(), &value, sizeof value);
+  return words[1] >> 31 != 0;
+}
+
 }  // namespace
+
+// Such a number, where it ends as the first operand of a sum, is a constant there and never a leaf.
+Index Session::first_operand(Op op, const Slot& x, bool ends) {
+  return ends && op == Op::add && holds_number(*x.value) ? constant(twin_.at(x.node).data) : x.node;
+}
 
 void Session::leaf(Bytes& bytes) {
   Slot& slot = any(bytes);
@@ -72,7 +86,7 @@ void Session::binary(Bytes& bytes) {
     if (x_dies) x.value.reset();
     put_made(to, std::move(value), node);
   } else {
-    const Index node = twin_.binary(op, x.node, y.node);
+    const Index node = twin_.binary(op, first_operand(op, x, x_dies), y.node);
     Value value = with(x, x_dies, [&](auto&& a) {
       return with(y, y_dies, [&](auto&& b) {
         return oracle::binary(op, spelling, std::forward<decltype(a)>(a), std::forward<decltype(b)>(b));
@@ -96,7 +110,7 @@ void Session::compound(Bytes& bytes) {
   }
   Slot& y = full(bytes);
   const bool dies = how % 4 == 1 && &x != &y;
-  const Index node = made(twin_.binary(op, x.node, y.node));
+  const Index node = made(twin_.binary(op, first_operand(op, x, &x != &y), y.node));
   if (dies)
     oracle::compound(op, *x.value, std::move(*y.value));
   else
@@ -187,6 +201,7 @@ void Session::hoard(Bytes& bytes) {
   Slot& x = full(bytes);
   const double number = bytes.number();
   for (std::size_t i = bytes.up_to(20'000); i > 0 && !is_over(); --i) {
+    if (i % 16 == 0) ++actions_;
     switch (how % 4) {
       case 0: hoard_.push_back({number, twin_.leaf(number)}); break;
       case 1: hoard_.push_back(x); break;

@@ -62,6 +62,7 @@ void Session::set_data(Bytes& bytes) {
   Slot &x = full(bytes), &root = full(bytes);
   const double data = bytes.number();
   const std::vector<Slot*> all = everything();
+  actions_ += all.size() / 64;
   if (all.size() > 60) return;
   for (const Slot* slot : all)
     for (const Index node : twin_.order(slot->node))

@@ -51,6 +51,7 @@ class Session {
   Index constant(double number) { return twin_.leaf(number, Op::constant); }
 
   // Building.
+  Index first_operand(Op op, const Slot& x, bool ends);
   void leaf(Bytes& bytes);
   void unary(Bytes& bytes);
   void binary(Bytes& bytes);
