@@ -75,6 +75,7 @@ Case neuron(const Sizes& sizes);
 Case products(const Sizes& sizes);
 Case scaling(const Sizes& sizes);
 Case live_neurons(const Sizes& sizes);
+Case reading(const Sizes& sizes);
 
 Case gmm(const Sizes& sizes);
 Case lstm(const Sizes& sizes);

@@ -23,10 +23,12 @@ void print_table() {
     name = std::max(name, op.name.size());
     value = std::max(value, op.value.size());
   });
-  fmt::print("x and y are the operands, r is the result; dx and dy are the local derivatives.\n\n");
+  fmt::print(
+      "x and y are the operands, c is the condition before them, r is the result; dx and dy are the local "
+      "derivatives.\n\n");
   each_op([&](const OpInfo& op) {
     fmt::print("{:<{}}  r = {:<{}}  dx = {}", op.name, name, op.value, value, op.dx);
-    if (op.operands == 2) fmt::print("  dy = {}", op.dy);
+    if (op.operands > 1) fmt::print("  dy = {}", op.dy);
     if (op.domain != "true") fmt::print("  where {}", op.domain);
     fmt::print("\n");
   });
@@ -37,7 +39,7 @@ void print_json() {
   each_op([&](const OpInfo& op) {
     nlohmann::ordered_json one{{"name", op.name},     {"symbol", op.symbol}, {"operands", op.operands},
                                {"domain", op.domain}, {"value", op.value},   {"dx", op.dx}};
-    if (op.operands == 2) one["dy"] = op.dy;
+    if (op.operands > 1) one["dy"] = op.dy;
     ops.push_back(one);
   });
   fmt::print("{}\n", nlohmann::ordered_json{{"ops", ops}}.dump());

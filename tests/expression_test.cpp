@@ -78,7 +78,9 @@ TEST(Expressions, UnderstandPastedSigns) {
 TEST(Expressions, CallEveryFunctionOfTheTable) {
   for (const OpInfo& op : op_table) {
     if (op.operands == 0) continue;
-    const std::string call = std::string(op.name) + (op.operands == 1 ? "(x)" : "(x, 0.25)");
+    const std::string call = std::string(op.name) + (op.operands == 1   ? "(x)"
+                                                     : op.operands == 2 ? "(x, 0.25)"
+                                                                        : "(x, 1, 2)");
     const Expression expression = parse("x=0.5; " + call);
     EXPECT_EQ(info(expression.root.op()).name, op.name);
     EXPECT_TRUE(std::isfinite(expression.root.data())) << call;

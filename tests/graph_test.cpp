@@ -3,6 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+
 #include "support.hpp"
 
 namespace gradwalk {
@@ -16,6 +21,8 @@ std::vector<std::string> labels(const std::vector<Value>& values) {
   for (const Value& value : values) result.push_back(value.label());
   return result;
 }
+
+std::string text_of(double number) { return (std::ostringstream() << number).str(); }
 
 std::vector<double> data(const std::vector<Value>& values) {
   std::vector<double> result;
@@ -215,6 +222,98 @@ TEST(Custom, TakesVectorsAndHasANameOfItsOwnIfNoneIsGiven) {
   node.backward(2);
   EXPECT_EQ(inputs[0].grad(), 8);
   EXPECT_EQ(inputs[2].grad(), 12);
+}
+
+TEST(AStepBack, IsCalledInItsTurnWithTheGradientsSoFar) {
+  Value a = 2, b = 3;
+  const Value product = a * b;
+  std::vector<std::string> calls;
+  const StepBack square = [&calls, x = product](const Value& node) mutable {
+    calls.push_back("square of " + text_of(x.data()) + " with " + text_of(node.grad()));
+    x.grad() += 2 * x.data() * node.grad();
+  };
+  const Value squared = custom(36, std::vector{product}, square, "square");
+  const Value root = squared * 0.5 + squared + a;  // used twice: its gradient is complete when it is called
+  root.backward();
+  EXPECT_THAT(calls, testing::ElementsAre("square of 6 with 1.5"));
+  EXPECT_EQ(product.grad(), 18);
+  EXPECT_EQ(a.grad(), 55);
+  EXPECT_EQ(b.grad(), 36);
+  root.backward();
+  EXPECT_EQ(a.grad(), 110);
+  EXPECT_EQ(squared.inputs().size(), 1u);
+  EXPECT_EQ(squared.op_name(), "square");
+}
+
+TEST(AStepBack, MayBeTheOnlyKindOfNode) {  // as in a Python program that brings its own _backward
+  Value a = 2, b = 3;
+  const auto multiply = [](const Value& x, const Value& y) {
+    return custom(x.data() * y.data(), std::vector{x, y}, [x = x, y = y](const Value& node) mutable {
+      x.grad() += y.data() * node.grad();
+      y.grad() += x.data() * node.grad();
+    });
+  };
+  Value x = a;
+  for (int i = 0; i < 1000; ++i) x = multiply(x, i % 2 == 0 ? b : Value(1 / 3.0));
+  x.backward();
+  EXPECT_NEAR(a.grad(), 1, 1e-12);
+  EXPECT_NEAR(b.grad(), 1000.0 / 3, 1e-9);
+}
+
+TEST(AStepBack, MayRecordDropAndWalkBackGraphsOfItsOwn) {
+  Value a = 2;
+  std::optional<Value> dropped = sin(a) * 3;
+  Value root = custom(1, std::vector{a, *dropped}, [&](const Value& node) {
+    dropped.reset();
+    Value own = 5;
+    Value graph = own;
+    for (int i = 0; i < 10'000; ++i) graph = graph * own;
+    (own * own + own).backward();
+    a.grad() += own.grad() * node.grad();
+  });
+  root += a * a;
+  root.backward();
+  EXPECT_EQ(a.grad(), 4 + 11);
+}
+
+TEST(AStepBack, IsDestroyedWithItsNodeAndMayHoldTheLastHandlesOfOthers) {
+  const auto counter = std::make_shared<int>(0);
+  const Value a = 2, newest_before = sin(a);
+  {
+    Value x = a;
+    for (int i = 0; i < 10'000; ++i) {
+      Value next = custom(1, std::vector{x}, [counter, x](const Value&) {});
+      x = std::move(next);
+    }
+    EXPECT_EQ(counter.use_count(), 10'001);
+  }
+  EXPECT_EQ(counter.use_count(), 1);
+  const Value newest = sin(a);
+  EXPECT_EQ(newest.id() - newest_before.id(), 4u);  // all that lay between is gone
+}
+
+TEST(AStepBack, IsAnErrorWhereDerivativesAreNeeded) {
+  const Value a = 2;
+  const Value node = custom(4, std::vector{a}, [](const Value&) {}, "own");
+  EXPECT_THAT(
+      [&] { pass(node * 2); },
+      testing::ThrowsMessage<Error>("pass: needs nodes whose derivatives are known, got 'own', whose step back is "
+                                    "a function; walk it back by backward(), or give the node derivatives"));
+  EXPECT_THROW(derivatives(node, std::vector{a}), Error);
+  EXPECT_THROW(recompute(node), Error);
+  EXPECT_THROW(custom(1, std::vector{a}, StepBack{}), Error);
+  EXPECT_EQ(a.grad(), 0);
+}
+
+TEST(AStepBack, ThatThrowsLeavesTheEngineUsable) {
+  Value a = 2;
+  const Value node = custom(4, std::vector{a}, [](const Value&) { throw std::runtime_error("no"); });
+  const Value root = node + a * a;
+  EXPECT_THROW(root.backward(), std::runtime_error);
+  a.grad() = 0;
+  const Value other = a * a;
+  other.backward();
+  EXPECT_EQ(a.grad(), 4);
 }
 
 TEST(Custom, OfNoInputsIsALeaf) { EXPECT_EQ(custom(7, {}).op(), Op::leaf); }

@@ -2,6 +2,9 @@
 // NoGrad and detach: numbers without a graph, however guards and graphs are interleaved.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
+
 #include <thread>
 
 #include "support.hpp"
@@ -155,6 +158,61 @@ TEST(NoGrad, RunsForEverInConstantMemory) {
     if (i % 1000 == 0) kept = x;
   }
   EXPECT_TRUE(tests::sanitized || tests::resident_megabytes() - before < 1);
+}
+
+TEST(NoGrad, KeepsAResultAtThePriceOfALeaf) {
+  const auto resident_megabytes = [] {
+    std::size_t total = 0, pages = 0;
+    std::ifstream("/proc/self/statm") >> total >> pages;
+    return static_cast<double>(pages) * 4096e-6;
+  };
+  const Value a{0.5};
+  std::vector<Value> kept;
+  kept.reserve(300'000);
+  const double before = resident_megabytes();
+  for (int i = 0; i < 300'000; ++i) {  // more than the tape has chunks
+    const NoGrad guard;
+    Value x = a + i;
+    for (int k = 0; k < 20; ++k) x = sin(x) * 2.0 + x * a;
+    kept.push_back(std::move(x));
+  }
+  const double grown = tests::sanitized ? 0 : resident_megabytes() - before;  // a sanitizer needs memory of its own
+  EXPECT_LT(grown, 300'000 * 40e-6 + 4.2);
+  EXPECT_EQ(kept[17].op(), Op::leaf);
+  const Value recorded = kept[0] * a + kept[299'999];
+  recorded.backward();
+  EXPECT_EQ(kept[0].grad(), 0.5);
+  EXPECT_EQ(kept[1].grad(), 0);
+}
+
+TEST(NoGrad, UsesThePlacesOfDroppedResultsAgain) {
+  const Value a{0.5};
+  const Value recorded = a * a;  // so that the tape is not empty
+  std::vector<std::uint64_t> ids;
+  for (int i = 0; i < 100'000; ++i) {
+    const NoGrad guard;
+    const Value x = sin(a * 3.0 + i) * a;
+    if (i % 10'000 == 0) ids.push_back(x.id());
+  }
+  std::sort(ids.begin(), ids.end());
+  EXPECT_LT(ids.back() - ids.front(), std::uint64_t{1} << 16);
+  recorded.backward();
+  EXPECT_EQ(a.grad(), 1);
+}
+
+TEST(NoGrad, LeavesARecordThatIsAddedToAsItIs) {
+  Value a{2.0}, b{3.0}, sum = a * b;
+  const Value same = sum;
+  {
+    const NoGrad guard;
+    Value product = a * b;
+    product += a;
+    EXPECT_EQ(product.data(), 8);
+    sum += a;
+  }
+  EXPECT_EQ(sum.data(), 8);
+  same.backward();
+  EXPECT_EQ(a.grad(), 3);
 }
 
 }  // namespace

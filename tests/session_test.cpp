@@ -4,6 +4,11 @@
 #include "session.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <optional>
 
 namespace gradwalk::tests {
 namespace {
@@ -30,6 +35,44 @@ TEST(Session, OnSeveralThreadsAtOnceDoNotDisturbEachOther) {
   for (std::uint64_t i = 0; i < 4; ++i)
     threads.emplace_back([i] { expect_equal_sessions(2000000 + 1000 * i, sized(3, 1), sized(60000, 20000)); });
   for (std::thread& thread : threads) thread.join();
+}
+
+TEST(Session, OnATapeThatIsHandedFromThreadToThreadAgreesWithTheReference) {
+  for (std::uint64_t seed = 0; seed < sized(20, 4); ++seed) {
+    SCOPED_TRACE(seed);
+    const Tape tape;
+    std::optional<Session> session;
+    const auto on_a_thread = [&](auto work) {
+      std::thread([&] {
+        const UseTape use(tape);
+        work();
+      }).join();
+    };
+    on_a_thread([&] { session.emplace(3000000 + seed); });
+    for (int slice = 0; slice < 20; ++slice) on_a_thread([&] { session->go_on(500); });
+    on_a_thread([&] { session->run(11'000); });
+    if (seed % 2 == 0) on_a_thread([&] { session.reset(); });  // or its Values end here, where the tape is not
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST(Session, GoesOnInAForkedChildAndInItsParent) {
+  for (std::uint64_t seed = 0; seed < sized(10, 2); ++seed) {
+    SCOPED_TRACE(seed);
+    Session session(4000000 + seed);
+    session.go_on(2000);
+    const pid_t child = fork();
+    ASSERT_NE(child, -1);
+    if (child == 0) {
+      session.run(8000);
+      std::_Exit(testing::Test::HasFailure() ? 1 : 0);
+    }
+    session.run(6000);
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+    if (testing::Test::HasFatalFailure()) return;
+  }
 }
 
 }  // namespace

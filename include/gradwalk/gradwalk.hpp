@@ -21,6 +21,7 @@
 #include "gradwalk/optim.hpp"
 #include "gradwalk/plot_text.hpp"
 #include "gradwalk/random.hpp"
+#include "gradwalk/reading.hpp"
 #include "gradwalk/snapshot.hpp"
 #include "gradwalk/step.hpp"
 #include "gradwalk/tapes.hpp"

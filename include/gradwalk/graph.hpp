@@ -2,6 +2,7 @@
 // Functions of whole graphs: their order, evaluating them again, nodes with derivatives of one's own, what went wrong.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -40,6 +41,12 @@ struct CustomInput {
 GRADWALK_EXPORT Value custom(double result, std::initializer_list<CustomInput> inputs,
                              std::string_view name = "custom");
 GRADWALK_EXPORT Value custom(double result, std::span<const Value> inputs, std::span<const double> derivatives,
+                             std::string_view name = "custom");
+// A node with a step back of the user's own: backward() calls it in the node's turn, when the node's gradient is
+// complete, and it adds to its inputs' gradients what it finds. It gets the node; to hold that itself would keep it for
+// ever.
+using StepBack = std::function<void(const Value& node)>;
+GRADWALK_EXPORT Value custom(double result, std::span<const Value> inputs, StepBack step_back,
                              std::string_view name = "custom");
 
 // The first node in topological order whose data is infinite or not a number, and a sentence that says so. Constants

@@ -30,8 +30,9 @@ GRADWALK_EXPORT Value binary_cross_entropy(const Value& score, const Value& targ
 GRADWALK_EXPORT Value binary_cross_entropy(std::span<const Value> scores, std::span<const double> targets);
 
 // -log of the probability that softmax(scores) gives to the labelled one; good at any scores, for the largest is
-// subtracted first, as a number.
+// subtracted first. A label that is a Value is a class, counted from 0; any other number means class 0.
 GRADWALK_EXPORT Value softmax_cross_entropy(std::span<const Value> scores, std::size_t label);
+GRADWALK_EXPORT Value softmax_cross_entropy(std::span<const Value> scores, const Value& label);
 GRADWALK_EXPORT Value softmax_cross_entropy(std::span<const std::vector<Value>> scores,
                                             std::span<const std::size_t> labels);
 

@@ -21,15 +21,17 @@ enum class Op : std::uint8_t {
   constant,
 #define GRADWALK_UNARY(name, ...) name,
 #define GRADWALK_BINARY(name, ...) name,
+#define GRADWALK_TERNARY(name, ...) name,
 #include "gradwalk/ops.def"
 #undef GRADWALK_UNARY
 #undef GRADWALK_BINARY
+#undef GRADWALK_TERNARY
   custom,
 };
 
 struct OpInfo {
   std::string_view name, symbol;
-  int operands;                            // 0 where an op has no rule
+  int operands;                            // 0 where an op has no rule; of three, the first is a condition
   std::string_view domain, value, dx, dy;  // the rule, as ops.def writes it
 };
 
@@ -38,9 +40,11 @@ inline constexpr std::array op_table{
     OpInfo{"constant", "", 0, "", "", "", ""},
 #define GRADWALK_UNARY(name, symbol, domain, value, dx) OpInfo{#name, symbol, 1, #domain, #value, #dx, ""},
 #define GRADWALK_BINARY(name, symbol, domain, value, dx, dy) OpInfo{#name, symbol, 2, #domain, #value, #dx, #dy},
+#define GRADWALK_TERNARY(name, symbol, domain, value, dx, dy) OpInfo{#name, symbol, 3, #domain, #value, #dx, #dy},
 #include "gradwalk/ops.def"
 #undef GRADWALK_UNARY
 #undef GRADWALK_BINARY
+#undef GRADWALK_TERNARY
     OpInfo{"custom", "custom", 0, "", "", "", ""},
 };
 
@@ -54,7 +58,7 @@ constexpr std::string_view symbol(Op op) { return info(op).symbol; }
 namespace rules {
 
 using std::abs, std::acos, std::asin, std::atan, std::atan2, std::cos, std::cosh, std::erf, std::exp, std::expm1;
-using std::floor, std::log, std::log1p, std::sin, std::sinh, std::sqrt, std::tan, std::tanh;
+using std::floor, std::hypot, std::log, std::log1p, std::sin, std::sinh, std::sqrt, std::tan, std::tanh;
 
 // Out of line: where the exponent can be seen, compilers make pow(x, 2) x * x, which may differ in the last bit.
 GRADWALK_EXPORT double pow(double x, double y);
@@ -80,9 +84,16 @@ template <Op op> struct Rule;
     template <class T> static T dx(const T& x, const T& y, const T& r) { return (void)x, (void)y, (void)r, T(dx_); } \
     template <class T> static T dy(const T& x, const T& y, const T& r) { return (void)x, (void)y, (void)r, T(dy_); } \
   };
+#define GRADWALK_TERNARY(name, symbol, domain_, value_, dx_, dy_)                            \
+  template <> struct Rule<Op::name> {                                                        \
+    template <class T> static T value(const T& c, const T& x, const T& y) { return value_; } \
+    template <class T> static T dx(const T& c) { return T(dx_); }                            \
+    template <class T> static T dy(const T& c) { return T(dy_); }                            \
+  };
 #include "gradwalk/ops.def"
 #undef GRADWALK_UNARY
 #undef GRADWALK_BINARY
+#undef GRADWALK_TERNARY
 
 }  // namespace rules
 }  // namespace gradwalk

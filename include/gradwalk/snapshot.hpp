@@ -21,7 +21,8 @@ struct Snapshot {
   struct Node {
     std::string name;   // its label, or the expression it stands for, or t1, t2, ...; only constants share one
     std::string label;  // as its user gave it
-    std::uint64_t id;   // Value::id() of the node it was taken of
+    std::uint64_t id;   // Value::id() of the node it was taken of, or is a part of:
+    std::size_t part;   // 0, or counted from 1, the how-manieth
     Op op;
     std::string op_name;  // what a drawing shows: the op's symbol, or a custom node's name
     double data, grad;
@@ -39,7 +40,7 @@ struct Snapshot {
   GRADWALK_EXPORT std::optional<std::size_t> find(const Value& value) const;
 };
 
-inline constexpr std::size_t largest_snapshot = 100'000;  // nodes
+inline constexpr std::size_t largest_snapshot = 1'000'000;  // nodes
 
 GRADWALK_EXPORT Snapshot snapshot(const Value& root);
 

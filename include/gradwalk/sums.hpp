@@ -14,6 +14,9 @@ namespace gradwalk::detail {
 
 constexpr bool is_product(Word head) { return without_extra(head) == fresh(Op::mul); }
 constexpr bool is_sum(Word head) { return without_extra(head) == fresh(sum_of_products); }
+constexpr bool is_multiply_add(Word head) { return without_extra(head & ~z_first) == fresh(multiply_add); }
+constexpr bool grows(Word head) { return is_sum(head) || is_multiply_add(head) || is_product(head); }
+constexpr bool has(Word operands, Ref ref) { return first(operands) == ref || second(operands) == ref; }
 
 GRADWALK_EXPORT Ref join(Ref x, bool x_ends, Ref y, bool y_ends);
 GRADWALK_EXPORT Ref add_number(Ref x, double y);
@@ -23,6 +26,7 @@ GRADWALK_EXPORT Ref add_to_number(double x, Ref y);
 // reads of the old with writes of the new.
 GRADWALK_INLINE void move_node(Ref to, Word operands, Word head, double data) {
   std::atomic_signal_fence(std::memory_order_seq_cst);
+  unpoison(to, 4);
   write_node(to, operands, head, data);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   tape.top = to + 4;
@@ -30,26 +34,36 @@ GRADWALK_INLINE void move_node(Ref to, Word operands, Word head, double data) {
 
 // x + y
 template <bool x_ends, bool y_ends> GRADWALK_INLINE Ref add(Ref x, Ref y) {
-  const bool y_is_newest = y_ends && y + 4 == tape.top && x != y, x_is_newest = x_ends && x + 4 == tape.top && x != y;
-  if (y_is_newest && tape.node(y)->head == fresh(Op::mul)) {
-    const double data = rules::Rule<Op::add>::value(tape.node(x)->data, tape.node(y)->data);
-    const Word factors = tape.node(y)->operands, head = tape.node(x)->head;
-    if (!x_ends || x + 4 != y) {  // x + a * b
-      write_node(y, factors, fresh(multiply_add, x) | z_first, data);
-      if constexpr (x_ends) consume(x);
-      return y;
+  constexpr Word product = fresh(Op::mul), one_term = Word{1} << 32;
+  const Word head = tape.node(x)->head, factors = tape.node(x)->operands, y_factors = tape.node(y)->operands;
+  const double data = rules::Rule<Op::add>::value(tape.node(x)->data, tape.node(y)->data);
+  const bool x_is_newest = x_ends && x + 4 == tape.top, y_is_newest = y_ends && y + 4 == tape.top;
+  const bool y_is_product = y_ends && tape.node(y)->head == product;
+  if (x_ends && y_is_newest && y_is_product && x + 4 == y && is_sum(head) && !has(y_factors, x)) [[likely]] {
+    move_node(x + 1, y_factors, head + one_term, data);  // sum + a * b, as in a loop
+    return x + 1;
+  }
+  if (x_ends && y_is_product && head == product) {  // a * b + c * d; compilers choose which is evaluated first
+    const Ref lower = x < y ? x : y;
+    if ((x_is_newest && y + 4 == x && !has(factors, y)) || (y_is_newest && x + 4 == y && !has(y_factors, x))) {
+      tape.word(lower) = factors;
+      move_node(lower + 1, y_factors, fresh(sum_of_products, 1), data);
+      return lower + 1;
     }
-    if (is_sum(head) && first(factors) != x && second(factors) != x) {  // as in a loop
-      move_node(x + 1, factors, head + (Word{1} << 32), data);
-      return x + 1;
-    }
-  } else if (x_is_newest && tape.node(x)->head == fresh(Op::mul) && (!y_ends || y + 4 != x)) {  // a * b + y
-    const double data = rules::Rule<Op::add>::value(tape.node(x)->data, tape.node(y)->data);
-    write_node(x, tape.node(x)->operands, fresh(multiply_add, y), data);
+  } else if (y_is_newest && y_is_product && (!x_ends || x + 4 != y)) {  // x + a * b
+    write_node(y, y_factors, fresh(multiply_add, x) | z_first, data);
+    if constexpr (x_ends) consume(x);
+    return y;
+  } else if (x_is_newest && x != y && head == product && (!y_ends || y + 4 != x)) {  // a * b + y
+    write_node(x, factors, fresh(multiply_add, y), data);
     if constexpr (y_ends) consume(y);
     return x;
+  } else if (x_is_newest && x != y && !y_ends && is_sum(head) && tape.top < tape.limit) {  // sum + y
+    move_node(x + 1, pair(y, nothing), head + one_term, data);
+    return x + 1;
   }
-  return y_is_newest || x_is_newest ? join(x, x_ends, y, y_ends) : binary<Op::add, x_ends, y_ends>(x, y);
+  const bool joins = (x_is_newest && grows(head)) || (y_is_newest && is_product(tape.node(y)->head));
+  return x != y && joins ? join(x, x_ends, y, y_ends) : binary<Op::add, x_ends, y_ends>(x, y);
 }
 
 // x - y

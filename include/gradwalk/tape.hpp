@@ -12,64 +12,13 @@
 #include <cstdint>
 
 #include "gradwalk/export.hpp"
-#include "gradwalk/ops.hpp"
+#include "gradwalk/node.hpp"
+
+#ifdef GRADWALK_POISON
+#include <sanitizer/asan_interface.h>
+#endif
 
 namespace gradwalk::detail {
-
-using Word = std::uint64_t;
-using Ref = std::uint32_t;  // a node's distance from the tape's base, in words
-
-// A record is a Node and, below it, so many more words: a constant operand, or the earlier terms of a sum.
-//
-//   any op            operands (x, y); a unary op has (x, nothing); extra = the number of words below
-//   constant operand  operands (x, literal) or (literal, y), the number in the word below
-//   multiply_add      operands (x, y) and extra = z, no words below: x * y + z, z first if z_first is set
-//   minus_product     the same for z - x * y
-//   product_minus     the same for x * y - z
-//   sum_of_products   each word below and `operands` is a term: x * y, or a plain x as (x, nothing); left to right
-//   custom            n times two words below: local derivative, operand; its name is in the store
-//   frozen            made under NoGrad: a number, whatever its words below once were
-inline constexpr Op multiply_add = static_cast<Op>(static_cast<int>(Op::custom) + 1);
-inline constexpr Op minus_product = static_cast<Op>(static_cast<int>(Op::custom) + 2);
-inline constexpr Op product_minus = static_cast<Op>(static_cast<int>(Op::custom) + 3);
-inline constexpr Op sum_of_products = static_cast<Op>(static_cast<int>(Op::custom) + 4);
-inline constexpr Op frozen = static_cast<Op>(static_cast<int>(Op::custom) + 5);
-inline constexpr Op chunk_start = static_cast<Op>(static_cast<int>(Op::custom) + 6);
-constexpr unsigned code(Op op) { return static_cast<unsigned>(op); }  // to be switched over
-constexpr bool has_third(Op op) { return op >= multiply_add && op <= product_minus; }
-
-struct Node {
-  Word operands;
-  double data;
-  Word head;  // from below: op (8 bits), flags (8), handles (16), extra (32)
-  double grad;
-};
-static_assert(sizeof(Node) == 32);
-
-inline constexpr Ref literal = 0xffffffff;  // not a node: a number in the word below
-inline constexpr Ref nothing = 0xfffffffe;  // not a node: no operand
-inline constexpr Ref last_ref = 0xfffffff0;
-
-inline constexpr Word labelled = 1u << 8;  // has a label (in the store)
-inline constexpr Word touched = 1u << 9;   // its data or grad was handed out: must stay a node of its own
-inline constexpr Word opened = 1u << 10;   // was looked into: owns nodes kept apart (graph.cpp)
-inline constexpr Word z_first = 1u << 11;  // multiply_add: the sum was written z + x * y
-inline constexpr Word waiting = 1u << 12;  // a dead leaf in the store's list
-inline constexpr Word spilled = 1u << 13;  // more handles than fit are counted in the store
-inline constexpr Word entered = 1u << 14;  // marks of a search, clear between searches
-inline constexpr Word finished = 1u << 15;
-inline constexpr Word one_handle = 1u << 16;
-inline constexpr Word most_handles = 0xffffu << 16;
-
-constexpr Op op_of(const Node& node) { return static_cast<Op>(node.head & 0xff); }
-constexpr std::uint32_t without_extra(Word head) { return static_cast<std::uint32_t>(head); }
-constexpr bool is_held(const Node& node) { return without_extra(node.head) >= one_handle; }
-constexpr Ref extra_of(const Node& node) { return static_cast<Ref>(node.head >> 32); }
-constexpr Word unheld(Op op, Ref extra = 0) { return static_cast<Word>(op) | static_cast<Word>(extra) << 32; }
-constexpr Word fresh(Op op, Ref extra = 0) { return unheld(op, extra) | one_handle; }  // no flags, one handle
-constexpr Word pair(Ref x, Ref y) { return static_cast<Word>(y) << 32 | x; }
-constexpr Ref first(Word operands) { return static_cast<Ref>(operands); }
-constexpr Ref second(Word operands) { return static_cast<Ref>(operands >> 32); }
 
 inline constexpr Ref first_leaf = sizeof(void*) == 8 ? 1u << 31 : 1u << 21;  // Refs from here on lie apart
 inline constexpr std::uint32_t no_tape = 0x7fffffff, is_number = 1u << 31;   // in the place of a tape's number
@@ -106,6 +55,15 @@ GRADWALK_EXPORT double number_of(std::uint32_t bits, std::uint32_t tape, const c
 GRADWALK_EXPORT Ref become_leaf(std::uint32_t bits, std::uint32_t tape, const char* call);   // or refuse
 [[noreturn]] GRADWALK_EXPORT void refuse(std::uint32_t tape, const char* call);
 
+// Built with the address sanitizer and GRADWALK_POISON, whoever reads a node that is gone is told so.
+#ifdef GRADWALK_POISON
+inline void poison(Ref ref, Ref words) { ASAN_POISON_MEMORY_REGION(tape.base + ref, words * sizeof(Word)); }
+inline void unpoison(Ref ref, Ref words) { ASAN_UNPOISON_MEMORY_REGION(tape.base + ref, words * sizeof(Word)); }
+#else
+constexpr void poison(Ref, Ref) {}
+constexpr void unpoison(Ref, Ref) {}
+#endif
+
 GRADWALK_INLINE void write_node(Ref ref, Word operands, Word head, double data) {
   Node* node = tape.node(ref);
   node->operands = operands;
@@ -119,6 +77,7 @@ GRADWALK_INLINE void write_node(Ref ref, Word operands, Word head, double data) 
 GRADWALK_INLINE void need_room(Ref words) {
   if (tape.top + words > tape.limit) [[unlikely]]
     make_room(words);
+  unpoison(tape.top, words);
 }
 
 GRADWALK_INLINE Ref record(Word operands, Op op, double data) {
@@ -141,6 +100,7 @@ GRADWALK_INLINE Ref make_leaf(double data) {
     make_leaves();
   const Ref ref = tape.free_leaf;
   Node* leaf = tape.node(ref);
+  unpoison(ref, 4);
   tape.free_leaf = static_cast<Ref>(leaf->operands);
   leaf->data = data;
   leaf->head = fresh(Op::leaf);
@@ -160,6 +120,7 @@ GRADWALK_INLINE void let_go(Ref ref) {
   if (node->head == fresh(Op::leaf) && tape.top == tape.start) {
     node->operands = tape.free_leaf;
     tape.free_leaf = ref;
+    poison(ref + 1, 3);
     return;
   }
   node->head -= one_handle;

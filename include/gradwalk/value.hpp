@@ -18,11 +18,23 @@
 #include "gradwalk/tape.hpp"
 
 namespace gradwalk {
+class Value;
+class Condition;
+
 namespace detail {
 struct Handle;
-}
-
-class Value;
+// Makes the nodes of operations (operations.hpp). An operand that ends, for it is a temporary, is used up.
+struct Operations {
+  template <Op op, bool x_ends> static Ref make(const Value& x);
+  template <Op op, bool x_ends, bool y_ends, class X, class Y> static Ref make(const X& x, const Y& y);
+  struct Made {
+    Ref ref, x, y;
+  };
+  template <Op op, bool x_ends, bool y_ends>
+  static Made make_of_numbers(Ref x, std::uint32_t x_tape, Ref y, std::uint32_t y_tape);
+  template <Op op, bool x_ends, bool y_ends> static Ref of_refs(Ref x, Ref y);
+};
+}  // namespace detail
 
 template <class T>
 concept Number = std::is_arithmetic_v<T>;
@@ -86,7 +98,7 @@ class GRADWALK_EXPORT Value {
 
   void backward(double seed = 1.0) const;  // the derivative of this Value by each node below it
   void propagate() const;                  // this node's own step: its gradient times each local derivative, deposited
-  Value detach() const { return Value(node("detach")->data); }
+  Value detach() const;                    // a leaf with the same data, and nothing below it
 
   Op op() const;
   std::string_view op_name() const;   // what a drawing shows: the op's symbol, a custom node's name, "" for a leaf
@@ -99,35 +111,40 @@ class GRADWALK_EXPORT Value {
 
   // Every op of the table, as a function and, with one operand, as a method. The forms of two Values take what converts
   // to a Value; the templates tell handles that live on from those that end here.
-#define GRADWALK_UNARY(name, ...)                                                         \
-  friend Value name(const Value& x) { return adopt(make<Op::name, false>(x)); }           \
-  GRADWALK_INLINE friend Value name(Value&& x) { return adopt(make<Op::name, true>(x)); } \
-  Value name() const { return adopt(make<Op::name, false>(*this)); }
-#define GRADWALK_BINARY(name, ...)                                                                        \
-  friend Value name(const Value& x, const Value& y) { return adopt(make<Op::name, false, false>(x, y)); } \
-  template <class X, class Y>                                                                             \
-    requires Operands<X, Y>                                                                               \
-  GRADWALK_INLINE friend Value name(X&& x, Y&& y) {                                                       \
-    return adopt(make<Op::name, ends<X>, ends<Y>>(x, y));                                                 \
+#define GRADWALK_UNARY(name, ...)                                                                             \
+  friend Value name(const Value& x) { return adopt(detail::Operations::make<Op::name, false>(x)); }           \
+  GRADWALK_INLINE friend Value name(Value&& x) { return adopt(detail::Operations::make<Op::name, true>(x)); } \
+  Value name() const { return adopt(detail::Operations::make<Op::name, false>(*this)); }
+#define GRADWALK_BINARY(name, ...)                                            \
+  friend Value name(const Value& x, const Value& y) {                         \
+    return adopt(detail::Operations::make<Op::name, false, false>(x, y));     \
+  }                                                                           \
+  template <class X, class Y>                                                 \
+    requires Operands<X, Y>                                                   \
+  GRADWALK_INLINE friend Value name(X&& x, Y&& y) {                           \
+    return adopt(detail::Operations::make<Op::name, ends<X>, ends<Y>>(x, y)); \
   }
 #include "gradwalk/ops.def"
 #undef GRADWALK_UNARY
 #undef GRADWALK_BINARY
 
-  friend Value operator-(const Value& x) { return adopt(make<Op::neg, false>(x)); }
-  GRADWALK_INLINE friend Value operator-(Value&& x) { return adopt(make<Op::neg, true>(x)); }
+  friend Value operator-(const Value& x) { return adopt(detail::Operations::make<Op::neg, false>(x)); }
+  GRADWALK_INLINE friend Value operator-(Value&& x) { return adopt(detail::Operations::make<Op::neg, true>(x)); }
   friend Value operator+(const Value& x) { return x; }
-#define GRADWALK_OPERATOR(sign, op)                                                                          \
-  friend Value operator sign(const Value& x, const Value& y) { return adopt(make<op, false, false>(x, y)); } \
-  template <class X, class Y>                                                                                \
-    requires Operands<X, Y>                                                                                  \
-  GRADWALK_INLINE friend Value operator sign(X&& x, Y&& y) {                                                 \
-    return adopt(make<op, ends<X>, ends<Y>>(x, y));                                                          \
-  }                                                                                                          \
-  template <NumberOrValue Y> GRADWALK_INLINE Value& operator sign##=(Y && y) {                               \
-    ref_ = make<op, true, ends<Y>>(*this, y);                                                                \
-    tape_ = detail::tape.id;                                                                                 \
-    return *this;                                                                                            \
+#define GRADWALK_OPERATOR(sign, op)                                            \
+  friend Value operator sign(const Value& x, const Value& y) {                 \
+    return adopt(detail::Operations::make<op, false, false>(x, y));            \
+  }                                                                            \
+  template <class X, class Y>                                                  \
+    requires Operands<X, Y>                                                    \
+  GRADWALK_INLINE friend Value operator sign(X&& x, Y&& y) {                   \
+    return adopt(detail::Operations::make<op, ends<X>, ends<Y>>(x, y));        \
+  }                                                                            \
+  template <NumberOrValue Y> GRADWALK_INLINE Value& operator sign##=(Y && y) { \
+    const std::uint32_t id = detail::tape.id;                                  \
+    ref_ = detail::Operations::make<op, true, ends<Y>>(*this, y);              \
+    tape_ = id;                                                                \
+    return *this;                                                              \
   }
   GRADWALK_OPERATOR(+, Op::add)
   GRADWALK_OPERATOR(-, Op::sub)
@@ -135,21 +152,18 @@ class GRADWALK_EXPORT Value {
   GRADWALK_OPERATOR(/, Op::div)
 #undef GRADWALK_OPERATOR
 
-  // Comparisons are of the data, as micrograd's users write them.
-#define GRADWALK_COMPARISON(sign)                                                                        \
-  friend bool operator sign(const Value& x, const Value& y) { return x.data() sign y.data(); }           \
-  template <Number T> friend bool operator sign(const Value& x, T y) { return x.data() sign double(y); } \
-  template <Number T> friend bool operator sign(T x, const Value& y) { return double(x) sign y.data(); }
-  GRADWALK_COMPARISON(==)
-  GRADWALK_COMPARISON(!=)
-  GRADWALK_COMPARISON(<)
-  GRADWALK_COMPARISON(<=)
-  GRADWALK_COMPARISON(>)
-  GRADWALK_COMPARISON(>=)
-#undef GRADWALK_COMPARISON
+  // Of the data, as micrograd's users write them; what they give can be recorded, too (choice.hpp).
+  friend Condition operator==(const Value& x, const Value& y);
+  friend Condition operator!=(const Value& x, const Value& y);
+  friend Condition operator<(const Value& x, const Value& y);
+  friend Condition operator<=(const Value& x, const Value& y);
+  friend Condition operator>(const Value& x, const Value& y);
+  friend Condition operator>=(const Value& x, const Value& y);
 
  private:
   friend struct detail::Handle;
+  friend struct detail::Operations;
+  friend class Condition;
   Value(detail::Ref ref, std::uint32_t tape) : ref_(ref), tape_(tape) {}
   GRADWALK_INLINE static Value adopt(detail::Ref ref) {
     const std::uint32_t id = detail::tape.id;
@@ -170,60 +184,15 @@ class GRADWALK_EXPORT Value {
     }
     return ref_;
   }
+  void become(detail::Ref ref) const {
+    ref_ = ref;
+    tape_ = detail::tape.id;
+  }
   detail::Node* node(const char* call) const { return detail::tape.node(node_ref(call)); }
   // A temporary known to hold a number, as T(1) in T(1) - x: its operation has a number instead of an operand.
   GRADWALK_INLINE bool is_written_number() const {
     const bool is_one = holds_number();
     return __builtin_constant_p(is_one) && is_one;
-  }
-
-  // The node of an operation. Handles that end are used up.
-  template <Op op, bool x_ends> GRADWALK_INLINE static detail::Ref make(const Value& x) {
-    const detail::Ref made = detail::unary<op, x_ends>(x.node_ref(gradwalk::name(op).data()));
-    if constexpr (x_ends) x.tape_ = 0;
-    return made;
-  }
-  template <Op op, bool x_ends, bool y_ends> GRADWALK_INLINE static detail::Ref make(const Value& x, const Value& y) {
-    const char* const call = gradwalk::name(op).data();
-    if constexpr (x_ends || y_ends)
-      if (&x == &y) {  // one handle, which can end but once
-        const detail::Ref made = make<op, x_ends, false>(x.node_ref(call), x.ref_);
-        if constexpr (x_ends) x.tape_ = 0;
-        return made;
-      }
-    if constexpr (y_ends)
-      if (y.is_written_number()) return make<op, x_ends, false>(x, y.number());
-    if constexpr (x_ends)
-      if (op == Op::add ? x.holds_number() : x.is_written_number()) return make<op, false, y_ends>(x.number(), y);
-    const detail::Ref made = make<op, x_ends, y_ends>(x.node_ref(call), y.node_ref(call));
-    if constexpr (x_ends) x.tape_ = 0;
-    if constexpr (y_ends) y.tape_ = 0;
-    return made;
-  }
-  template <Op op, bool x_ends, bool y_ends> GRADWALK_INLINE static detail::Ref make(detail::Ref x, detail::Ref y) {
-    if constexpr (op == Op::add && (x_ends || y_ends)) return detail::add<x_ends, y_ends>(x, y);
-    if constexpr (op == Op::sub && (x_ends || y_ends)) return detail::subtract<x_ends, y_ends>(x, y);
-    return detail::binary<op, x_ends, y_ends>(x, y);
-  }
-  template <Op op, bool x_ends, bool, Number T> GRADWALK_INLINE static detail::Ref make(const Value& x, T y) {
-    const detail::Ref first = x.node_ref(gradwalk::name(op).data());
-    detail::Ref made = 0;
-    if constexpr (op == Op::add && x_ends)
-      made = detail::add_number(first, static_cast<double>(y));
-    else
-      made = detail::with_number<op, x_ends>(first, static_cast<double>(y));
-    if constexpr (x_ends) x.tape_ = 0;
-    return made;
-  }
-  template <Op op, bool, bool y_ends, Number T> GRADWALK_INLINE static detail::Ref make(T x, const Value& y) {
-    const detail::Ref second = y.node_ref(gradwalk::name(op).data());
-    detail::Ref made = 0;
-    if constexpr (op == Op::add && y_ends)
-      made = detail::add_to_number(static_cast<double>(x), second);
-    else
-      made = detail::with_number<op, y_ends>(static_cast<double>(x), second);
-    if constexpr (y_ends) y.tape_ = 0;
-    return made;
   }
 
   // The node's Ref and its tape's number; or the bits of a float and the tape's number with is_number. tape_ 0: empty.
@@ -244,3 +213,6 @@ GRADWALK_EXPORT std::string to_string(const Value& value);  // Value(data=2, gra
 GRADWALK_EXPORT std::ostream& operator<<(std::ostream& out, const Value& value);
 
 }  // namespace gradwalk
+
+#include "gradwalk/choice.hpp"      // IWYU pragma: export
+#include "gradwalk/operations.hpp"  // IWYU pragma: export

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "engine/search.hpp"
+#include "gradwalk/reading.hpp"
 
 namespace gradwalk {
 
@@ -39,46 +40,76 @@ void need_recording(const char* call) {
 // Gradients that are Values: one backward pass, recorded.
 class RecordedPass {
  public:
-  explicit RecordedPass(const Value& root) {
-    const std::vector<Value> order = topological_order(root);
-    add(root, Value(1.0));
-    for (auto node = order.rbegin(); node != order.rend(); ++node) visit(*node);
+  explicit RecordedPass(const Value& root) : graph_(root), gradients_(graph_.size()) {
+    gradients_.at(*graph_.find(root)) = Value(1.0);
+    for (std::size_t i = graph_.size(); i-- > graph_.leaves();)
+      if (gradients_[i]) visit(i);
   }
 
   Value gradient(const Value& node) const {
-    const auto found = gradients_.find(node.id());
-    return found == gradients_.end() ? Value(0.0) : found->second;
+    const std::optional<std::size_t> i = graph_.find(node);
+    return i && gradients_[*i] ? *gradients_[*i] : Value(0.0);
   }
 
  private:
-  void add(const Value& node, const Value& amount) {
-    const auto [found, is_new] = gradients_.try_emplace(node.id(), amount);
-    if (!is_new) found->second += amount;
+  using Operand = Reading::Operand;
+
+  static void add(std::optional<Value>& gradient, const Value& amount) {
+    if (gradient)
+      *gradient += amount;
+    else
+      gradient = amount;
   }
 
-  // A zero gradient times a local derivative without bounds is nothing; every other product is recorded as it is.
-  void deposit(const Value& operand, const Value& gradient, const Value& local) {
-    if (operand.op() == Op::constant || (gradient == 0 && !std::isfinite(local.data()))) return;
-    add(operand, gradient * local);
+  // A zero gradient times a local derivative without bounds is nothing; where the latter has none now, that is
+  // recorded.
+  static void deposit(std::optional<Value>* operand, const Value& gradient, const Value& local) {
+    if (operand == nullptr) return;
+    add(*operand, std::isfinite(local.data()) ? gradient * local : select(gradient == 0, 0, gradient * local));
   }
 
-  void visit(const Value& r) {
+  void visit(std::size_t i) {
+    const std::vector<Reading::Part> parts = graph_.read(i);
+    std::vector<std::optional<Value>> part_gradients(parts.size());
+    if (!parts.empty()) part_gradients.back() = gradients_[i];
+    for (std::size_t k = parts.size(); k-- > 0;) {
+      if (!part_gradients[k]) continue;
+      std::vector<Value> in;
+      std::vector<std::optional<Value>*> to;
+      for (const Operand& one : parts[k].operands) {
+        in.push_back(one.kind == Operand::Kind::node ? graph_.node(one.index)
+                                                     : Value(one.value));  // no rule of + - * asks a part
+        to.push_back(one.kind == Operand::Kind::node   ? &gradients_[one.index]
+                     : one.kind == Operand::Kind::part ? &part_gradients[one.index]
+                                                       : nullptr);
+      }
+      visit(i, parts[k].op, *part_gradients[k], in, to);
+    }
+  }
+
+  void visit(std::size_t i, Op op, const Value& g, const std::vector<Value>& in,
+             const std::vector<std::optional<Value>*>& to) {
     using rules::Rule;
-    const auto found = gradients_.find(r.id());
-    if (found == gradients_.end()) return;
-    const Value g = found->second;
-    const std::vector<Value> in = r.inputs();
-    switch (r.op()) {
-#define GRADWALK_UNARY(name, ...) \
-  case Op::name: deposit(in[0], g, Rule<Op::name>::dx(in[0], r)); break;
-#define GRADWALK_BINARY(name, ...)                          \
-  case Op::name:                                            \
-    deposit(in[0], g, Rule<Op::name>::dx(in[0], in[1], r)); \
-    deposit(in[1], g, Rule<Op::name>::dy(in[0], in[1], r)); \
+    const Value r = graph_.node(i);
+    switch (op) {
+#define GRADWALK_UNARY(name, ...)                                                       \
+  case Op::name:                                                                        \
+    if constexpr (passes_on(Op::name)) deposit(to[0], g, Rule<Op::name>::dx(in[0], r)); \
+    break;
+#define GRADWALK_BINARY(name, ...)                                       \
+  case Op::name:                                                         \
+    if constexpr (passes_on(Op::name)) {                                 \
+      if (to[0]) deposit(to[0], g, Rule<Op::name>::dx(in[0], in[1], r)); \
+      if (to[1]) deposit(to[1], g, Rule<Op::name>::dy(in[0], in[1], r)); \
+    }                                                                    \
     break;
 #include "gradwalk/ops.def"
 #undef GRADWALK_UNARY
 #undef GRADWALK_BINARY
+      case Op::select:  // by its rule, but never 0 times infinity
+        if (to[1]) add(*to[1], select(in[0], g, 0));
+        if (to[2]) add(*to[2], select(in[0], 0, g));
+        break;
       case Op::custom:
         throw Error("derivatives", "ops whose rule is in the op table",
                     "the custom node '" + std::string(r.op_name()) + "', whose derivatives are plain numbers",
@@ -87,7 +118,8 @@ class RecordedPass {
     }
   }
 
-  std::unordered_map<std::uint64_t, Value> gradients_;
+  Reading graph_;
+  std::vector<std::optional<Value>> gradients_;
 };
 
 }  // namespace
@@ -137,6 +169,7 @@ Numbers jacobian_vector_product(const VectorFunction& f, const Numbers& x, const
     const Ref root = Handle::ref(output, "jacobian_vector_product");
     const auto is_new = [&](Ref ref) { return is_recorded(ref) && !tangents.contains(ref); };
     for (const Ref ref : search(root, is_new)) {
+      need_derivatives("jacobian_vector_product", ref);
       double tangent = 0;
       each_local(ref, [&](Ref operand, double local) {
         if (const double t = tangent_of(operand); t != 0) tangent += t * local;

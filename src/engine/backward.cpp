@@ -80,14 +80,18 @@ constexpr bool is_plain(Op op) { return is_plain(info(op).dx) && is_plain(info(o
     switch (code(op)) {
 #define GRADWALK_UNARY(name, ...)                         \
   case code(Op::name):                                    \
-    if constexpr (is_plain(Op::name))                     \
+    if constexpr (!passes_on(Op::name))                   \
+      break;                                              \
+    else if constexpr (is_plain(Op::name))                \
       pay(a, Rule<Op::name>::dx(at(a)->data, node.data)); \
     else                                                  \
       deposit_by_call(ref);                               \
     break;
 #define GRADWALK_BINARY(name, ...)                                              \
   case code(Op::name):                                                          \
-    if constexpr (!is_plain(Op::name)) {                                        \
+    if constexpr (!passes_on(Op::name)) {                                       \
+      break;                                                                    \
+    } else if constexpr (!is_plain(Op::name)) {                                 \
       deposit_by_call(ref);                                                     \
     } else if (extra == 0) {                                                    \
       const double x = at(a)->data, y = at(b)->data;                            \
@@ -129,6 +133,7 @@ constexpr bool is_plain(Op op) { return is_plain(info(op).dx) && is_plain(info(o
             each_local_of_term(term, where, pay), where -= has_literal(term);
         }
         break;
+      case code(Op::select):
       case code(Op::custom): deposit_by_call(ref); break;
       default: break;
     }
@@ -147,7 +152,26 @@ void deposit(Ref ref) {
   each_local(ref, [&](Ref operand, double local) { tape.node(operand)->grad += gradient * local; });
 }
 
+// With steps back of users' own, which may do what they like: every record is opened first, so that none is split
+// while the pass is under way, and the list is the pass's own.
+void walk_back_with_callbacks(Ref root, double seed) {
+  const Value held = Handle::share(root);
+  const std::vector<Ref> order = search(root, [](Ref ref) {
+    open(ref);
+    return is_recorded(ref) || is_constant(ref);
+  });
+  for (const Ref ref : order) tape.node(ref)->grad = 0;
+  tape.node(root)->grad = seed;
+  for (auto ref = order.rbegin(); ref != order.rend(); ++ref) {
+    if (const Callback* const callback = callback_of(*ref))
+      callback->step_back(Handle::share(*ref));
+    else
+      deposit(*ref);
+  }
+}
+
 void search_and_sweep(Ref root, double seed) {
+  if (!tape.store->callbacks.empty()) return walk_back_with_callbacks(root, seed);
   // Constants that were looked at are the pass's own; leaves, and numbers made under NoGrad, accumulate.
   const std::vector<Ref>& order = search(root, [](Ref ref) { return is_recorded(ref) || is_constant(ref); });
   for (const Ref ref : order) tape.node(ref)->grad = 0;
@@ -184,7 +208,8 @@ bool find_leaves(Ref root, Ref bottom, std::vector<Ref>& leaves) {
 std::optional<std::vector<double>> gradients_of_newest(const Value& root, Ref bottom, std::span<const Value> inputs) {
   const Ref ref = Handle::ref(root, "gradient");
   const bool is_newest = !apart(ref) && is_recorded(ref) && ref >= bottom && ref < tape.top;
-  if (!is_newest || tape.clean_from > bottom || !tape.store->kept_apart.empty()) return std::nullopt;
+  if (!is_newest || tape.clean_from > bottom || !tape.store->kept_apart.empty() || !tape.store->callbacks.empty())
+    return std::nullopt;
   std::vector<Ref> leaves;
   if (!find_leaves(ref, bottom, leaves)) return std::nullopt;
   std::vector<Ref> refs;
@@ -206,7 +231,10 @@ Gradients pass(const Value& root, double seed) {
   using namespace detail;
   const Ref top = Handle::ref(root, "pass");
   release_lost();
-  const std::vector<Ref>& order = search(top, [](Ref) { return true; });
+  const std::vector<Ref>& order = search(top, [](Ref ref) {
+    need_derivatives("pass", ref);
+    return true;
+  });
   Gradients result(root);
   result.gradients_.reserve(order.size());
   for (const Ref ref : order) result.gradients_.emplace_back(ref, std::exchange(tape.node(ref)->grad, 0));
@@ -230,10 +258,10 @@ double Gradients::of(const Value& node) const {
 void Value::backward(double seed) const {
   using namespace detail;
   node_ref("backward");
+  settle();
   release_lost();
-  if (tape.store->no_grad > 0) freeze();
   Node* root = tape.node(ref_);
-  if (op_of(*root) == frozen)
+  if (apart(ref_) && is_leaf(ref_) && (root->head & unrecorded) != 0)
     throw Error("backward", "a Value that was recorded", "a number made under NoGrad",
                 "compute it where no NoGrad guard lives");
   if (!is_recorded(ref_)) {
@@ -241,7 +269,8 @@ void Value::backward(double seed) const {
     if (!apart(ref_)) expose_gradient(ref_);
     return;
   }
-  if (tape.store->kept_apart.empty() && (tape.clean_from == tape.start || reaches_only_clean_nodes(ref_))) {
+  const bool must_search = !tape.store->kept_apart.empty() || !tape.store->callbacks.empty();
+  if (!must_search && (tape.clean_from == tape.start || reaches_only_clean_nodes(ref_))) {
     root->grad = seed;
     sweep(ref_, tape.clean_from);
   } else {
@@ -257,7 +286,10 @@ void Value::propagate() const {
   each_operand(ref, [](Ref operand) {
     if (!apart(operand)) expose_gradient(operand);
   });
-  deposit(ref);
+  if (const Callback* const callback = callback_of(ref))
+    callback->step_back(*this);
+  else
+    deposit(ref);
 }
 
 }  // namespace gradwalk

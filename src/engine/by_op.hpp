@@ -2,35 +2,43 @@
 // The rules of the op table, chosen at run time: for code that has numbers and no tape.
 #pragma once
 
+#include <span>
+
 #include "gradwalk/ops.hpp"
 
 namespace gradwalk::detail {
 
-inline double rule_value(Op op, double x, double y) {
+inline double rule_value(Op op, std::span<const double> in) {
   using rules::Rule;
   switch (op) {
 #define GRADWALK_UNARY(name, ...) \
-  case Op::name: return Rule<Op::name>::value(x);
+  case Op::name: return Rule<Op::name>::value(in[0]);
 #define GRADWALK_BINARY(name, ...) \
-  case Op::name: return Rule<Op::name>::value(x, y);
+  case Op::name: return Rule<Op::name>::value(in[0], in[1]);
+#define GRADWALK_TERNARY(name, ...) \
+  case Op::name: return Rule<Op::name>::value(in[0], in[1], in[2]);
 #include "gradwalk/ops.def"
 #undef GRADWALK_UNARY
 #undef GRADWALK_BINARY
-    default: return x;
+#undef GRADWALK_TERNARY
+    default: return in[0];
   }
 }
 
-// By the first operand, or by the second.
-inline double rule_local(Op op, std::size_t operand, double x, double y, double r) {
+// By one of the operands.
+inline double rule_local(Op op, std::size_t by, std::span<const double> in, double r) {
   using rules::Rule;
   switch (op) {
 #define GRADWALK_UNARY(name, ...) \
-  case Op::name: return Rule<Op::name>::dx(x, r);
+  case Op::name: return Rule<Op::name>::dx(in[0], r);
 #define GRADWALK_BINARY(name, ...) \
-  case Op::name: return operand == 0 ? Rule<Op::name>::dx(x, y, r) : Rule<Op::name>::dy(x, y, r);
+  case Op::name: return by == 0 ? Rule<Op::name>::dx(in[0], in[1], r) : Rule<Op::name>::dy(in[0], in[1], r);
+#define GRADWALK_TERNARY(name, ...) \
+  case Op::name: return by == 0 ? 0 : by == 1 ? Rule<Op::name>::dx(in[0]) : Rule<Op::name>::dy(in[0]);
 #include "gradwalk/ops.def"
 #undef GRADWALK_UNARY
 #undef GRADWALK_BINARY
+#undef GRADWALK_TERNARY
     default: return 0;
   }
 }

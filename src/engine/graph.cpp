@@ -4,9 +4,11 @@
 // Whoever looks must see the nodes that were written, so a record that stands for several is opened first: its parts
 // become nodes of their own, kept apart from the tape and freed with the record that owns them.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "by_op.hpp"
+#include "parts.hpp"
 #include "search.hpp"
 #include "store.hpp"
 
@@ -14,128 +16,39 @@ namespace gradwalk {
 namespace detail {
 namespace {
 
-struct Opening {
-  Ref owner;
-  std::vector<Ref>& own;
-
-  Ref keep(Op op, Word operands, double data) {
-    own.push_back(make_leaf(data));
-    write_node(own.back(), operands, unheld(op, owner), data);
-    return own.back();
-  }
-
-  Ref constant(double number) { return keep(Op::constant, pair(nothing, nothing), number); }
-
-  // The operands (x, y) whose literal, if any, is `number`.
-  Word without_literal(Word operands, double number) {
-    const Ref x = first(operands), y = second(operands);
-    return pair(x == literal ? constant(number) : x, y == literal ? constant(number) : y);
-  }
-
-  // The node that is one term of a sum.
-  Ref term(Word operands, double number) {
-    if (second(operands) == nothing) return first(operands) == literal ? constant(number) : first(operands);
-    const Word factors = without_literal(operands, number);
-    const double x = tape.node(first(factors))->data, y = tape.node(second(factors))->data;
-    return keep(Op::mul, factors, rules::Rule<Op::mul>::value(x, y));
-  }
-
-  Ref add(Ref x, Ref y) {
-    return keep(Op::add, pair(x, y), rules::Rule<Op::add>::value(tape.node(x)->data, tape.node(y)->data));
-  }
-
-  void become(Op op, Ref x, Ref y) const {
-    Node* node = tape.node(owner);
-    const Ref below = words_below(*node);
-    node->head = (without_extra(node->head) & ~(Word{0xff} | z_first)) | unheld(op, below);
-    node->operands = pair(x, y);
-  }
-
-  // What the last pass would have deposited in these nodes, had they been there.
-  void deposit() {
-    const auto is_own = [&](Ref ref) { return apart(ref) && !is_leaf(ref) && extra_of(*tape.node(ref)) == owner; };
-    const auto pay = [&](Ref ref) {
-      const double gradient = tape.node(ref)->grad;
-      if (gradient == 0) return;
-      each_local(ref, [&](Ref operand, double local) {
-        if (is_own(operand)) tape.node(operand)->grad += gradient * local;
-      });
-    };
-    pay(owner);
-    for (auto ref = own.rbegin(); ref != own.rend(); ++ref) pay(*ref);
-  }
-};
-
-// The op of a record that stands for several: that of its root.
-Op shown_op(Op op) {
-  if (op == multiply_add || op == sum_of_products) return Op::add;
-  return op == minus_product || op == product_minus ? Op::sub : op;
-}
-
 bool is_compound(const Node& node) {
   const Op op = op_of(node);
   if (has_third(op) || op == sum_of_products) return true;
   return op > Op::constant && op < Op::custom && (first(node.operands) == literal || second(node.operands) == literal);
 }
 
-void open(Ref ref) {
-  Node* node = tape.node(ref);
-  if (!is_compound(*node)) return;
-  Opening opening{ref, tape.store->kept_apart[ref]};
-  node->head |= opened;
-  tape.store->swept_end = 0;
-  if (has_third(op_of(*node))) {
-    const Ref z = extra_of(*node);
-    const bool first_z = is_third_first(*node);
-    const Ref product = opening.term(node->operands, 0);
-    opening.become(shown_op(op_of(*node)), first_z ? z : product, first_z ? product : z);
-  } else if (op_of(*node) == sum_of_products) {
-    std::vector<std::pair<Word, double>> terms;
-    each_term(ref, [&](Word operands, Ref at) { terms.emplace_back(operands, tape.number(at - 1)); });
-    Ref sum = opening.term(terms.back().first, terms.back().second);
-    for (std::size_t i = terms.size() - 1; i-- > 0;) {
-      const Ref term = opening.term(terms[i].first, terms[i].second);
-      if (i == 0)
-        opening.become(Op::add, sum, term);
-      else
-        sum = opening.add(sum, term);
-    }
-  } else {
-    node->operands = opening.without_literal(node->operands, tape.number(ref - 1));
-  }
-  opening.deposit();
+// What the last pass would have deposited in these nodes, had they been there.
+void deposit_in_parts(Ref owner, const std::vector<Ref>& own) {
+  const auto is_own = [&](Ref ref) { return apart(ref) && !is_leaf(ref) && extra_of(*tape.node(ref)) == owner; };
+  const auto pay = [&](Ref ref) {
+    const double gradient = tape.node(ref)->grad;
+    if (gradient == 0) return;
+    each_local(ref, [&](Ref operand, double local) {
+      if (is_own(operand)) tape.node(operand)->grad += gradient * local;
+    });
+  };
+  pay(owner);
+  for (auto ref = own.rbegin(); ref != own.rend(); ++ref) pay(*ref);
 }
 
-double evaluate(Ref ref) {
-  using rules::Rule;
-  const Node& node = *tape.node(ref);
-  const Word operands = node.operands;
-  const auto value = [&](Ref operand) { return value_of(operand, ref); };
-  switch (code(op_of(node))) {
-    case code(minus_product):
-      return Rule<Op::sub>::value(tape.node(extra_of(node))->data,
-                                  Rule<Op::mul>::value(value(first(operands)), value(second(operands))));
-    case code(product_minus):
-      return Rule<Op::sub>::value(Rule<Op::mul>::value(value(first(operands)), value(second(operands))),
-                                  tape.node(extra_of(node))->data);
-    case code(multiply_add):
-      return Rule<Op::add>::value(tape.node(extra_of(node))->data,
-                                  Rule<Op::mul>::value(value(first(operands)), value(second(operands))));
-    case code(sum_of_products): {
-      std::vector<double> terms;
-      each_term(ref, [&](Word term, Ref at) {
-        const double x = value_of(first(term), at);
-        terms.push_back(second(term) == nothing ? x : Rule<Op::mul>::value(x, value_of(second(term), at)));
-      });
-      double sum = terms.back();
-      for (std::size_t i = terms.size() - 1; i-- > 0;) sum = Rule<Op::add>::value(sum, terms[i]);
-      return sum;
+// What a record's rule gives for the present data of its operands; `parts` is room for those of its parts.
+double evaluate(Ref ref, std::vector<double>& parts) {
+  parts.clear();
+  if (op_of(*tape.node(ref)) == Op::custom) return tape.node(ref)->data;
+  each_part(ref, [&](Op op, std::span<const PartOperand> operands) {
+    std::array<double, 3> numbers{};
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const PartOperand& one = operands[i];
+      numbers[i] = one.ref == literal ? one.number : one.ref == nothing ? parts[one.part] : tape.node(one.ref)->data;
     }
-    case code(Op::custom): return node.data;
-    default:
-      return rule_value(op_of(node), value(first(operands)),
-                        second(operands) == nothing ? 0.0 : value(second(operands)));
-  }
+    parts.push_back(rule_value(op, numbers));
+  });
+  return parts.back();
 }
 
 // "log(a=-1)", for messages.
@@ -154,12 +67,46 @@ std::string describe(const Value& node) {
 
 }  // namespace
 
+// Gives a record that stands for several nodes a node for each, kept apart; it becomes the last of them itself.
+void open(Ref owner) {
+  Node* node = tape.node(owner);
+  if (!is_compound(*node)) return;
+  std::vector<Ref>& own = tape.store->kept_apart[owner];
+  node->head |= opened;
+  tape.store->swept_end = 0;
+  const auto keep = [&](Op op, Word operands, double data) {
+    own.push_back(make_leaf(data));
+    write_node(own.back(), operands, unheld(op, owner), data);
+    return own.back();
+  };
+  std::vector<Ref> parts;
+  Op last_op = Op::leaf;
+  Word last_operands = 0;
+  each_part(owner, [&](Op op, std::span<const PartOperand> operands) {
+    if (last_op != Op::leaf) {  // there is a user of it, so it is a part
+      const double x = tape.node(first(last_operands))->data, y = tape.node(second(last_operands))->data;
+      parts.push_back(keep(last_op, last_operands, rule_value(last_op, std::array{x, y})));
+    }
+    std::array<Ref, 3> refs{nothing, nothing, nothing};
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const PartOperand& one = operands[i];
+      refs[i] = one.ref == literal   ? keep(Op::constant, pair(nothing, nothing), one.number)
+                : one.ref == nothing ? parts[one.part]
+                                     : one.ref;
+    }
+    last_op = op;
+    last_operands = op == Op::select ? pair(refs[1], refs[2]) : pair(refs[0], refs[1]);
+  });
+  node->head = (without_extra(node->head) & ~(Word{0xff} | z_first)) | unheld(last_op, words_below(*node));
+  node->operands = last_operands;
+  deposit_in_parts(owner, own);
+}
+
 // A gradient that its user may write: from now on it is not clean, and it must not be taken for one that a pass made,
 // of which the parts of a compound node would have had their share.
 void expose_gradient(Ref ref) {
   tape.node(ref)->head |= touched;
   tape.clean_from = tape.top;
-  if (tape.store->no_grad > 0) freeze();
   open(ref);
 }
 
@@ -169,13 +116,22 @@ Ref look_into(const Value& value, const char* call) {
   return ref;
 }
 
+std::pair<std::uint64_t, std::size_t> written_id(const Value& value) {
+  const Ref ref = Handle::ref(value, "find");
+  const Node& node = *tape.node(ref);
+  if (!apart(ref) || op_of(node) == Op::leaf) return {value.id(), 0};
+  const std::vector<Ref>& own = tape.store->kept_apart.at(extra_of(node));
+  return {pair(extra_of(node), tape.id),
+          static_cast<std::size_t>(std::find(own.begin(), own.end(), ref) - own.begin()) + 1};
+}
+
 }  // namespace detail
 
 using namespace detail;
 
 Op Value::op() const {
   const Op op = op_of(*tape.node(Handle::ref(*this, "op")));
-  return op == frozen ? Op::leaf : shown_op(op);
+  return shown_op(op);
 }
 
 std::string_view Value::op_name() const {
@@ -207,7 +163,8 @@ void recompute(const Value& root) {
     if (op_of(*tape.node(ref)) == Op::custom)
       throw Error("recompute", "ops with a rule of their own", "the custom node '" + custom_name(ref) + "'",
                   "record the graph again instead");
-  for (const Ref ref : order) tape.node(ref)->data = evaluate(ref);
+  std::vector<double> parts;
+  for (const Ref ref : order) tape.node(ref)->data = evaluate(ref, parts);
 }
 
 std::optional<NonFinite> find_nonfinite(const Value& root) {

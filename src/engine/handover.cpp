@@ -25,6 +25,10 @@ constinit thread_local bool thread_has_ended = false;
 
 void free_tape(Store& store) noexcept {
   const Memory memory = store.memory;
+#ifdef GRADWALK_POISON
+  ASAN_UNPOISON_MEMORY_REGION(memory.base, memory.records * sizeof(Word));
+  ASAN_UNPOISON_MEMORY_REGION(memory.base + first_leaf, memory.leaves * sizeof(Word));
+#endif
   delete &store;
   unreserve(memory);
 }
@@ -64,7 +68,10 @@ Store* make_tape() {
 
 // Puts the tape before this thread; what was there is parked.
 void open(Store* store) {
-  if (tape.store != nullptr) tape.store->parked = tape;
+  if (tape.store != nullptr) {
+    settle();
+    tape.store->parked = tape;
+  }
   tape = store != nullptr ? store->parked : OpenTape{};
 }
 
@@ -78,16 +85,18 @@ std::int64_t handles_of(Ref ref) {
 // Of the open tape: how many handles its users have.
 std::int64_t count_handles() {
   release_lost();
-  for (Ref ref = tape.free_leaf; ref != 0; ref = static_cast<Ref>(tape.node(ref)->operands)) tape.node(ref)->head = 0;
+  for (const Ref list : {tape.free_leaf, tape.store->free_cell}) each_in_list(list, free_head);
   std::int64_t count = 0;
   Ref top = tape.top;
   for (std::uint32_t place = tape.store->current; place != no_chunk; place = tape.store->chunks[place].previous) {
     for (Ref ref = top - 4; ref > chunk_at(place); ref = older(ref)) count += handles_of(ref);
     top = tape.store->chunks[place].end;
   }
-  for (Ref ref = leaves_begin; ref < tape.store->next_leaf; ref += 4) {
-    count += handles_of(ref);
-    if (op_of(*tape.node(ref)) != Op::leaf && is_held(*tape.node(ref))) --count;  // it holds its owner
+  for (Ref batch = leaves_begin; batch < tape.store->next_leaf; batch += batch_words) {
+    each_place(batch, [&](Ref ref) {
+      count += handles_of(ref);
+      if (op_of(*tape.node(ref)) != Op::leaf && is_held(*tape.node(ref))) --count;  // it holds its owner
+    });
   }
   return count;
 }
@@ -101,6 +110,7 @@ void remove_owner(Store& store) noexcept {
   if (store.owners.fetch_sub(1) != 1) return;
   Store* const before = tape.store;
   open(&store);
+  if (!store.callbacks.empty()) collect();  // those of dead nodes hold handles
   const std::int64_t left = store.handles_left = count_handles();
   open(before);
   if (store.balance.fetch_sub(owned - left) == owned - left) free_tape(store);

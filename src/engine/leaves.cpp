@@ -9,8 +9,40 @@
 namespace gradwalk::detail {
 namespace {
 
-constexpr std::uint32_t leaf_batch = 1024;
 constexpr Ref few_leaves = 4 * 262'144;  // words: 8 MiB, not worth a look
+constexpr Ref near = 64;                 // words
+
+// Lists the free leaves in order, so that a layer's weights lie side by side; those at the end count as never used. A
+// batch of cells that are all free is one of leaves again.
+void list_in_order() noexcept {
+  Store& store = *tape.store;
+  for (const Ref list : {tape.free_leaf, store.free_cell}) each_in_list(list, free_head);
+  tape.free_leaf = store.free_cell = 0;
+  bool is_end = true;
+  for (Ref batch = store.next_leaf; batch > leaves_begin;) {
+    batch -= batch_words;
+    bool is_free = true;
+    each_place(batch, [&](Ref ref) { is_free &= tape.node(ref)->head == 0; });
+    if (is_free && has_cells(batch)) {
+      store.has_cells[(batch - leaves_begin) / batch_words] = false;
+      unpoison(batch, batch_words);
+      each_place(batch, free_head);
+    }
+    if (is_end &= is_free) {
+      store.next_leaf = batch;
+      continue;
+    }
+    Ref& list = has_cells(batch) ? store.free_cell : tape.free_leaf;
+    Ref begin = 0, last = 0;
+    each_place(batch, [&](Ref ref) {
+      if (tape.node(ref)->head != 0) return;
+      if (last != 0) tape.node(last)->operands = ref;
+      if (begin == 0) begin = ref;
+      last = ref;
+    });
+    if (last != 0) tape.node(last)->operands = std::exchange(list, begin);
+  }
+}
 
 }  // namespace
 
@@ -20,15 +52,18 @@ void wait_as_leaf(Ref leaf) {
   ++store.leaves_waiting;
 }
 
-// All but those that collect() has marked.
+// All but those that collect() has marked. Where many come back in no order, as after a large number of graphs that
+// died at random, all that are free are listed anew: what is made next would be all over the memory.
 void free_waiting_leaves() {
   Store& store = *tape.store;
   Ref next = std::exchange(store.waiting_leaves, 0);
-  store.leaves_waiting = 0;
+  const std::size_t waited = std::exchange(store.leaves_waiting, 0);
+  std::size_t jumps = 0;
   while (next != 0) {
     const Ref ref = next;
     Node* leaf = tape.node(ref);
     next = static_cast<Ref>(leaf->operands);
+    jumps += next - ref + near > 2 * near;
     if ((leaf->head & entered) != 0) {
       leaf->head &= ~entered;
       wait_as_leaf(ref);
@@ -37,47 +72,49 @@ void free_waiting_leaves() {
       if (!is_held(*leaf)) free_leaf(ref);
     }
   }
+  if (jumps > 1024 && jumps > waited / 4 && waited > (store.next_leaf - leaves_begin) / 32) list_in_order();
 }
 
-void make_leaves() {
-  if (tape.store == nullptr) start_tape();
+// Sees to it that there are `free_ones`, leaves or cells: some that wait, or the batch that is given back, never used.
+Ref take_batch(const Ref& free_ones) {
   Store& store = *tape.store;
+  settle();
   release_lost();
   const bool is_full =
-      first_leaf + store.memory.leaves - store.next_leaf < 4 * leaf_batch && !grow(store.memory, first_leaf);
-  if (tape.free_leaf == 0 && (is_full || store.leaves_waiting >= store.collect_leaves_at)) collect();
-  if (tape.free_leaf != 0) return;
+      first_leaf + store.memory.leaves - store.next_leaf < batch_words && !grow(store.memory, first_leaf);
+  if (free_ones == 0 && (is_full || store.leaves_waiting >= store.collect_leaves_at)) collect();
+  if (free_ones != 0) return 0;
   if (is_full)
     throw Error("Value", "at most " + std::to_string(store.memory.leaves / 4) + " leaves in a thread", "one more",
                 "let go of Values no longer needed, or split the work between threads");
   store.steps_to_census = 16;
-  tape.free_leaf = store.next_leaf;
-  for (std::uint32_t i = 1; i <= leaf_batch; ++i, store.next_leaf += 4)
-    tape.node(store.next_leaf)->operands = i < leaf_batch ? store.next_leaf + 4 : 0;
+  store.has_cells.resize((store.next_leaf - leaves_begin) / batch_words + 1);
+  return std::exchange(store.next_leaf, store.next_leaf + batch_words);
+}
+
+void make_leaves() {
+  if (tape.store == nullptr) start_tape();
+  if (const Ref batch = take_batch(tape.free_leaf); batch != 0) {
+    for (std::uint32_t i = 0; i < leaf_batch; ++i)
+      tape.node(batch + 4 * i)->operands = i + 1 < leaf_batch ? batch + 4 * (i + 1) : 0;
+    tape.free_leaf = batch;
+  }
 }
 
 void free_leaf(Ref ref) {
   Node* leaf = tape.node(ref);
   if ((leaf->head & labelled) != 0) forget(ref);
-  leaf->operands = tape.free_leaf;
-  tape.free_leaf = ref;
+  Ref& list = (leaf->head & unrecorded) != 0 && is_leaf(ref) ? tape.store->free_cell : tape.free_leaf;
+  leaf->operands = std::exchange(list, ref);
+  poison(ref + 1, 3);
 }
 
-// After steps that needed no more leaves: the free ones at the end of what was ever used go back to the system, and the
-// others are listed in order again, so that a layer's weights lie side by side.
+// After steps that needed no more leaves: the free ones at the end of what was ever used go back to the system.
 void give_back_leaves() noexcept {
   Store& store = *tape.store;
   if (store.next_leaf - leaves_begin < few_leaves) return;
-  for (Ref ref = tape.free_leaf; ref != 0; ref = static_cast<Ref>(tape.node(ref)->operands)) tape.node(ref)->head = 0;
-  Ref end = store.next_leaf;
-  while (end > leaves_begin && tape.node(end - 4)->head == 0) end -= 4;
-  const Ref batch = 4 * leaf_batch, unused = store.next_leaf;
-  store.next_leaf = leaves_begin + (end - leaves_begin + batch - 1) / batch * batch;
-  tape.free_leaf = 0;
-  for (Ref ref = store.next_leaf; ref > leaves_begin;) {
-    Node* leaf = tape.node(ref -= 4);
-    if (leaf->head == 0) leaf->operands = std::exchange(tape.free_leaf, ref);
-  }
+  const Ref unused = store.next_leaf;
+  list_in_order();
   constexpr Ref page = 512;
   const Ref from = (store.next_leaf + page - 1) / page * page;
   if (from < unused) discard(tape.base + from, unused - from);

@@ -1,42 +1,71 @@
 // SPDX-License-Identifier: MIT
-// NoGrad. Operations record under it as ever, which costs them nothing; what they made becomes plain numbers when the
-// guard ends, or when someone looks. A chunk of their own keeps them from becoming part of an older record.
+// NoGrad. Under it the tape looks full, so every operation asks for room, and is given a cell among the leaves instead
+// of a place on the tape: it writes its record there as ever, and before anything else happens the record is made a
+// leaf. So a result costs what a leaf costs, and nothing lies between the records of graphs.
+//
+// A cell is a node and the word below, for a number. Those whose results are gone are used again.
 #include "store.hpp"
 
 namespace gradwalk {
 
-void detail::freeze() {
-  const Store& store = *tape.store;
-  Ref top = tape.top;
-  for (std::uint32_t place = store.current;; place = store.chunks[place].previous) {
-    for (Ref ref = top - 4; ref > chunk_at(place); ref = older(ref)) {
-      Node* node = tape.node(ref);
-      if (op_of(*node) == frozen) return;  // and so is what lies below
-      node->head = (without_extra(node->head) & ~Word{0xff}) | unheld(frozen, words_below(*node));
-      node->operands = pair(nothing, nothing);
+using namespace detail;
+
+namespace {
+
+Ref take_cell() {
+  Store& store = *tape.store;
+  if (store.free_cell == 0) {
+    if (const Ref batch = take_batch(store.free_cell); batch != 0) {
+      store.has_cells[(batch - leaves_begin) / batch_words] = true;
+      each_place(batch, [&](Ref ref) { tape.node(ref)->operands = std::exchange(store.free_cell, ref); });
     }
-    top = store.chunks[place].end;
-    if (place == store.no_grad_chunk) return;
   }
+  return std::exchange(store.free_cell, static_cast<Ref>(tape.node(store.free_cell)->operands));
+}
+
+}  // namespace
+
+void detail::make_cell_the_top(Ref words) {
+  const Ref cell = take_cell();
+  tape.store->recorded_top = tape.top;
+  tape.top = cell - (words - 4);
+}
+
+void detail::finish_result() {
+  const Ref ref = tape.top - 4;
+  tape.top = tape.store->recorded_top;
+  Node& node = *tape.node(ref);
+  constexpr Word kept = labelled | spilled | most_handles;
+  const bool is_needed = is_held(node) || (node.head & spilled) != 0;
+  node.head = (node.head & kept) | unrecorded | unheld(Op::leaf, tape.store->guard);
+  if (!is_needed)
+    free_leaf(ref);
+  else if (watch != nullptr)
+    report_left(Handle::share(ref));
+}
+
+Value detail::no_grad_result(double data) {
+  const Ref ref = take_cell();
+  write_node(ref, pair(nothing, nothing), fresh(Op::leaf, tape.store->guard) | unrecorded, data);
+  Value made = Handle::adopt(ref);
+  report_left(made);
+  return made;
 }
 
 NoGrad::NoGrad() {
-  using namespace detail;
   if (tape.store == nullptr) start_tape();
-  if (tape.store->no_grad == 0) {
-    if (tape.top != tape.start) enter_chunk(next_place());
-    tape.store->no_grad_chunk = tape.store->current;
-  }
-  ++tape.store->no_grad;
+  Store& store = *tape.store;
+  if (store.no_grad++ > 0) return;
+  store.recorded_limit = std::exchange(tape.limit, 0);
+  ++store.guard;
+  keep_newest();
 }
 
 NoGrad::~NoGrad() {
-  using namespace detail;
   if (tape.store == nullptr || tape.store->no_grad == 0) return;  // it outlived its thread's tape
-  freeze();
+  settle();
   if (--tape.store->no_grad > 0) return;
-  tape.store->no_grad_chunk = no_chunk;
-  trim();
+  tape.limit = tape.store->recorded_limit;
 }
 
 }  // namespace gradwalk

@@ -40,7 +40,7 @@ template <class Enter> const std::vector<Ref>& search(Ref root, Enter enter) {
 
 inline bool is_recorded(Ref ref) {
   const Op op = op_of(*tape.node(ref));
-  return op > Op::constant && op != frozen;
+  return op > Op::constant;
 }
 
 }  // namespace gradwalk::detail

@@ -5,8 +5,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "gradwalk/graph.hpp"
@@ -23,6 +25,11 @@ inline constexpr std::uint32_t no_chunk = ~0u;
 inline constexpr Ref leaves_begin = first_leaf + 256;
 
 constexpr Ref chunk_at(std::uint32_t place) { return place * chunk_words; }
+
+struct Callback {
+  StepBack step_back;
+  Callback* next = nullptr;  // of those whose nodes are gone
+};
 
 struct Chunk {
   std::uint32_t previous = no_chunk;  // the chunk filled before this one
@@ -52,12 +59,18 @@ struct Store {
   std::size_t leaves_waiting = 0;
   std::size_t steps_to_census = 0;  // until leaves are looked through for what can go back; 0: not needed
   std::size_t collect_leaves_at = 16384;
-  int no_grad = 0;                                       // guards alive
-  std::uint32_t no_grad_chunk = no_chunk;                // what they make lies from this chunk on
+  int no_grad = 0;                                       // guards alive; while there are any, see no_grad.cpp:
+  Ref recorded_top = 0, recorded_limit = 0;              // what tape.top and tape.limit stand for
+  Ref guard = 0;                                         // the number of the outermost guard
+  Ref free_cell = 0;                                     // where results may lie: a list through `operands`
+  std::vector<bool> has_cells;                           // by batch of leaves: whether cells lie there instead
   std::unordered_map<Ref, std::vector<Ref>> kept_apart;  // an opened node's own nodes; with any, backward() searches
   std::unordered_map<Ref, std::string> labels;
   std::unordered_map<Ref, std::size_t> spilled_handles;
   std::unordered_map<Ref, std::string> custom_names;
+  std::unordered_map<Ref, std::unique_ptr<Callback>> callbacks;  // of custom nodes; with any, backward() searches
+  Callback* dropped_callbacks = nullptr;                         // to be destroyed where nothing is half done
+  bool is_dropping_callbacks = false;
   std::vector<Ref> order, stack;  // room for searches, kept between them
 };
 
@@ -93,6 +106,25 @@ template <class Term> void each_term(Ref sum, Term term) {
   }
 }
 
+// Of a choice: the condition, and its numbers.
+inline Ref condition_of(Ref ref) { return static_cast<Ref>(tape.word(ref - 1)); }
+inline std::pair<double, double> values_of_choice(Ref ref) {
+  const Word operands = tape.node(ref)->operands;
+  const double y = second(operands) == literal ? tape.number(ref - 2) : tape.node(second(operands))->data;
+  if (first(operands) != literal) return {tape.node(first(operands))->data, y};
+  return {tape.number(second(operands) == literal ? ref - 3 : ref - 2), y};
+}
+inline Ref chosen(Ref ref) {
+  const Word operands = tape.node(ref)->operands;
+  return rules::Rule<Op::select>::dx(tape.node(condition_of(ref))->data) != 0 ? first(operands) : second(operands);
+}
+
+// The op of a record that stands for several: that of its root.
+inline Op shown_op(Op op) {
+  if (op == multiply_add || op == sum_of_products) return Op::add;
+  return op == minus_product || op == product_minus ? Op::sub : op;
+}
+
 inline bool is_third_first(const Node& node) {
   return op_of(node) == minus_product || (op_of(node) == multiply_add && (node.head & z_first) != 0);
 }
@@ -106,6 +138,10 @@ template <class Visit> void each_operand(Ref ref, Visit visit) {
   };
   switch (code(op_of(node))) {
     case code(Op::leaf): break;
+    case code(Op::select):
+      both(node.operands);
+      visit(condition_of(ref));
+      break;
     case code(sum_of_products): each_term(ref, [&](Word operands, Ref) { both(operands); }); break;
     case code(Op::custom):
       for (Ref at = ref; at > ref - extra_of(node); at -= 2) visit(static_cast<Ref>(tape.word(at - 1)));
@@ -136,25 +172,33 @@ template <class Visit> void each_local_of_term(Word term, Ref at, Visit visit, d
   if (q != literal) visit(q, times * Rule<Op::mul>::dy(x, y, 0.0));
 }
 
-// Calls visit(operand, local derivative) for each operand that is a node. Here rules meet records; the sweep has the
-// same for the rules that call no function (backward.cpp).
+constexpr bool passes_on(Op op) { return info(op).dx != "0"; }
+
+// Calls visit(operand, local derivative) for each operand that is a node and gets something; of a choice's, the one
+// that was chosen. Here rules meet records; the sweep has the same for the rules that call no function (backward.cpp).
 template <class Visit> void each_local(Ref ref, Visit visit) {
   using rules::Rule;
   const Node& node = *tape.node(ref);
   const Ref a = first(node.operands), b = second(node.operands);
   switch (code(op_of(node))) {
-#define GRADWALK_UNARY(name, ...) \
-  case code(Op::name): visit(a, Rule<Op::name>::dx(tape.node(a)->data, node.data)); break;
-#define GRADWALK_BINARY(name, ...)                                   \
-  case code(Op::name): {                                             \
-    const double x = value_of(a, ref), y = value_of(b, ref);         \
-    if (a != literal) visit(a, Rule<Op::name>::dx(x, y, node.data)); \
-    if (b != literal) visit(b, Rule<Op::name>::dy(x, y, node.data)); \
-    break;                                                           \
-  }
+#define GRADWALK_UNARY(name, ...)                                                                   \
+  case code(Op::name):                                                                              \
+    if constexpr (passes_on(Op::name)) visit(a, Rule<Op::name>::dx(tape.node(a)->data, node.data)); \
+    break;
+#define GRADWALK_BINARY(name, ...)                                     \
+  case code(Op::name):                                                 \
+    if constexpr (passes_on(Op::name)) {                               \
+      const double x = value_of(a, ref), y = value_of(b, ref);         \
+      if (a != literal) visit(a, Rule<Op::name>::dx(x, y, node.data)); \
+      if (b != literal) visit(b, Rule<Op::name>::dy(x, y, node.data)); \
+    }                                                                  \
+    break;
 #include "gradwalk/ops.def"
 #undef GRADWALK_UNARY
 #undef GRADWALK_BINARY
+    case code(Op::select):
+      if (const Ref one = chosen(ref); one != literal) visit(one, 1);
+      break;
     case code(multiply_add):
       visit(extra_of(node), Rule<Op::add>::dx(0.0, 0.0, 0.0));
       each_local_of_term(node.operands, ref, visit);
@@ -192,14 +236,28 @@ inline constexpr const char* handover_advice =
 // deposit but in those records and in the inputs.
 std::optional<std::vector<double>> gradients_of_newest(const Value& root, Ref bottom, std::span<const Value> inputs);
 
+void open(Ref ref);                                   // makes the parts of a record nodes of their own
 Ref look_into(const Value& value, const char* call);  // the node, its parts made nodes of their own
 const std::string& custom_name(Ref ref);
+inline Callback* callback_of(Ref ref) {
+  if (tape.store->callbacks.empty()) return nullptr;
+  const auto found = tape.store->callbacks.find(ref);
+  return found == tape.store->callbacks.end() ? nullptr : found->second.get();
+}
+void need_derivatives(const char* call, Ref ref);  // refuses a node that has a step back instead
+// Of a node that is kept apart as a part of another: that one's id, and which of its own it is, from 1; of others 0.
+std::pair<std::uint64_t, std::size_t> written_id(const Value& value);
 
 void enter_chunk(std::uint32_t place);
 std::uint32_t next_place();  // for a chunk
+void begin_again();          // on a tape that has become empty
 void trim();                 // pops the newest nodes as long as no handle holds them
-void freeze();               // makes what was recorded under NoGrad numbers
-void forget(Ref ref);        // drops what the store keeps about a node that is going
+void finish_result();        // makes the newest result under NoGrad a leaf
+void make_cell_the_top(Ref words);
+Value no_grad_result(double data);
+void report_left(const Value& value);  // to the hook, if there is one
+void drop_callbacks() noexcept;        // of nodes that are gone
+void forget(Ref ref);                  // drops what the store keeps about a node that is going
 void free_leaf(Ref ref);
 void wait_as_leaf(Ref ref);        // dead, but records may read it
 void free_waiting_leaves();        // all but those that collect() has marked
@@ -211,10 +269,45 @@ inline void release_lost() {  // handles that ended on other threads
   if (tape.store->lost.load(std::memory_order_relaxed) != 0) release_lost_now();
 }
 
+// Before anything that looks at the tape.
+inline void settle() {
+  if (apart(tape.top)) finish_result();
+}
+// The newest record must not become part of a sum that is not recorded.
+inline void keep_newest() { tape.node(tape.top - 4)->head |= touched; }
+inline void set_limit(Ref limit) { (tape.store->no_grad > 0 ? tape.store->recorded_limit : tape.limit) = limit; }
+
 inline Ref Handle::ref(const Value& value, const char* call) {
   value.node_ref(call);
-  if (tape.store->no_grad > 0) freeze();
+  settle();
   return value.ref_;
+}
+
+// Leaves and results of NoGrad come in batches of one size.
+inline constexpr std::uint32_t leaf_batch = 1024, cell_words = 5, cells_in_batch = 4 * leaf_batch / cell_words;
+inline constexpr Ref batch_words = 4 * leaf_batch;
+inline bool has_cells(Ref batch) {
+  const std::size_t number = (batch - leaves_begin) / batch_words;
+  return number < tape.store->has_cells.size() && tape.store->has_cells[number];
+}
+Ref take_batch(const Ref& free_ones);
+inline void free_head(Ref ref) {  // so that free ones are told from those in use
+  unpoison(ref, 4);
+  tape.node(ref)->head = 0;
+}
+
+// Calls visit(ref) for each place in the batch where a leaf or a result may lie.
+template <class Visit> void each_place(Ref batch, Visit visit) {
+  if (has_cells(batch))
+    for (std::uint32_t i = 0; i < cells_in_batch; ++i) visit(batch + i * cell_words + 1);
+  else
+    for (std::uint32_t i = 0; i < leaf_batch; ++i) visit(batch + i * 4);
+}
+template <class Visit> void each_in_list(Ref list, Visit visit) {
+  for (Ref next = 0; list != 0; list = next) {
+    next = static_cast<Ref>(tape.node(list)->operands);
+    visit(list);
+  }
 }
 
 }  // namespace gradwalk::detail

@@ -7,13 +7,11 @@
 namespace gradwalk::detail {
 namespace {
 
-bool is_multiply_add(Word head) { return without_extra(head & ~z_first) == fresh(multiply_add); }
-bool grows(Word head) { return is_sum(head) || is_multiply_add(head) || is_product(head); }
-
 // The product or sum with one term more.
 Ref append_term(Ref sum, Word term, bool has_number, double number, double data) {
   const Word head = tape.node(sum)->head, factors = tape.node(sum)->operands;
   Ref at = sum + 1, below = static_cast<Ref>(head >> 32) + 1;
+  unpoison(sum, 7);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (is_multiply_add(head)) {
     const Word addend = pair(static_cast<Ref>(head >> 32), nothing);
@@ -31,7 +29,7 @@ Ref extend(Ref sum, Ref product, double data) {
   const Node &x = *tape.node(sum), &y = *tape.node(product);
   const Word factors = y.operands;
   const Ref numbers = extra_of(y);
-  if (product + 4 != tape.top || first(factors) == sum || second(factors) == sum) return 0;
+  if (product + 4 != tape.top || has(factors, sum)) return 0;
   if (!is_product(y.head) || sum + 4 + numbers != product || !grows(x.head)) return 0;
   return append_term(sum, factors, numbers != 0, numbers != 0 ? tape.number(product - 1) : 0, data);
 }
@@ -44,7 +42,7 @@ Ref extend_downwards(Ref sum, Ref product, double data) {
   if (sum + 4 != tape.top || product + 4 != sum - below || tape.node(product)->head != fresh(Op::mul)) return 0;
   if ((!is_sum(head) && head != fresh(Op::mul)) || below > longest) return 0;
   for (Ref at = sum - below; at <= sum; ++at)
-    if (first(tape.word(at)) == product || second(tape.word(at)) == product) return 0;
+    if (has(tape.word(at), product)) return 0;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   for (Ref i = 0; i <= below; ++i) tape.word(product + i) = tape.word(sum - below + i);
   move_node(product + below + 1, last, fresh(sum_of_products, below + 1), data);
@@ -54,7 +52,7 @@ Ref extend_downwards(Ref sum, Ref product, double data) {
 // x + product, where a number lies below the product: number, product become x, number, product
 Ref add_to_scaled(Ref x, Ref product, double data) {
   const Node& y = *tape.node(product);
-  if (product + 4 != tape.top || !is_product(y.head) || x == product || tape.top == tape.limit) return 0;
+  if (product + 4 != tape.top || !is_product(y.head) || x == product || tape.top >= tape.limit) return 0;
   const Word factors = y.operands;
   const double number = tape.number(product - 1);
   std::atomic_signal_fence(std::memory_order_seq_cst);

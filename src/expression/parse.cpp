@@ -82,6 +82,16 @@ Operand apply(Op op, const Operand& a, const Operand& b) {
   return std::visit(with, a, b);
 }
 
+Operand apply(Op, const Operand& c, const Operand& a, const Operand& b) {
+  const auto with = []<class C, class X, class Y>(const C& condition, const X& x, const Y& y) -> Operand {
+    if constexpr (are_numbers<C, X, Y>)
+      return rules::Rule<Op::select>::value(condition, x, y);
+    else
+      return select(Value(condition), x, y);
+  };
+  return std::visit(with, c, a, b);
+}
+
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text), tokens_(text), token_(tokens_.next()), ahead_(tokens_.next()) {}
@@ -268,6 +278,12 @@ class Parser {
     }
     const Operand right = std::move(operands_.back());
     operands_.pop_back();
+    if (info(op).operands == 3) {
+      const Operand middle = std::move(operands_.back());
+      operands_.pop_back();
+      operands_.back() = apply_counted(op, operands_.back(), middle, right);
+      return;
+    }
     operands_.back() = apply_counted(op, operands_.back(), right);
   }
 

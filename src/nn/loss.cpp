@@ -24,6 +24,19 @@ template <class Loss> Value mean(std::size_t rows, Loss of) {
   return total * (1.0 / static_cast<double>(rows));
 }
 
+// Recorded, so that it is the largest whatever the scores come to be; no gradient goes through it.
+Value largest_of(std::span<const Value> scores) {
+  Value largest = scores[0];
+  for (const Value& score : scores.subspan(1)) largest = max(largest, score);
+  return stop(largest);
+}
+
+Value total_of_exp(std::span<const Value> scores, const Value& largest) {
+  Value total = exp(scores[0] - largest);
+  for (const Value& score : scores.subspan(1)) total += exp(score - largest);
+  return total;
+}
+
 }  // namespace
 
 Value mean_squared_error(const Value& output, double target) {
@@ -76,11 +89,18 @@ Value softmax_cross_entropy(std::span<const Value> scores, std::size_t label) {
   if (label >= scores.size())
     throw Error("softmax_cross_entropy", "a label below the number of scores, " + std::to_string(scores.size()),
                 std::to_string(label), "count labels from 0, and give the model an output a class");
-  double largest = scores[0].data();
-  for (const Value& score : scores) largest = std::max(largest, score.data());
-  Value total = exp(scores[0] - largest);
-  for (const Value& score : scores.subspan(1)) total += exp(score - largest);
-  return log(total) - (scores[label] - largest);
+  const Value largest = largest_of(scores);
+  return log(total_of_exp(scores, largest)) - (scores[label] - largest);
+}
+
+Value softmax_cross_entropy(std::span<const Value> scores, const Value& label) {
+  if (scores.empty())
+    throw Error("softmax_cross_entropy", "at least one score", "none", "give the model an output a class");
+  const Value largest = largest_of(scores);
+  Value labelled = scores[0];
+  for (std::size_t i = 1; i < scores.size(); ++i)
+    labelled = select(label == static_cast<double>(i), scores[i], labelled);
+  return log(total_of_exp(scores, largest)) - (labelled - largest);
 }
 
 Value softmax_cross_entropy(std::span<const std::vector<Value>> scores, std::span<const std::size_t> labels) {

@@ -11,10 +11,14 @@ namespace {
 
 constexpr std::size_t longest_name = 28;  // of an expression; a label may be longer
 
-enum Precedence : int { sum, product, sign, power, atom };
+enum Precedence : int { comparison, sum, product, sign, power, atom };
 
 Precedence precedence_of(const Snapshot::Node& node) {
   switch (node.op) {
+    case Op::less:
+    case Op::less_equal:
+    case Op::equal:
+    case Op::not_equal: return comparison;
     case Op::add:
     case Op::sub: return sum;
     case Op::mul:
@@ -52,8 +56,8 @@ class Names {
     if (own == atom || node.operands.size() != 2) return call(node);
     // ** groups to the right and takes a sign there; the others group to the left.
     const auto tighter = static_cast<Precedence>(own + 1);
-    const std::string space = own == sum ? " " : "";
-    return operand_text(node, 0, own == power ? tighter : own) + space + node.op_name + space +
+    const std::string space = own <= sum ? " " : "";
+    return operand_text(node, 0, own == power || own == comparison ? tighter : own) + space + node.op_name + space +
            operand_text(node, 1, own == power ? sign : tighter);
   }
 

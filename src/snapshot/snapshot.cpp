@@ -3,34 +3,126 @@
 #include "gradwalk/snapshot.hpp"
 
 #include <algorithm>
-#include <unordered_map>
 
+#include "engine/by_op.hpp"
 #include "engine/store.hpp"
+#include "gradwalk/reading.hpp"
 #include "names.hpp"
 
 namespace gradwalk {
 
 using namespace detail;
 
+namespace {
+
+// The nodes that were written, in the order they were read: those of a record one after another, its numbers among
+// them.
+class Nodes {
+ public:
+  explicit Nodes(const Value& root) : graph_(root) {
+    std::vector<std::size_t> last_of(graph_.size());  // by record: the node that it is itself
+    for (std::size_t i = 0; i < graph_.size(); ++i) {
+      add_record(i, last_of);
+      last_of[i] = nodes.size() - 1;
+      if (nodes.size() > largest_snapshot)
+        throw Error("snapshot", "a graph of at most " + std::to_string(largest_snapshot) + " nodes", "more",
+                    "look at a part of it");
+    }
+  }
+
+  std::vector<Snapshot::Node> nodes;
+
+  // micrograd's order: depth first, operands before their users.
+  std::vector<std::size_t> order() const {
+    std::vector<std::size_t> result, stack{nodes.size() - 1};
+    std::vector<char> state(nodes.size());  // 1: entered, 2: listed
+    while (!stack.empty()) {
+      const std::size_t i = stack.back();
+      if (state[i] == 0) {
+        state[i] = 1;
+        for (std::size_t k = nodes[i].operands.size(); k-- > 0;)
+          if (state[nodes[i].operands[k]] == 0) stack.push_back(nodes[i].operands[k]);
+        continue;
+      }
+      if (state[i] == 1) result.push_back(i);
+      state[i] = 2;
+      stack.pop_back();
+    }
+    return result;
+  }
+
+ private:
+  void add_record(std::size_t i, const std::vector<std::size_t>& last_of) {
+    const std::vector<Reading::Part> parts = graph_.read(i);
+    const Value value = graph_.node(i);
+    const auto [id, part] = written_id(value);
+    if (parts.empty()) {
+      add(value.op(), value.data());
+      finish(value, id, part);
+      return;
+    }
+    const std::size_t begin = nodes.size();
+    std::vector<std::size_t> made;  // by part
+    for (const Reading::Part& one : parts) {
+      std::vector<std::size_t> operands;
+      std::vector<double> numbers, derivatives;
+      for (const Reading::Operand& operand : one.operands) {
+        if (operand.kind == Reading::Operand::Kind::number) {
+          operands.push_back(add(Op::constant, operand.value));
+        } else {
+          operands.push_back(operand.kind == Reading::Operand::Kind::part ? made[operand.index]
+                                                                          : last_of[operand.index]);
+        }
+        numbers.push_back(nodes[operands.back()].data);
+        derivatives.push_back(operand.value);
+      }
+      const bool is_custom = one.op == Op::custom, is_last = &one == &parts.back();
+      const double data = is_custom || is_last ? value.data() : rule_value(one.op, numbers);
+      made.push_back(add(one.op, data));
+      Snapshot::Node& node = nodes.back();
+      node.operands = std::move(operands);
+      for (std::size_t k = 0; k < numbers.size(); ++k)
+        node.locals.push_back(is_custom ? derivatives[k] : rule_local(one.op, k, numbers, data));
+    }
+    finish(value, id, part);
+    for (std::size_t k = begin; k + 1 < nodes.size(); ++k) nodes[k].id = id, nodes[k].part = k - begin + 1;
+    for (std::size_t k = nodes.size(); k-- > begin;) {  // what the last pass would have deposited in the parts
+      const Snapshot::Node& user = nodes[k];
+      for (std::size_t j = 0; user.grad != 0 && j < user.operands.size(); ++j)
+        if (user.operands[j] >= begin) nodes[user.operands[j]].grad += user.grad * user.locals[j];
+    }
+  }
+
+  std::size_t add(Op op, double data) {
+    nodes.push_back({"", "", 0, 0, op, std::string(symbol(op)), data, 0, {}, {}});
+    return nodes.size() - 1;
+  }
+
+  void finish(const Value& value, std::uint64_t id, std::size_t part) {
+    Snapshot::Node& node = nodes.back();
+    node.label = value.label();
+    node.id = id;
+    node.part = part;
+    node.op_name = value.op_name();
+    node.grad = value.grad();
+  }
+
+  Reading graph_;
+};
+
+}  // namespace
+
 Snapshot snapshot(const Value& root) {
-  const std::vector<Value> order = topological_order(root);
-  if (order.size() > largest_snapshot)
-    throw Error("snapshot", "a graph of at most " + std::to_string(largest_snapshot) + " nodes",
-                std::to_string(order.size()), "look at a part of it");
+  Nodes read(root);
   Snapshot result;
   result.taken_of = std::make_shared<const Value>(root);
+  const std::vector<std::size_t> order = read.order();
+  std::vector<std::size_t> place(read.nodes.size());
+  for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
   result.nodes.reserve(order.size());
-  std::unordered_map<Ref, std::size_t> index;
-  for (const Value& value : order) {
-    const Ref ref = look_into(value, "snapshot");
-    index.emplace(ref, index.size());
-    Snapshot::Node node{"",           value.label(), value.id(), value.op(), std::string(value.op_name()),
-                        value.data(), value.grad(),  {},         {}};
-    each_local(ref, [&](Ref operand, double local) {
-      node.operands.push_back(index.at(operand));
-      node.locals.push_back(local);
-    });
-    result.nodes.push_back(std::move(node));
+  for (const std::size_t i : order) {
+    result.nodes.push_back(std::move(read.nodes[i]));
+    for (std::size_t& operand : result.nodes.back().operands) operand = place[operand];
   }
   name_nodes(result.nodes);
   return result;
@@ -43,14 +135,16 @@ std::optional<std::size_t> Snapshot::find(std::string_view name) const {
 }
 
 std::optional<std::size_t> Snapshot::find(const Value& value) const {
-  const std::uint64_t id = value.id();
-  const auto found = std::find_if(nodes.begin(), nodes.end(), [&](const Node& node) { return node.id == id; });
+  const auto [id, part] = written_id(value);
+  const auto is_it = [id = id, part = part](const Node& node) { return node.id == id && node.part == part; };
+  const auto found = std::find_if(nodes.begin(), nodes.end(), is_it);
   if (found == nodes.end()) return std::nullopt;
   return static_cast<std::size_t>(found - nodes.begin());
 }
 
 std::string_view local_formula(Op op, std::size_t operand) {
   if (op == Op::custom) return "given";
+  if (info(op).operands == 3 && operand-- == 0) return "0";
   return operand == 0 ? info(op).dx : info(op).dy;
 }
 
@@ -63,8 +157,9 @@ std::string local_formula(const Snapshot& graph, std::size_t node, std::size_t o
   for (std::size_t begin = 0, end = 0; begin < formula.size(); begin = end) {
     while (end < formula.size() && is_letter(formula[end]) == is_letter(formula[begin])) ++end;
     const std::string_view word = formula.substr(begin, end - begin);
-    if (word == "x" || word == "y") {
-      result += bracketed_name(graph, one.operands[word == "x" ? 0 : 1]);
+    if (word == "c" || word == "x" || word == "y") {
+      const std::size_t first = info(one.op).operands == 3 ? 1 : 0;  // c is before x
+      result += bracketed_name(graph, one.operands[word == "c" ? 0 : word == "x" ? first : first + 1]);
     } else if (word == "r") {
       result += bracketed_name(graph, node);
     } else {
@@ -77,8 +172,8 @@ std::string local_formula(const Snapshot& graph, std::size_t node, std::size_t o
 std::string bracketed_name(const Snapshot& graph, std::size_t node) {
   const Snapshot::Node& one = graph.nodes[node];
   const bool is_operation = one.op == Op::neg || one.op == Op::pow || one.op == Op::add || one.op == Op::sub ||
-                            one.op == Op::mul || one.op == Op::div;
-  const bool is_written_out = one.label.empty() && one.name.find_first_of("+-*/") != std::string::npos;
+                            one.op == Op::mul || one.op == Op::div || (one.op >= Op::less && one.op <= Op::not_equal);
+  const bool is_written_out = one.label.empty() && one.name.find_first_of("+-*/<=") != std::string::npos;
   const bool is_negative = one.is_constant() && one.name.front() == '-';
   return (is_operation && is_written_out) || is_negative ? "(" + one.name + ")" : one.name;
 }

@@ -102,7 +102,8 @@ class Writer {
         plain("int main() {");
         break;
       case Language::python:
-        if (std::ranges::any_of(graph_.nodes, [](const auto& node) { return is_call_of_two(node.op); }))
+        if (std::ranges::any_of(graph_.nodes,
+                                [](const auto& node) { return is_call_of_two(node.op) || node.op == Op::select; }))
           plain("import gradwalk");
         plain("from gradwalk import Value");
         plain("");
@@ -138,13 +139,17 @@ class Writer {
     return "Value(" + number(data) + ")";
   }
 
-  static bool is_call_of_two(Op op) { return op == Op::max || op == Op::min || op == Op::atan2; }
+  static bool is_call_of_two(Op op) { return op == Op::max || op == Op::min || op == Op::atan2 || op == Op::hypot; }
 
   std::string operation(const Snapshot::Node& node) const {
     if (node.op == Op::custom)
       throw Error("to_code", "operations of the table", "'" + node.op_name + "'", "draw or walk the graph instead");
     if (node.op == Op::neg) return "-" + operand(node, 0, true);
     if (node.operands.size() == 1) return call_of_one(node);
+    if (node.op == Op::select) return choice(node);
+    if (is_comparison(node.op) && language_ == Language::pytorch)
+      return "(" + operand(node, 0, true) + " " + std::string(symbol(node.op)) + " " + operand(node, 1, true) +
+             ") + 0.0";
     if (is_call_of_two(node.op) || (is_cpp_ && node.op == Op::pow)) return call_of_two(node);
     return operand(node, 0, true) + " " + std::string(symbol(node.op)) + " " + operand(node, 1, true);
   }
@@ -153,13 +158,26 @@ class Writer {
     const std::string op(name(node.op)), x = operand(node, 0, false);
     if (is_cpp_) return op + "(" + x + ")";
     if (language_ == Language::python) return x + "." + op + "()";
+    if (node.op == Op::stop) return x + ".detach()";
     return (node.op == Op::softplus ? "torch.nn.functional." : "torch.") + op + "(" + x + ")";
+  }
+
+  static bool is_comparison(Op op) { return op >= Op::less && op <= Op::not_equal; }
+
+  std::string choice(const Snapshot::Node& node) const {
+    std::string c = operand(node, 0, true);
+    if (language_ == Language::pytorch) c += " != 0";
+    const std::string_view call = is_cpp_                         ? "select"
+                                  : language_ == Language::python ? "gradwalk.select"
+                                                                  : "torch.where";
+    return std::string(call) + "(" + c + ", " + operand(node, 1, false) + ", " + operand(node, 2, false) + ")";
   }
 
   std::string call_of_two(const Snapshot::Node& node) const {
     std::string call(name(node.op));
     if (language_ == Language::python) call = "gradwalk." + call;
-    if (language_ == Language::pytorch) call = "torch." + (node.op == Op::atan2 ? call : call + "imum");
+    if (language_ == Language::pytorch)
+      call = "torch." + (node.op == Op::max || node.op == Op::min ? call + "imum" : call);
     return call + "(" + operand(node, 0, false) + ", " + operand(node, 1, false) + ")";
   }
 
@@ -169,7 +187,8 @@ class Writer {
     if (!one.is_constant()) return names_[node.operands[i]];
     const auto is_constant = [&](std::size_t operand) { return graph_.nodes[operand].is_constant(); };
     if (i == 0 && std::ranges::all_of(node.operands, is_constant)) return value(one.data);
-    if (language_ == Language::pytorch && is_call_of_two(node.op)) return "torch.tensor(" + number(one.data) + ")";
+    if (language_ == Language::pytorch && (is_call_of_two(node.op) || node.op == Op::select))
+      return "torch.tensor(" + number(one.data) + ")";
     const std::string text = number(one.data);
     return in_brackets && text.front() == '-' ? "(" + text + ")" : text;
   }

@@ -72,9 +72,9 @@ void WalkRun::forward_pass() {
       if (one.op == Op::custom)
         throw Error("walk", "ops with a rule of their own for a training step", "the custom node '" + name(i) + "'",
                     "walk it by another rule");
-      const double x = step.operands.front(), y = step.operands.back();
-      step.after = data_[i] = rule_value(one.op, x, y);
-      for (std::size_t k = 0; k < one.operands.size(); ++k) locals_[i][k] = rule_local(one.op, k, x, y, step.after);
+      step.after = data_[i] = rule_value(one.op, step.operands);
+      for (std::size_t k = 0; k < one.operands.size(); ++k)
+        locals_[i][k] = rule_local(one.op, k, step.operands, step.after);
     }
     record_.steps.push_back(std::move(step));
   }

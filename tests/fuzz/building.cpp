@@ -128,6 +128,37 @@ void Session::expression(Bytes& bytes) {
   put_made(to, fuzz::expression(which, *a.value, *b.value, *c.value, *d.value, n), result.node);
 }
 
+// select(x < y, a, b), and with numbers in the places of any but one.
+void Session::choice(Bytes& bytes) {
+  const unsigned how = bytes.next();
+  const double n = bytes.number(), m = bytes.number();
+  Slot &x = full(bytes), &y = full(bytes), &a = full(bytes), &b = full(bytes), &to = any(bytes);
+  const auto choose = [&](const auto& condition) {
+    switch (how / 8 % 4) {
+      case 0: return select(condition, *a.value, *b.value);
+      case 1: return select(condition, *a.value, m);
+      case 2: return select(condition, m, *b.value);
+      default: return select(condition, m, n);
+    }
+  };
+  const Index x_node = how % 8 == 7 ? constant(n) : x.node, y_node = how % 8 == 6 ? constant(n) : y.node;
+  const auto chosen_of = [&](Op op, Index first, Index second) {
+    const Index condition = made(twin_.binary(op, first, second));
+    const Index one = how / 8 % 4 >= 2 ? constant(m) : a.node;
+    return made(twin_.select(condition, one, how / 8 % 4 == 1 ? constant(m) : how / 8 % 4 == 3 ? constant(n) : b.node));
+  };
+  switch (how % 8) {
+    case 0: return put(to, choose(*x.value < *y.value), chosen_of(Op::less, x_node, y_node));
+    case 1: return put(to, choose(*x.value <= *y.value), chosen_of(Op::less_equal, x_node, y_node));
+    case 2: return put(to, choose(*x.value == *y.value), chosen_of(Op::equal, x_node, y_node));
+    case 3: return put(to, choose(*x.value != *y.value), chosen_of(Op::not_equal, x_node, y_node));
+    case 4: return put(to, choose(*x.value > *y.value), chosen_of(Op::less, y_node, x_node));
+    case 5: return put(to, choose(*x.value >= *y.value), chosen_of(Op::less_equal, y_node, x_node));
+    case 6: return put(to, choose(*x.value < n), chosen_of(Op::less, x_node, y_node));
+    default: return put(to, choose(n < *y.value), chosen_of(Op::less, x_node, y_node));
+  }
+}
+
 void Session::custom(Bytes& bytes) {
   const std::size_t count = bytes.next() % 16 == 15 ? bytes.up_to(300) : bytes.next() % 4;
   const double data = bytes.number();

@@ -16,6 +16,14 @@ Index Graph::leaf(double data, Op op) {
   return static_cast<Index>(nodes_.size() - 1);
 }
 
+Index Graph::select(Index condition, Index x, Index y) {
+  const Edge edges[] = {{condition, 0}, {x, 0}, {y, 0}};
+  const Index node = custom(0, edges);
+  nodes_[node].op = Op::select;
+  nodes_[node].data = evaluate(nodes_[node]);
+  return node;
+}
+
 Index Graph::custom(double data, std::span<const Edge> inputs) {
   const Index index = leaf(data, Op::custom);
   nodes_[index].first_edge = edges_.size();
@@ -51,6 +59,7 @@ double Graph::evaluate(const Node& node) const {
 #include "gradwalk/ops.def"
 #undef GRADWALK_UNARY
 #undef GRADWALK_BINARY
+    case Op::select: return operand(node, 0) != 0 ? operand(node, 1) : operand(node, 2);
     default: return node.data;
   }
 }
@@ -66,6 +75,7 @@ double Graph::local(const Node& node, std::size_t i) const {
 #include "gradwalk/ops.def"
 #undef GRADWALK_UNARY
 #undef GRADWALK_BINARY
+    case Op::select: return i == (operand(node, 0) != 0 ? 1 : 2) ? 1 : 0;
     default: return edges_[node.first_edge + i].derivative;
   }
 }

@@ -35,6 +35,7 @@ class Graph {
   Index leaf(double data, Op op = Op::leaf);  // or a constant
   Index unary(Op op, Index x);
   Index binary(Op op, Index x, Index y);
+  Index select(Index condition, Index x, Index y);
   Index custom(double data, std::span<const Edge> inputs);
 
   Node& at(Index node) { return nodes_[node]; }

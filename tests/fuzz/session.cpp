@@ -132,7 +132,8 @@ void Session::act(Bytes& bytes) {
       ACTION(label),         ACTION(many_copies),  ACTION(hoard),    ACTION(hoard),
       ACTION(drop_hoard),    ACTION(backward),     ACTION(backward), ACTION(propagate),
       ACTION(propagate_all), ACTION(set_gradient), ACTION(set_data), ACTION(recompute),
-      ACTION(derivatives),   ACTION(inputs),       ACTION(order),    ACTION(nonfinite)};
+      ACTION(derivatives),   ACTION(inputs),       ACTION(order),    ACTION(nonfinite),
+      ACTION(choice)};
   static constexpr std::array large{ACTION(chain), ACTION(long_sum), ACTION(lockstep), ACTION(repeat)};
 #undef ACTION
   static const bool is_traced = std::getenv("GRADWALK_FUZZ_TRACE") != nullptr;

@@ -57,6 +57,7 @@ class Session {
   void binary(Bytes& bytes);
   void compound(Bytes& bytes);
   void expression(Bytes& bytes);
+  void choice(Bytes& bytes);
   void custom(Bytes& bytes);
   void detach(Bytes& bytes);
   void without_gradients(Bytes& bytes);

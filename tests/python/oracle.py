@@ -28,9 +28,9 @@ def numbers(line):
 
 @functools.cache
 def op_table():
-    """name -> number of operands, as the engine's op table has it."""
+    """name -> number of operands, of the ops of one or two in the engine's op table."""
     rows = [line.split("\t") for line in ask(["table"])]
-    return {row[0]: int(row[1]) for row in rows}
+    return {row[0]: int(row[1]) for row in rows if int(row[1]) < 3}
 
 
 def evaluate(op, points):

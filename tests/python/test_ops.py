@@ -44,6 +44,8 @@ EXCEPTIONS = [
     Except("cosh", ("value",), lambda x: 709.7 < abs(x) < 710.4, math.cosh, "PyTorch's cosh overflows too early"),
     Except("cosh", ("dx",), lambda x: 709.7 < abs(x) < 710.4, math.sinh, "PyTorch's sinh overflows too early"),
     Except("log1p", ("value",), lambda x: 1e308 < x < math.inf, math.log1p, "PyTorch's log1p overflows"),
+    Except("hypot", ("dx", "dy"), lambda x, y: x == 0 and y == 0, lambda x, y: 0.0,
+           "no direction at the origin: 0, as for the other kinks; PyTorch has NaN"),
     Except("atan2", ("dx", "dy"), lambda x, y: x == 0 and y == 0, lambda x, y: 0.0,
            "no direction at the origin: 0, as for the other kinks; PyTorch has NaN"),
     Except("atan2", ("dx", "dy"), lambda x, y: math.isinf(x) or math.isinf(y), None,
@@ -119,7 +121,7 @@ def shifted(point, i, by):
     return point[:i] + (point[i] + by,) + point[i + 1:]
 
 
-@pytest.mark.parametrize("op", OPS)
+@pytest.mark.parametrize("op", [op for op in OPS if op != "stop"])
 def test_derivatives_equal_central_differences(op):
     """Where the difference can be trusted: two step sizes agree, rounding is small, no kink or huge operand is near."""
     at = [p for p in points(op) if all(abs(x) < 1e3 for x in p) and KINKS.get(op, lambda *_: 1)(*p) > 1e-2]

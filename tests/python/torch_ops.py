@@ -8,6 +8,12 @@ import torch
 torch.set_num_threads(1)
 torch.set_default_dtype(torch.float64)
 
+
+def without_slope(value, *operands):
+    """The value, with a derivative by each operand, which is 0."""
+    return torch.where(torch.zeros_like(value).bool(), sum(operands), value)
+
+
 TORCH = {
     "add": torch.add,
     "sub": torch.sub,
@@ -17,6 +23,12 @@ TORCH = {
     "max": torch.maximum,
     "min": torch.minimum,
     "atan2": torch.atan2,
+    "hypot": torch.hypot,
+    "less": lambda x, y: without_slope((x < y).double(), x, y),
+    "less_equal": lambda x, y: without_slope((x <= y).double(), x, y),
+    "equal": lambda x, y: without_slope((x == y).double(), x, y),
+    "not_equal": lambda x, y: without_slope((x != y).double(), x, y),
+    "stop": lambda x: without_slope(x.detach(), x),
     "neg": torch.neg,
     "exp": torch.exp,
     "log": torch.log,
@@ -44,6 +56,12 @@ KINKS = {
     "abs": lambda x: abs(x),
     "max": lambda x, y: abs(x - y),
     "min": lambda x, y: abs(x - y),
+    "hypot": lambda x, y: max(abs(x), abs(y)),
+    "less": lambda x, y: abs(x - y),
+    "less_equal": lambda x, y: abs(x - y),
+    "equal": lambda x, y: abs(x - y),
+    "not_equal": lambda x, y: abs(x - y),
+    "stop": lambda x: 0,  # everywhere: its derivative is 0, and its value is not constant
     "div": lambda x, y: abs(y),
     "atan2": lambda x, y: max(abs(x), y),  # the cut is x = 0, y < 0
 }

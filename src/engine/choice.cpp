@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// Recording choices, and the hook that sees what a recording does not hold.
+#include "gradwalk/choice.hpp"
+
+#include <utility>
+
+#include "store.hpp"
+
+namespace gradwalk {
+
+using namespace detail;
+
+namespace {
+
+template <Op op> Ref compare(const Value* x, const Value* y, double number) {
+  const char* const call = name(op).data();
+  if (x == nullptr) return with_number<op, false>(number, Handle::ref(*y, call));
+  if (y == nullptr) return with_number<op, false>(Handle::ref(*x, call), number);
+  const Ref first = Handle::ref(*x, call);
+  return binary<op, false, false>(first, Handle::ref(*y, call));
+}
+
+}  // namespace
+
+Condition::operator Value() const {
+  const Value* const x = x_.tape_ == 0 ? nullptr : &x_;
+  const Value* const y = y_.tape_ == 0 ? nullptr : &y_;
+  switch (op_) {
+    case Op::less: return Handle::adopt(compare<Op::less>(x, y, number_));
+    case Op::less_equal: return Handle::adopt(compare<Op::less_equal>(x, y, number_));
+    case Op::equal: return Handle::adopt(compare<Op::equal>(x, y, number_));
+    default: return Handle::adopt(compare<Op::not_equal>(x, y, number_));
+  }
+}
+
+// The record: operands (a, b), each a node or a literal; in the word below, the condition; below that the numbers, b's
+// before a's.
+Value detail::choose(const Value& condition, const Value* a, double number_a, const Value* b, double number_b) {
+  const char* const call = "select";
+  const Ref c = Handle::ref(condition, call);
+  const Ref x = a == nullptr ? literal : Handle::ref(*a, call), y = b == nullptr ? literal : Handle::ref(*b, call);
+  if (a != nullptr) number_a = tape.node(x)->data;
+  if (b != nullptr) number_b = tape.node(y)->data;
+  const double data = rules::Rule<Op::select>::value(tape.node(c)->data, number_a, number_b);
+  if (tape.store->no_grad > 0) return no_grad_result(data);
+  need_room(3 + 4);
+  const Ref below = tape.top;
+  if (a == nullptr) tape.number(tape.top++) = number_a;
+  if (b == nullptr) tape.number(tape.top++) = number_b;
+  tape.word(tape.top++) = pair(c, nothing);
+  const Ref ref = tape.top;
+  tape.top += 4;
+  write_node(ref, pair(x, y), fresh(Op::select, ref - below), data);
+  return Handle::adopt(ref);
+}
+
+struct detail::Watch {
+  std::function<void(const Condition&)> decided;
+  std::function<void(const Value&)> left;
+  Watch* outer;
+};
+
+constinit thread_local Watch* detail::watch = nullptr;
+
+namespace {
+
+// What a hook does itself is not watched.
+struct Unwatched {
+  Watch* const own = std::exchange(watch, nullptr);
+  Unwatched() = default;
+  Unwatched(const Unwatched&) = delete;
+  Unwatched& operator=(const Unwatched&) = delete;
+  ~Unwatched() { watch = own; }
+};
+
+}  // namespace
+
+WatchRecording::WatchRecording(std::function<void(const Condition&)> decided, std::function<void(const Value&)> left)
+    : watch_(new Watch{std::move(decided), std::move(left), watch}) {
+  watch = watch_;
+}
+
+WatchRecording::~WatchRecording() {
+  watch = watch_->outer;
+  delete watch_;
+}
+
+void Condition::report() const {
+  const Unwatched at_work;
+  for (const Watch* one = at_work.own; one != nullptr; one = one->outer)
+    if (one->decided) one->decided(*this);
+}
+
+void detail::report_left(const Value& value) {
+  if (watch == nullptr) return;
+  const Unwatched at_work;
+  for (const Watch* one = at_work.own; one != nullptr; one = one->outer)
+    if (one->left) one->left(value);
+}
+
+Value Value::detach() const {
+  node_ref("detach");
+  report_left(*this);
+  return Value(here().data);
+}
+
+}  // namespace gradwalk

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+// Reading whole graphs: every node that was written, in order, and nothing changed by it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "support.hpp"
+
+namespace gradwalk::reading_test {
+namespace {
+
+using Operand = Reading::Operand;
+
+// The data of every record, worked out from what read() says.
+std::vector<double> evaluated(const Reading& graph) {
+  std::vector<double> data;
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    std::vector<double> parts;
+    for (const Reading::Part& part : graph.read(i)) {
+      std::vector<Value> in;
+      for (const Operand& one : part.operands) {
+        EXPECT_TRUE(one.kind != Operand::Kind::node || one.index < i);
+        in.emplace_back(one.kind == Operand::Kind::node   ? data[one.index]
+                        : one.kind == Operand::Kind::part ? parts[one.index]
+                                                          : one.value);
+      }
+      switch (part.op) {
+        case Op::add: parts.push_back((in[0] + in[1]).data()); break;
+        case Op::sub: parts.push_back((in[0] - in[1]).data()); break;
+        case Op::mul: parts.push_back((in[0] * in[1]).data()); break;
+        case Op::sin: parts.push_back(std::sin(in[0].data())); break;
+        case Op::less: parts.push_back(in[0] < in[1] ? 1 : 0); break;
+        case Op::select: parts.push_back(in[in[0] != 0 ? 1 : 2].data()); break;
+        default: ADD_FAILURE() << name(part.op);
+      }
+    }
+    data.push_back(parts.empty() ? graph.data(i) : parts.back());
+  }
+  return data;
+}
+
+Value random_graph(std::vector<Value>& leaves, std::mt19937& random) {
+  std::vector<Value> live = leaves;
+  const auto any = [&]() -> const Value& { return live[random() % live.size()]; };
+  for (int i = 0; i < 60; ++i) {
+    switch (random() % 7) {
+      case 0: live.push_back(sin(any())); break;
+      case 1: live.push_back(any() * any() + any()); break;
+      case 2: live.push_back(any() - any() * 2.0); break;
+      case 3: live.push_back(any() * any() - any()); break;
+      case 4: {
+        Value sum = any() * any();
+        for (int k = 0; k < 5; ++k) sum += k == 2 ? any() : any() * (k == 3 ? Value(3.0) : any());
+        live.push_back(sum + 1.5);
+        break;
+      }
+      case 5: live.push_back(select(any() < 0.25, any(), 4)); break;
+      default: live.push_back(select(any() < any(), 2, 3) * any());
+    }
+  }
+  Value root = 0;
+  for (const Value& one : live) root += one;
+  return root;
+}
+
+TEST(Reading, TellsEveryRecordAsItWasWritten) {
+  std::mt19937 random{7};
+  for (int i = 0; i < 200; ++i) {
+    std::vector<Value> leaves{0.5, -0.25, 1.5};
+    const Value root = random_graph(leaves, random);
+    const Reading graph(root);
+    const std::vector<double> data = evaluated(graph);
+    for (std::size_t k = 0; k < graph.size(); ++k) EXPECT_EQ(data[k], graph.data(k));
+    EXPECT_EQ(graph.find(root), graph.size() - 1);
+    ASSERT_TRUE(graph.find(leaves[0]));
+    EXPECT_LT(*graph.find(leaves[0]), graph.leaves());
+    EXPECT_FALSE(graph.find(Value(3.0)));
+  }
+}
+
+TEST(Reading, TellsTheSameOfAGraphThatWasLookedInto) {
+  std::mt19937 random{8};
+  for (int i = 0; i < 50; ++i) {
+    std::vector<Value> leaves{0.5, -0.25, 1.5};
+    const Value root = random_graph(leaves, random);
+    const std::size_t nodes = topological_order(root).size();
+    const Reading graph(root);
+    EXPECT_EQ(graph.size(), nodes);
+    const std::vector<double> data = evaluated(graph);
+    EXPECT_EQ(data.back(), root.data());
+  }
+}
+
+TEST(Reading, OpensNothing) {
+  const Value a = 2, b = 3, c = 4;
+  const Value root = (a * b + c * c) + 2.0;
+  const Reading graph(root);
+  EXPECT_EQ(graph.leaves(), 3u);
+  EXPECT_EQ(graph.size(), 4u);
+  const std::vector<Reading::Part> parts = graph.read(3);
+  ASSERT_EQ(parts.size(), 4u);
+  EXPECT_EQ(parts[0].op, Op::mul);
+  EXPECT_EQ(parts[2].op, Op::add);
+  EXPECT_EQ(parts[2].operands[1].kind, Operand::Kind::part);
+  EXPECT_EQ(parts[3].operands[1].kind, Operand::Kind::number);
+  EXPECT_EQ(parts[3].operands[1].value, 2);
+  root.backward();
+  EXPECT_EQ(a.grad(), 3);
+}
+
+TEST(Reading, ReadsGraphsThatWereBuiltInTurnAndSeveralRoots) {
+  Value a = 0.5, x = a, y = a;
+  for (int i = 0; i < 5000; ++i) {
+    x = sin(x) + a;
+    y = y * 0.5 + x;
+  }
+  std::vector<Value> kept;
+  for (int i = 0; i < 40; ++i) {  // holes on the tape, used again
+    Value z = x;
+    for (int k = 0; k < 5000; ++k) z = sin(z);
+    kept.push_back(z + y);
+    if (kept.size() > 3) kept.erase(kept.begin() + 1);
+  }
+  const std::vector<Value> roots{x, y, kept[0], kept[2], a};
+  const Reading graph(roots);
+  EXPECT_EQ(graph.leaves(), 1u);
+  const std::vector<double> data = evaluated(graph);
+  for (const Value& root : roots) EXPECT_EQ(data[*graph.find(root)], root.data());
+}
+
+TEST(Reading, OfALeafIsTheLeaf) {
+  const Value a = 2;
+  const Reading graph(a);
+  EXPECT_EQ(graph.size(), 1u);
+  EXPECT_TRUE(same_node(graph.node(0), a));
+  EXPECT_TRUE(graph.read(0).empty());
+}
+
+TEST(Reading, GivesTheNumbersOfACustomNode) {
+  const Value a = 2, b = 3;
+  const Reading graph(custom(7, {{a, 0.5}, {b, -1}}, "own"));
+  const std::vector<Reading::Part> parts = graph.read(2);
+  ASSERT_EQ(parts.size(), 1u);
+  EXPECT_EQ(parts[0].op, Op::custom);
+  EXPECT_EQ(parts[0].operands[1].value, -1);
+}
+
+TEST(ASnapshot, LeavesTheGraphUnopened) {
+  const Value a = 2, b = 3, c = 4;
+  Value sum = a * b;
+  for (int i = 0; i < 1000; ++i) sum += b * c;
+  const Snapshot graph = snapshot(sum);
+  EXPECT_EQ(graph.nodes.size(), 3u + 1001 + 1000);
+  EXPECT_EQ(Reading(sum).size(), 4u);
+}
+
+TEST(ASnapshot, FindsPartsThatWereLookedAtLater) {
+  const Value a = 2, b = 3, c = 4;
+  const Value root = a * b + c * 2.0;
+  root.backward();
+  const Snapshot before = snapshot(root);
+  const std::vector<Value> inputs = root.inputs();
+  const Snapshot after = snapshot(root);
+  ASSERT_EQ(before.nodes.size(), after.nodes.size());
+  for (std::size_t i = 0; i < before.nodes.size(); ++i) {
+    EXPECT_EQ(before.nodes[i].name, after.nodes[i].name);
+    EXPECT_EQ(before.nodes[i].grad, after.nodes[i].grad);
+    EXPECT_EQ(before.nodes[i].data, after.nodes[i].data);
+  }
+  for (const Value& input : inputs) {
+    ASSERT_TRUE(before.find(input));
+    EXPECT_EQ(before.find(input), after.find(input));
+    EXPECT_EQ(before.nodes[*before.find(input)].data, input.data());
+  }
+}
+
+TEST(ASnapshot, MayHaveHundredsOfThousandsOfNodes) {
+  Value x = 0.5;
+  for (int i = 0; i < 150'000; ++i) x = sin(x) + 0.25;
+  EXPECT_EQ(snapshot(x).nodes.size(), 450'001u);
+}
+
+}  // namespace
+}  // namespace gradwalk::reading_test
