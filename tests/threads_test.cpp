@@ -81,6 +81,19 @@ TEST(AForeignValue, IsRefusedByEveryCall) {
   EXPECT_EQ(a.grad(), 4);
 }
 
+TEST(AForeignValue, IsRefusedAlsoWhereItIsANumberStill) {
+  Value number = 2;
+  elsewhere([&] {
+    const Value x = 0.1;
+    const Value y = x * x;
+    EXPECT_EQ(error_of([&] { number += y; }), "add" + another_thread);
+    EXPECT_EQ(error_of([&] { (void)(std::move(number) + y); }), "add" + another_thread);
+    EXPECT_EQ(error_of([&] { (void)(y - number); }), "sub" + another_thread);
+    EXPECT_EQ(error_of([&] { (void)(x * y + number); }), "add" + another_thread);
+  });
+  EXPECT_EQ(number.data(), 2);
+}
+
 TEST(AForeignValue, IsRefusedAlsoByAThreadThatHasMadeNone) {
   Value mine{2};
   elsewhere([&] { EXPECT_EQ(error_of([&] { mine.data(); }), "data" + another_thread); });

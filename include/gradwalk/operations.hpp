@@ -45,7 +45,7 @@ GRADWALK_INLINE Ref Operations::make(const X& x, const Y& y) {
     if constexpr (x_ends)
       if (x.is_written_number()) return make<op, false, y_ends>(x.number(), y);
     if ((x_ends || y_ends) && !(x.is_here() && y.is_here())) [[unlikely]] {
-      if (op == Op::add && x_ends && x.holds_number() && y.is_here()) return make<op, false, y_ends>(x.number(), y);
+      if (op == Op::add && x_ends && x.tape_ == (tape.id | is_number)) return make<op, false, y_ends>(x.number(), y);
       const Made all = make_of_numbers<op, x_ends, y_ends>(x.ref_, x.tape_, y.ref_, y.tape_);
       if constexpr (!x_ends) x.become(all.x);
       if constexpr (!y_ends) y.become(all.y);

@@ -67,37 +67,44 @@ std::string describe(const Value& node) {
 
 }  // namespace
 
-// Gives a record that stands for several nodes a node for each, kept apart; it becomes the last of them itself.
+// Gives a record that stands for several nodes a node for each, kept apart; it becomes the last of them itself. If
+// there is no memory for them all, it stays as it was.
 void open(Ref owner) {
   Node* node = tape.node(owner);
   if (!is_compound(*node)) return;
-  std::vector<Ref>& own = tape.store->kept_apart[owner];
-  node->head |= opened;
-  tape.store->swept_end = 0;
-  const auto keep = [&](Op op, Word operands, double data) {
-    own.push_back(make_leaf(data));
-    write_node(own.back(), operands, unheld(op, owner), data);
-    return own.back();
-  };
-  std::vector<Ref> parts;
+  struct Opening {
+    std::vector<Ref> own, parts;
+    ~Opening() {
+      for (const Ref ref : own) free_leaf(ref);
+    }
+    Ref keep(Ref for_owner, Op op, Word operands, double data) {
+      if (own.size() == own.capacity()) own.reserve(2 * own.size() + 8);
+      own.push_back(make_leaf(data));
+      write_node(own.back(), operands, unheld(op, for_owner), data);
+      return own.back();
+    }
+  } opening;
   Op last_op = Op::leaf;
   Word last_operands = 0;
   each_part(owner, [&](Op op, std::span<const PartOperand> operands) {
     if (last_op != Op::leaf) {  // there is a user of it, so it is a part
       const double x = tape.node(first(last_operands))->data, y = tape.node(second(last_operands))->data;
-      parts.push_back(keep(last_op, last_operands, rule_value(last_op, std::array{x, y})));
+      opening.parts.push_back(opening.keep(owner, last_op, last_operands, rule_value(last_op, std::array{x, y})));
     }
     std::array<Ref, 3> refs{nothing, nothing, nothing};
     for (std::size_t i = 0; i < operands.size(); ++i) {
       const PartOperand& one = operands[i];
-      refs[i] = one.ref == literal   ? keep(Op::constant, pair(nothing, nothing), one.number)
-                : one.ref == nothing ? parts[one.part]
+      refs[i] = one.ref == literal   ? opening.keep(owner, Op::constant, pair(nothing, nothing), one.number)
+                : one.ref == nothing ? opening.parts[one.part]
                                      : one.ref;
     }
     last_op = op;
     last_operands = op == Op::select ? pair(refs[1], refs[2]) : pair(refs[0], refs[1]);
   });
-  node->head = (without_extra(node->head) & ~(Word{0xff} | z_first)) | unheld(last_op, words_below(*node));
+  std::vector<Ref>& own = tape.store->kept_apart[owner];
+  own.swap(opening.own);
+  tape.store->swept_end = 0;
+  node->head = (without_extra(node->head) & ~(Word{0xff} | z_first)) | opened | unheld(last_op, words_below(*node));
   node->operands = last_operands;
   deposit_in_parts(owner, own);
 }

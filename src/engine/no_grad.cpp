@@ -46,6 +46,7 @@ void detail::finish_result() {
 
 Value detail::no_grad_result(double data) {
   const Ref ref = take_cell();
+  unpoison(ref, 4);
   write_node(ref, pair(nothing, nothing), fresh(Op::leaf, tape.store->guard) | unrecorded, data);
   Value made = Handle::adopt(ref);
   report_left(made);

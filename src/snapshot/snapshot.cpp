@@ -135,8 +135,8 @@ std::optional<std::size_t> Snapshot::find(std::string_view name) const {
 }
 
 std::optional<std::size_t> Snapshot::find(const Value& value) const {
-  const auto [id, part] = written_id(value);
-  const auto is_it = [id = id, part = part](const Node& node) { return node.id == id && node.part == part; };
+  const std::pair<std::uint64_t, std::size_t> wanted = written_id(value);
+  const auto is_it = [&](const Node& node) { return std::pair(node.id, node.part) == wanted; };
   const auto found = std::find_if(nodes.begin(), nodes.end(), is_it);
   if (found == nodes.end()) return std::nullopt;
   return static_cast<std::size_t>(found - nodes.begin());
