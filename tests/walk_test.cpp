@@ -384,8 +384,10 @@ TEST(Walk, OfALongChainTakesNoStack) {
     const Walk walk(y, {.rule = rule, .most_visits = 100'000});
     EXPECT_EQ(walk.visits(), 40'001u);
   }
-  for (int i = 0; i < 1'000'000; ++i) y = sin(y);
-  EXPECT_EQ(message([&] { Walk{y}; }),
+  for (int i = 0; i < 100'000; ++i) y = sin(y);
+  EXPECT_EQ(message([&] { Walk{y}; }), "walk: needs a graph of at most 100000 nodes, got 140001; look at a part of it");
+  for (int i = 0; i < 900'000; ++i) y = sin(y);
+  EXPECT_EQ(message([&] { snapshot(y); }),
             "snapshot: needs a graph of at most 1000000 nodes, got more; look at a part of it");
 }
 

@@ -35,6 +35,8 @@ struct WalkRuleInfo {
 GRADWALK_EXPORT const WalkRuleInfo& info(WalkRule rule);
 GRADWALK_EXPORT WalkRule walk_rule(std::string_view name);  // the rule of that name
 
+inline constexpr std::size_t largest_walk = 100'000;  // nodes; a walk is to be looked at
+
 struct WalkOptions {
   WalkRule rule = WalkRule::right;
   // Every node but the constants once, as they are to be visited; empty: the right order. Only with WalkRule::right.

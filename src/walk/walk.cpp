@@ -41,6 +41,9 @@ Walk::Walk(const Value& root, WalkOptions options) : Walk(snapshot(root), std::m
 
 Walk::Walk(Snapshot graph, WalkOptions options) : graph_(std::move(graph)), options_(std::move(options)) {
   if (graph_.nodes.empty()) throw Error("walk", "a graph with a root", "no node", "take a snapshot of a Value");
+  if (graph_.nodes.size() > largest_walk)
+    throw Error("walk", "a graph of at most " + std::to_string(largest_walk) + " nodes",
+                std::to_string(graph_.nodes.size()), "look at a part of it");
   record_ = WalkRun(graph_, options_).run();
   go_to(0);
 }

@@ -7,7 +7,7 @@ engines can have. Sums of products, dying handles and constants are frequent, as
 import torch
 
 from oracle import op_table
-from torch_ops import KINKS, TORCH
+from torch_ops import KINKS, TORCH, WITHOUT_SLOPE
 
 # Many small graphs, few large ones: PyTorch spends about 50 microseconds a node.
 SIZES = [10_000] * 10 + [3_000] * 20 + [1_000] * 70 + [300] * 200 + [100] * 300 + [30] * 200 + [10] * 200
@@ -78,7 +78,7 @@ class RandomGraph:
         return number
 
     def any_op(self):
-        op = self.rng.choice(list(op_table()))
+        op = self.rng.choice([op for op in op_table() if op not in WITHOUT_SLOPE])
         if op_table()[op] == 1:
             self.add(op, "f", self.some())
             return

@@ -51,6 +51,9 @@ TORCH = {
     "softplus": lambda x: torch.nn.functional.softplus(x, threshold=700),  # its own 20 costs seven digits
 }
 
+# Their derivative is 0, and PyTorch multiplies that by what may be infinite further down.
+WITHOUT_SLOPE = {"less", "less_equal", "equal", "not_equal", "stop"}
+
 KINKS = {
     "relu": lambda x: abs(x),
     "abs": lambda x: abs(x),
