@@ -15,7 +15,7 @@ std::span<const Entry> entries() {
       {"products", "sum of 1,000,000 products of 2,000,000 leaves, their data set and gradients read", products},
       {"scaling", "the chain with 10^6, 10^7 and, with --long, 10^8 links", scaling},
       {"live-neurons", "walking back one of 10,000 live neurons, against a lone one", live_neurons},
-      {"reading", "10,000,000 nodes built and read, against built and walked back", reading},
+      {"reading", "10,000,000 nodes read, against walked back for the first time", reading},
       {"gmm", "log-likelihood of a mixture of 5 Gaussians, 10 dimensions, 1,000 points", gmm},
       {"lstm", "loss of an LSTM of two layers of 14 cells over 100 rows", lstm},
       {"det", "determinant of an 8 by 8 matrix by minors", det},

@@ -23,7 +23,8 @@ class Task {
   Task(const Task&) = delete;
   Task& operator=(const Task&) = delete;
   virtual ~Task() = default;
-  virtual void run() = 0;  // what is timed; what is made once is made by the constructor
+  virtual void prepare() {}  // before each run, not timed
+  virtual void run() = 0;    // what is timed; what is made once is made by the constructor
   virtual std::vector<double> results() const = 0;
 };
 

@@ -25,6 +25,7 @@ std::optional<double> status_bytes(const std::string& key) {
 std::optional<double> peak_growth(const Variant& variant) {
   const std::optional<double> before = status_bytes("VmRSS:");
   const std::unique_ptr<Task> task = variant.start();
+  task->prepare();
   task->run();
   const std::optional<double> peak = status_bytes("VmHWM:");
   if (!before || !peak) return std::nullopt;

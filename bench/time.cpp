@@ -23,9 +23,11 @@ bool nearly_equal(double x, double y) { return std::abs(x - y) <= 1e-9 * std::ma
 // The fastest of a few runs in a row. The first is not counted: it finds the caches full of another variant's memory,
 // which would hide how fast a variant is that fits into them.
 double turn(Task& task) {
+  task.prepare();
   task.run();
   double fastest = std::numeric_limits<double>::infinity();
   for (int i = 0; i < runs_a_turn; ++i) {
+    task.prepare();
     const Clock::time_point start = Clock::now();
     task.run();
     fastest = std::min(fastest, seconds_since(start));
@@ -43,6 +45,7 @@ void check_results(const Case& c) {
   std::vector<Result> expected;
   for (const Variant& variant : c.variants) {
     const std::unique_ptr<Task> task = variant.start();
+    task->prepare();
     task->run();
     const std::vector<double> got = task->results();
     for (std::size_t i = expected.size(); i < got.size(); ++i) expected.push_back({got[i], &variant});

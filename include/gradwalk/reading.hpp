@@ -23,8 +23,8 @@ class GRADWALK_EXPORT Reading {
   explicit Reading(const Value& root);
   explicit Reading(std::span<const Value> roots);
 
-  std::size_t size() const { return leaves_.size() + records_.size(); }
-  std::size_t leaves() const { return leaves_.size(); }
+  std::size_t size() const { return size_; }
+  std::size_t leaves() const { return leaf_count_; }
 
   Op op(std::size_t i) const;  // of a record that stands for several nodes, the last one's
   Value node(std::size_t i) const;
@@ -45,12 +45,12 @@ class GRADWALK_EXPORT Reading {
   std::vector<Part> read(std::size_t i) const;
 
  private:
-  struct Numbers;  // Ref to number
+  struct Numbers;  // which places on the tape have which number
   detail::Ref ref(std::size_t i) const;
-  std::uint32_t number_of(detail::Ref ref) const;
+  std::optional<std::uint32_t> number_of(detail::Ref ref) const;
 
   std::vector<Value> roots_;
-  std::vector<detail::Ref> leaves_, records_;  // records from the newest down
+  std::size_t size_ = 0, leaf_count_ = 0;
   std::shared_ptr<const Numbers> numbers_;
 };
 

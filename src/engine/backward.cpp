@@ -59,6 +59,7 @@ constexpr bool is_plain(Op op) { return is_plain(info(op).dx) && is_plain(info(o
   Word heads = 0;
   std::uint32_t held = 0;
   for (Ref ref = root; ref >= bottom; ref = begin - 4) {
+    __builtin_prefetch(base + ref - 512);
     const Node& node = *at(ref);
     const double gradient = node.grad;
     const Word head = node.head, operands = node.operands;

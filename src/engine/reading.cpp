@@ -4,6 +4,9 @@
 #include "gradwalk/reading.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <unordered_map>
 
 #include "parts.hpp"
 #include "search.hpp"
@@ -14,106 +17,191 @@ using namespace detail;
 
 namespace {
 
-constexpr std::size_t slots = chunk_words / 4;  // records are at least four words apart: none shares a slot
+// A set of places on a tape, a bit a word, in blocks that exist where something was put. Once it is counted, it knows
+// how many lie below a place, and which one has a number.
+class Places {
+ public:
+  struct Block {
+    std::array<std::uint64_t, chunk_words / 64> bits{};
+    std::array<std::uint16_t, chunk_words / 64> below{};  // in the block, below each word of bits
+    std::uint32_t before = 0;                             // in the blocks before
+  };
+
+  Places(Ref begin, Ref end) : begin_(begin), blocks_((end - begin) / chunk_words + 1) {}
+
+  std::size_t blocks() const { return blocks_.size(); }
+  Block* block(std::size_t i) const { return blocks_[i].get(); }
+
+  static void put(Block& block, Ref word) { block.bits[word / 64] |= std::uint64_t{1} << word % 64; }
+  void put(Ref ref) {
+    std::unique_ptr<Block>& block = blocks_[(ref - begin_) / chunk_words];
+    if (block == nullptr) block = std::make_unique<Block>();
+    put(*block, (ref - begin_) % chunk_words);
+  }
+
+  std::size_t count() {
+    std::uint32_t all = 0;
+    for (const std::unique_ptr<Block>& block : blocks_) {
+      if (block == nullptr) continue;
+      block->before = all;
+      std::uint32_t here = 0;
+      for (std::size_t i = 0; i < block->bits.size(); ++i) {
+        block->below[i] = static_cast<std::uint16_t>(here);
+        here += static_cast<std::uint32_t>(std::popcount(block->bits[i]));
+      }
+      all += here;
+      counted_.push_back(static_cast<std::uint32_t>(&block - blocks_.data()));
+    }
+    return all;
+  }
+
+  std::optional<std::uint32_t> number(Ref ref) const {
+    const std::size_t i = (ref - begin_) / chunk_words, word = (ref - begin_) % chunk_words;
+    if (ref < begin_ || i >= blocks_.size() || blocks_[i] == nullptr) return std::nullopt;
+    const std::uint64_t bits = blocks_[i]->bits[word / 64], bit = std::uint64_t{1} << word % 64;
+    if ((bits & bit) == 0) return std::nullopt;
+    return blocks_[i]->before + blocks_[i]->below[word / 64] +
+           static_cast<std::uint32_t>(std::popcount(bits & (bit - 1)));
+  }
+
+  Ref place(std::uint32_t number) const {
+    const auto is_after = [&](std::uint32_t n, std::uint32_t i) { return n < blocks_[i]->before; };
+    const std::uint32_t i = *std::prev(std::upper_bound(counted_.begin(), counted_.end(), number, is_after));
+    const Block& block = *blocks_[i];
+    number -= block.before;
+    const auto word = std::prev(std::upper_bound(block.below.begin(), block.below.end(), number)) - block.below.begin();
+    std::uint64_t bits = block.bits[static_cast<std::size_t>(word)];
+    for (std::uint32_t k = block.below[static_cast<std::size_t>(word)]; k < number; ++k) bits &= bits - 1;
+    return begin_ + static_cast<Ref>(i * chunk_words + static_cast<std::size_t>(word) * 64) +
+           static_cast<Ref>(std::countr_zero(bits));
+  }
+
+ private:
+  Ref begin_;
+  std::vector<std::unique_ptr<Block>> blocks_;
+  std::vector<std::uint32_t> counted_;  // the blocks that exist
+};
+
+Ref end_of_records() {
+  Ref end = tape.top;
+  for (std::uint32_t place = tape.store->current; place != no_chunk; place = tape.store->chunks[place].previous)
+    end = std::max(end, chunk_at(place + 1));
+  return end;
+}
 
 }  // namespace
 
-// A number or mark for each Ref, in tables of a chunk's size that exist where something was put.
+// Where every operand lies below its user, places are in order and need no list.
 struct Reading::Numbers {
-  using Table = std::vector<std::uint32_t>;
-  std::vector<Table> records, leaves;
+  Places leaves{first_leaf, tape.store->next_leaf}, records{0, end_of_records()};
+  std::vector<Ref> list;  // otherwise: leaves, then records
+  std::unordered_map<Ref, std::uint32_t> in_list;
 
-  std::uint32_t& at(Ref ref) {
-    std::vector<Table>& tables = apart(ref) ? leaves : records;
-    const std::size_t chunk = (apart(ref) ? ref - first_leaf : ref) / chunk_words;
-    if (chunk >= tables.size()) tables.resize(chunk + 1);
-    if (tables[chunk].empty()) tables[chunk].resize(slots);
-    return tables[chunk][ref % chunk_words / 4];
-  }
-  std::uint32_t get(Ref ref) const {
-    const std::vector<Table>& tables = apart(ref) ? leaves : records;
-    const std::size_t chunk = (apart(ref) ? ref - first_leaf : ref) / chunk_words;
-    return chunk >= tables.size() || tables[chunk].empty() ? 0 : tables[chunk][ref % chunk_words / 4];
-  }
-
-  static constexpr std::uint32_t first_number = 5;  // marks are 1 to 4: where in its slot a record begins
-  static std::uint32_t mark_of(Ref ref) { return 1 + ref % 4; }
+  bool scan(std::span<const Ref> tops);
+  bool put_operands(Ref ref);
+  void search_for(std::span<const Ref> tops, std::size_t& leaf_count);
 };
+
+bool Reading::Numbers::put_operands(Ref ref) {
+  bool in_order = true;
+  each_operand(ref, [&](Ref operand) {
+    in_order &= apart(operand) || operand < ref;
+    (apart(operand) ? leaves : records).put(operand);
+  });
+  return in_order;
+}
+
+// A chunk's records are gone over one by one, as a pass does, from the highest that is wanted down. False
+// where an operand lies above its user: the tape went round.
+bool Reading::Numbers::scan(std::span<const Ref> tops) {
+  for (const Ref top : tops) (apart(top) ? leaves : records).put(top);
+  bool in_order = true;
+  for (std::size_t chunk = records.blocks(); in_order && chunk-- > 0;) {
+    if (records.block(chunk) == nullptr) continue;
+    Places::Block& block = *records.block(chunk);
+    const Ref begin = chunk_at(static_cast<std::uint32_t>(chunk));
+    std::size_t word = block.bits.size() - 1;
+    while (block.bits[word] == 0) --word;
+    std::uint64_t* const bits = block.bits.data();
+    const Word* const base = tape.base;
+    Ref last_leaf = 0;
+    Ref ref = begin + static_cast<Ref>(word * 64 + 63) - static_cast<Ref>(std::countl_zero(bits[word])), next = 0;
+    for (; in_order && ref > begin; ref = next) {
+      __builtin_prefetch(base + ref - 512);  // a page ahead: the marks keep the processor from running ahead itself
+      const Word operands = base[ref], head = base[ref + 2];
+      const Op op = static_cast<Op>(head & 0xff);
+      const Ref extra = static_cast<Ref>(head >> 32), at = ref - begin;
+      next = ref - 4 - (has_third(op) ? 0 : extra);
+      if ((bits[at / 64] >> at % 64 & 1) == 0) continue;
+      if (op == sum_of_products || op == Op::custom || op == Op::select) {
+        in_order = put_operands(ref);
+        continue;
+      }
+      const auto meet = [&](Ref operand) __attribute__((always_inline)) {
+        if (operand - begin < at) {
+          const Ref place = operand - begin;
+          bits[place / 64] |= std::uint64_t{1} << place % 64;
+        } else if (operand >= first_leaf) {
+          if (is_node(operand) && operand != last_leaf) leaves.put(last_leaf = operand);
+        } else {
+          in_order &= operand < ref;
+          records.put(operand);
+        }
+      };
+      meet(second(operands));
+      meet(first(operands));
+      if (has_third(op)) meet(extra);
+    }
+  }
+  return in_order;
+}
+
+void Reading::Numbers::search_for(std::span<const Ref> tops, std::size_t& leaf_count) {
+  std::vector<Ref> others;
+  for (const Ref top : tops) {
+    const auto is_new = [&](Ref ref) { return !in_list.contains(ref); };
+    for (const Ref ref : search(top, is_new)) {
+      in_list.emplace(ref, 0);
+      (is_leaf(ref) ? list : others).push_back(ref);
+    }
+  }
+  leaf_count = list.size();
+  list.insert(list.end(), others.begin(), others.end());
+  for (std::size_t i = 0; i < list.size(); ++i) in_list[list[i]] = static_cast<std::uint32_t>(i);
+}
 
 Reading::Reading(const Value& root) : Reading(std::span(&root, 1)) {}
 
 Reading::Reading(std::span<const Value> roots) : roots_(roots.begin(), roots.end()) {
-  const auto numbers = std::make_shared<Numbers>();
-  numbers_ = numbers;
-  constexpr std::uint32_t first = Numbers::first_number;
-  const auto take_leaf = [&](Ref ref) {
-    std::uint32_t& number = numbers->at(ref);
-    if (number != 0) return;
-    number = first + static_cast<std::uint32_t>(leaves_.size());
-    leaves_.push_back(ref);
-  };
+  if (roots.empty()) throw Error("Reading", "at least one root", "none", "give the Values that are wanted");
   std::vector<Ref> tops;
   for (const Value& root : roots_) tops.push_back(Handle::ref(root, "Reading"));
-
-  const auto scan = [&] {
-    for (const Ref top : tops)
-      if (apart(top))
-        take_leaf(top);
-      else
-        numbers->at(top) = Numbers::mark_of(top);
-    bool in_order = true;
-    for (std::size_t chunk = numbers->records.size(); in_order && chunk-- > 0;) {
-      Numbers::Table& table = numbers->records[chunk];
-      if (table.empty()) continue;
-      for (std::size_t slot = slots; slot-- > 0;) {
-        const std::uint32_t mark = table[slot];
-        if (mark == 0) continue;
-        const Ref ref = static_cast<Ref>(chunk * chunk_words + slot * 4 + mark - 1);
-        table[slot] = first + static_cast<std::uint32_t>(records_.size());
-        records_.push_back(ref);
-        each_operand(ref, [&](Ref operand) {
-          if (apart(operand)) return take_leaf(operand);
-          in_order &= operand < ref;
-          if (operand / chunk_words == chunk) {
-            std::uint32_t& place = table[operand % chunk_words / 4];
-            if (place == 0) place = Numbers::mark_of(operand);
-          } else if (in_order) {
-            std::uint32_t& place = numbers->at(operand);
-            if (place == 0) place = Numbers::mark_of(operand);
-          }
-        });
-      }
-    }
-    return in_order;
-  };
-  if (tape.store == nullptr || (tape.store->kept_apart.empty() && scan())) return;
-
-  *numbers = {};
-  leaves_.clear();
-  records_.clear();
-  for (const Ref top : tops) {
-    const auto is_new = [&](Ref ref) { return numbers->get(ref) == 0; };
-    for (const Ref ref : search(top, is_new)) {
-      if (is_leaf(ref)) {
-        take_leaf(ref);
-      } else {
-        numbers->at(ref) = first + static_cast<std::uint32_t>(records_.size());
-        records_.push_back(ref);
-      }
-    }
+  const auto numbers = std::make_shared<Numbers>();
+  numbers_ = numbers;
+  if (tape.store->kept_apart.empty() && numbers->scan(tops)) {
+    leaf_count_ = numbers->leaves.count();
+    size_ = leaf_count_ + numbers->records.count();
+  } else {
+    numbers->search_for(tops, leaf_count_);
+    size_ = numbers->list.size();
   }
-  std::reverse(records_.begin(), records_.end());
-  for (std::size_t i = 0; i < records_.size(); ++i) numbers->at(records_[i]) = first + static_cast<std::uint32_t>(i);
 }
 
 Ref Reading::ref(std::size_t i) const {
   Handle::ref(roots_.front(), "Reading");  // refuses to be used where the graph is not
-  return i < leaves_.size() ? leaves_[i] : records_[records_.size() - 1 - (i - leaves_.size())];
+  if (!numbers_->list.empty()) return numbers_->list[i];
+  return i < leaf_count_ ? numbers_->leaves.place(static_cast<std::uint32_t>(i))
+                         : numbers_->records.place(static_cast<std::uint32_t>(i - leaf_count_));
 }
 
-std::uint32_t Reading::number_of(Ref ref) const {
-  const std::uint32_t number = numbers_->get(ref) - Numbers::first_number;
-  return number < leaves_.size() && leaves_[number] == ref ? number : static_cast<std::uint32_t>(size()) - 1 - number;
+std::optional<std::uint32_t> Reading::number_of(Ref ref) const {
+  if (!numbers_->list.empty()) {
+    const auto found = numbers_->in_list.find(ref);
+    return found == numbers_->in_list.end() ? std::nullopt : std::optional(found->second);
+  }
+  if (apart(ref)) return numbers_->leaves.number(ref);
+  const std::optional<std::uint32_t> number = numbers_->records.number(ref);
+  return number ? std::optional(*number + static_cast<std::uint32_t>(leaf_count_)) : std::nullopt;
 }
 
 Value Reading::node(std::size_t i) const { return Handle::share(ref(i)); }
@@ -123,9 +211,8 @@ double Reading::grad(std::size_t i) const { return tape.node(ref(i))->grad; }
 
 std::optional<std::size_t> Reading::find(const Value& node) const {
   const Ref wanted = Handle::ref(node, "Reading::find");
-  if (numbers_->get(wanted) < Numbers::first_number) return std::nullopt;
-  const std::size_t i = number_of(wanted);
-  return ref(i) == wanted ? std::optional(i) : std::nullopt;
+  Handle::ref(roots_.front(), "Reading::find");
+  return number_of(wanted);
 }
 
 std::vector<Reading::Part> Reading::read(std::size_t i) const {
@@ -139,7 +226,7 @@ std::vector<Reading::Part> Reading::read(std::size_t i) const {
         part.operands.push_back({Operand::Kind::part, one.part, 0});
       else
         part.operands.push_back(
-            {Operand::Kind::node, number_of(one.ref), op == Op::custom ? one.number : tape.node(one.ref)->data});
+            {Operand::Kind::node, *number_of(one.ref), op == Op::custom ? one.number : tape.node(one.ref)->data});
     }
   });
   return parts;
