@@ -15,7 +15,7 @@ namespace gradwalk {
 
 using namespace detail;
 
-namespace {
+namespace detail {
 
 // A set of places on a tape, a bit a word, in blocks that exist where something was put. Once it is counted, it knows
 // how many lie below a place, and which one has a number.
@@ -82,14 +82,14 @@ class Places {
   std::vector<std::uint32_t> counted_;  // the blocks that exist
 };
 
-Ref end_of_records() {
+static Ref end_of_records() {
   Ref end = tape.top;
   for (std::uint32_t place = tape.store->current; place != no_chunk; place = tape.store->chunks[place].previous)
     end = std::max(end, chunk_at(place + 1));
   return end;
 }
 
-}  // namespace
+}  // namespace detail
 
 // Where every operand lies below its user, places are in order and need no list.
 struct Reading::Numbers {
