@@ -130,6 +130,13 @@ TEST(Reading, ReadsGraphsThatWereBuiltInTurnAndSeveralRoots) {
   for (const Value& root : roots) EXPECT_EQ(data[*graph.find(root)], root.data());
 }
 
+TEST(Reading, RefusesANumberThatIsNotThereAndNoRoots) {
+  const Value a = 2;
+  const Reading graph(a * a);
+  EXPECT_EQ(tests::error_of([&] { graph.read(2); }), "Reading: needs a number below 2, got 2; count from 0 to size()");
+  EXPECT_THROW(Reading(std::span<const Value>()), Error);
+}
+
 TEST(Reading, OfALeafIsTheLeaf) {
   const Value a = 2;
   const Reading graph(a);
@@ -174,6 +181,18 @@ TEST(ASnapshot, FindsPartsThatWereLookedAtLater) {
     EXPECT_EQ(before.find(input), after.find(input));
     EXPECT_EQ(before.nodes[*before.find(input)].data, input.data());
   }
+}
+
+TEST(ASnapshot, OfAnOpenedSumTakesNoLongerAPart) {  // it would take minutes if each part were looked for
+  const Value a = 2;
+  Value root = a;
+  for (int i = 0; i < 60; ++i) {
+    Value sum = a * a;
+    for (int k = 0; k < 3'000; ++k) sum += a * a;
+    root = root + sin(sum);
+  }
+  const std::size_t nodes = topological_order(root).size();
+  EXPECT_EQ(snapshot(root).nodes.size(), nodes);
 }
 
 TEST(ASnapshot, MayHaveHundredsOfThousandsOfNodes) {

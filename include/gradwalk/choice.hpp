@@ -86,6 +86,7 @@ GRADWALK_COMPARISON(>=, Op::less_equal, GRADWALK_Y, GRADWALK_X)
 
 // a where the condition holds, else b. Of the two only the one that was chosen has a gradient.
 namespace detail {
+// The numbers are the data of a and b, which are nullptr where they are nothing else.
 GRADWALK_EXPORT Value choose(const Value& condition, const Value* a, double number_a, const Value* b, double number_b);
 template <NumberOrValue A> const Value* value_in(const A& a) {
   if constexpr (AnyValue<A>)
@@ -93,16 +94,10 @@ template <NumberOrValue A> const Value* value_in(const A& a) {
   else
     return nullptr;
 }
-template <NumberOrValue A> double number_or_0(const A& a) {
-  if constexpr (AnyValue<A>)
-    return 0;
-  else
-    return static_cast<double>(a);
-}
 }  // namespace detail
 template <NumberOrValue A, NumberOrValue B> Value select(const Value& condition, const A& a, const B& b) {
-  return detail::choose(condition, detail::value_in(a), detail::number_or_0(a), detail::value_in(b),
-                        detail::number_or_0(b));
+  return detail::choose(condition, detail::value_in(a), detail::number_in(a), detail::value_in(b),
+                        detail::number_in(b));
 }
 template <NumberOrValue A, NumberOrValue B> Value select(const Condition& condition, const A& a, const B& b) {
   return select(Value(condition), a, b);

@@ -54,6 +54,7 @@ constexpr const OpInfo& info(Op op) {
 }
 constexpr std::string_view name(Op op) { return info(op).name; }
 constexpr std::string_view symbol(Op op) { return info(op).symbol; }
+constexpr bool is_comparison(Op op) { return op >= Op::less && op <= Op::not_equal; }
 
 namespace rules {
 

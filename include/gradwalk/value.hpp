@@ -178,10 +178,8 @@ class GRADWALK_EXPORT Value {
   const detail::Node& here() const { return *detail::tape.node(ref_); }
   // By value: a temporary whose address is given away has to lie in memory.
   GRADWALK_INLINE detail::Ref node_ref(const char* call) const {
-    if (!is_here()) [[unlikely]] {
-      ref_ = detail::become_leaf(ref_, tape_, call);
-      tape_ = detail::tape.id;
-    }
+    if (!is_here()) [[unlikely]]
+      become(detail::become_leaf(ref_, tape_, call));
     return ref_;
   }
   void become(detail::Ref ref) const {

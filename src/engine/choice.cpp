@@ -39,8 +39,6 @@ Value detail::choose(const Value& condition, const Value* a, double number_a, co
   const char* const call = "select";
   const Ref c = Handle::ref(condition, call);
   const Ref x = a == nullptr ? literal : Handle::ref(*a, call), y = b == nullptr ? literal : Handle::ref(*b, call);
-  if (a != nullptr) number_a = tape.node(x)->data;
-  if (b != nullptr) number_b = tape.node(y)->data;
   const double data = rules::Rule<Op::select>::value(tape.node(c)->data, number_a, number_b);
   if (tape.store->no_grad > 0) return no_grad_result(data);
   need_room(3 + 4);

@@ -123,13 +123,14 @@ Ref look_into(const Value& value, const char* call) {
   return ref;
 }
 
-std::pair<std::uint64_t, std::size_t> written_id(const Value& value) {
+std::pair<std::uint64_t, std::size_t> written_id(const Value& value, std::unordered_map<Ref, std::size_t>& known) {
   const Ref ref = Handle::ref(value, "find");
   const Node& node = *tape.node(ref);
   if (!apart(ref) || op_of(node) == Op::leaf) return {value.id(), 0};
-  const std::vector<Ref>& own = tape.store->kept_apart.at(extra_of(node));
-  return {pair(extra_of(node), tape.id),
-          static_cast<std::size_t>(std::find(own.begin(), own.end(), ref) - own.begin()) + 1};
+  if (!known.contains(ref))
+    for (const Ref own : tape.store->kept_apart.at(extra_of(node))) known.emplace(own, known.size());
+  const std::size_t first = known.at(tape.store->kept_apart.at(extra_of(node)).front());
+  return {pair(extra_of(node), tape.id), known.at(ref) - first + 1};
 }
 
 }  // namespace detail

@@ -10,7 +10,6 @@ namespace gradwalk::detail {
 namespace {
 
 constexpr Ref few_leaves = 4 * 262'144;  // words: 8 MiB, not worth a look
-constexpr Ref near = 64;                 // words
 
 // Lists the free leaves in order, so that a layer's weights lie side by side; those at the end count as never used. A
 // batch of cells that are all free is one of leaves again.
@@ -52,18 +51,15 @@ void wait_as_leaf(Ref leaf) {
   ++store.leaves_waiting;
 }
 
-// All but those that collect() has marked. Where many come back in no order, as after a large number of graphs that
-// died at random, all that are free are listed anew: what is made next would be all over the memory.
+// All but those that collect() has marked.
 void free_waiting_leaves() {
   Store& store = *tape.store;
   Ref next = std::exchange(store.waiting_leaves, 0);
-  const std::size_t waited = std::exchange(store.leaves_waiting, 0);
-  std::size_t jumps = 0;
+  store.leaves_waiting = 0;
   while (next != 0) {
     const Ref ref = next;
     Node* leaf = tape.node(ref);
     next = static_cast<Ref>(leaf->operands);
-    jumps += next - ref + near > 2 * near;
     if ((leaf->head & entered) != 0) {
       leaf->head &= ~entered;
       wait_as_leaf(ref);
@@ -72,7 +68,6 @@ void free_waiting_leaves() {
       if (!is_held(*leaf)) free_leaf(ref);
     }
   }
-  if (jumps > 1024 && jumps > waited / 4 && waited > (store.next_leaf - leaves_begin) / 32) list_in_order();
 }
 
 // Sees to it that there are `free_ones`, leaves or cells: some that wait, or the batch that is given back, never used.
@@ -80,11 +75,11 @@ Ref take_batch(const Ref& free_ones) {
   Store& store = *tape.store;
   settle();
   release_lost();
-  const bool is_full =
-      first_leaf + store.memory.leaves - store.next_leaf < batch_words && !grow(store.memory, first_leaf);
-  if (free_ones == 0 && (is_full || store.leaves_waiting >= store.collect_leaves_at)) collect();
+  const auto is_full = [&] { return first_leaf + store.memory.leaves - store.next_leaf < batch_words; };
+  const bool cannot_grow = is_full() && !grow(store.memory, first_leaf);
+  if (free_ones == 0 && (cannot_grow || store.leaves_waiting >= store.collect_leaves_at)) collect();
   if (free_ones != 0) return 0;
-  if (is_full)
+  if (is_full())  // still: what was collected may have made the end of the leaves unused again
     throw Error("Value", "at most " + std::to_string(store.memory.leaves / 4) + " leaves in a thread", "one more",
                 "let go of Values no longer needed, or split the work between threads");
   store.steps_to_census = 16;

@@ -99,7 +99,7 @@ struct Reading::Numbers {
 
   bool scan(std::span<const Ref> tops);
   bool put_operands(Ref ref);
-  void search_for(std::span<const Ref> tops, std::size_t& leaf_count);
+  std::size_t search_for(std::span<const Ref> tops);  // the number of leaves
 };
 
 bool Reading::Numbers::put_operands(Ref ref) {
@@ -139,8 +139,7 @@ bool Reading::Numbers::scan(std::span<const Ref> tops) {
       }
       const auto meet = [&](Ref operand) __attribute__((always_inline)) {
         if (operand - begin < at) {
-          const Ref place = operand - begin;
-          bits[place / 64] |= std::uint64_t{1} << place % 64;
+          Places::put(block, operand - begin);
         } else if (operand >= first_leaf) {
           if (is_node(operand) && operand != last_leaf) leaves.put(last_leaf = operand);
         } else {
@@ -156,7 +155,7 @@ bool Reading::Numbers::scan(std::span<const Ref> tops) {
   return in_order;
 }
 
-void Reading::Numbers::search_for(std::span<const Ref> tops, std::size_t& leaf_count) {
+std::size_t Reading::Numbers::search_for(std::span<const Ref> tops) {
   std::vector<Ref> others;
   for (const Ref top : tops) {
     const auto is_new = [&](Ref ref) { return !in_list.contains(ref); };
@@ -165,9 +164,10 @@ void Reading::Numbers::search_for(std::span<const Ref> tops, std::size_t& leaf_c
       (is_leaf(ref) ? list : others).push_back(ref);
     }
   }
-  leaf_count = list.size();
+  const std::size_t leaf_count = list.size();
   list.insert(list.end(), others.begin(), others.end());
   for (std::size_t i = 0; i < list.size(); ++i) in_list[list[i]] = static_cast<std::uint32_t>(i);
+  return leaf_count;
 }
 
 Reading::Reading(const Value& root) : Reading(std::span(&root, 1)) {}
@@ -182,13 +182,15 @@ Reading::Reading(std::span<const Value> roots) : roots_(roots.begin(), roots.end
     leaf_count_ = numbers->leaves.count();
     size_ = leaf_count_ + numbers->records.count();
   } else {
-    numbers->search_for(tops, leaf_count_);
+    leaf_count_ = numbers->search_for(tops);
     size_ = numbers->list.size();
   }
 }
 
 Ref Reading::ref(std::size_t i) const {
   Handle::ref(roots_.front(), "Reading");  // refuses to be used where the graph is not
+  if (i >= size_)
+    throw Error("Reading", "a number below " + std::to_string(size_), std::to_string(i), "count from 0 to size()");
   if (!numbers_->list.empty()) return numbers_->list[i];
   return i < leaf_count_ ? numbers_->leaves.place(static_cast<std::uint32_t>(i))
                          : numbers_->records.place(static_cast<std::uint32_t>(i - leaf_count_));

@@ -114,10 +114,6 @@ inline std::pair<double, double> values_of_choice(Ref ref) {
   if (first(operands) != literal) return {tape.node(first(operands))->data, y};
   return {tape.number(second(operands) == literal ? ref - 3 : ref - 2), y};
 }
-inline Ref chosen(Ref ref) {
-  const Word operands = tape.node(ref)->operands;
-  return rules::Rule<Op::select>::dx(tape.node(condition_of(ref))->data) != 0 ? first(operands) : second(operands);
-}
 
 // The op of a record that stands for several: that of its root.
 inline Op shown_op(Op op) {
@@ -196,9 +192,12 @@ template <class Visit> void each_local(Ref ref, Visit visit) {
 #include "gradwalk/ops.def"
 #undef GRADWALK_UNARY
 #undef GRADWALK_BINARY
-    case code(Op::select):
-      if (const Ref one = chosen(ref); one != literal) visit(one, 1);
+    case code(Op::select): {
+      const double c = tape.node(condition_of(ref))->data, dx = Rule<Op::select>::dx(c), dy = Rule<Op::select>::dy(c);
+      if (dx != 0 && a != literal) visit(a, dx);
+      if (dy != 0 && b != literal) visit(b, dy);
       break;
+    }
     case code(multiply_add):
       visit(extra_of(node), Rule<Op::add>::dx(0.0, 0.0, 0.0));
       each_local_of_term(node.operands, ref, visit);
@@ -246,7 +245,8 @@ inline Callback* callback_of(Ref ref) {
 }
 void need_derivatives(const char* call, Ref ref);  // refuses a node that has a step back instead
 // Of a node that is kept apart as a part of another: that one's id, and which of its own it is, from 1; of others 0.
-std::pair<std::uint64_t, std::size_t> written_id(const Value& value);
+// `known` remembers the numbers of parts, for who asks for many.
+std::pair<std::uint64_t, std::size_t> written_id(const Value& value, std::unordered_map<Ref, std::size_t>& known);
 
 void enter_chunk(std::uint32_t place);
 std::uint32_t next_place();  // for a chunk

@@ -14,11 +14,8 @@ constexpr std::size_t longest_name = 28;  // of an expression; a label may be lo
 enum Precedence : int { comparison, sum, product, sign, power, atom };
 
 Precedence precedence_of(const Snapshot::Node& node) {
+  if (is_comparison(node.op)) return comparison;
   switch (node.op) {
-    case Op::less:
-    case Op::less_equal:
-    case Op::equal:
-    case Op::not_equal: return comparison;
     case Op::add:
     case Op::sub: return sum;
     case Op::mul:

@@ -3,6 +3,7 @@
 #include "gradwalk/snapshot.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "engine/by_op.hpp"
 #include "engine/store.hpp"
@@ -55,7 +56,7 @@ class Nodes {
   void add_record(std::size_t i, const std::vector<std::size_t>& last_of) {
     const std::vector<Reading::Part> parts = graph_.read(i);
     const Value value = graph_.node(i);
-    const auto [id, part] = written_id(value);
+    const auto [id, part] = written_id(value, known_parts_);
     if (parts.empty()) {
       add(value.op(), value.data());
       finish(value, id, part);
@@ -108,6 +109,7 @@ class Nodes {
   }
 
   Reading graph_;
+  std::unordered_map<Ref, std::size_t> known_parts_;
 };
 
 }  // namespace
@@ -135,7 +137,8 @@ std::optional<std::size_t> Snapshot::find(std::string_view name) const {
 }
 
 std::optional<std::size_t> Snapshot::find(const Value& value) const {
-  const std::pair<std::uint64_t, std::size_t> wanted = written_id(value);
+  std::unordered_map<Ref, std::size_t> known;
+  const std::pair<std::uint64_t, std::size_t> wanted = written_id(value, known);
   const auto is_it = [&](const Node& node) { return std::pair(node.id, node.part) == wanted; };
   const auto found = std::find_if(nodes.begin(), nodes.end(), is_it);
   if (found == nodes.end()) return std::nullopt;
@@ -172,7 +175,7 @@ std::string local_formula(const Snapshot& graph, std::size_t node, std::size_t o
 std::string bracketed_name(const Snapshot& graph, std::size_t node) {
   const Snapshot::Node& one = graph.nodes[node];
   const bool is_operation = one.op == Op::neg || one.op == Op::pow || one.op == Op::add || one.op == Op::sub ||
-                            one.op == Op::mul || one.op == Op::div || (one.op >= Op::less && one.op <= Op::not_equal);
+                            one.op == Op::mul || one.op == Op::div || is_comparison(one.op);
   const bool is_written_out = one.label.empty() && one.name.find_first_of("+-*/<=") != std::string::npos;
   const bool is_negative = one.is_constant() && one.name.front() == '-';
   return (is_operation && is_written_out) || is_negative ? "(" + one.name + ")" : one.name;

@@ -162,8 +162,6 @@ class Writer {
     return (node.op == Op::softplus ? "torch.nn.functional." : "torch.") + op + "(" + x + ")";
   }
 
-  static bool is_comparison(Op op) { return op >= Op::less && op <= Op::not_equal; }
-
   std::string choice(const Snapshot::Node& node) const {
     std::string c = operand(node, 0, true);
     if (language_ == Language::pytorch) c += " != 0";
