@@ -132,7 +132,7 @@ class GRADWALK_EXPORT Value {
   GRADWALK_INLINE friend Value operator-(Value&& x) { return adopt(detail::Operations::make<Op::neg, true>(x)); }
   friend Value operator+(const Value& x) { return x; }
 #define GRADWALK_OPERATOR(sign, op)                                            \
-  friend Value operator sign(const Value& x, const Value& y) {                 \
+  GRADWALK_INLINE friend Value operator sign(const Value& x, const Value& y) { \
     return adopt(detail::Operations::make<op, false, false>(x, y));            \
   }                                                                            \
   template <class X, class Y>                                                  \

@@ -9,12 +9,14 @@
 namespace gradwalk::detail {
 namespace {
 
-constexpr Ref few_leaves = 4 * 262'144;  // words: 8 MiB, not worth a look
+constexpr Ref few_leaves = 4 * 262'144;  // words: 8 MiB, not worth giving back
+constexpr Ref in_cache = 4 * 16'384;     // words: 512 KiB, where order does not matter
 
 // Lists the free leaves in order, so that a layer's weights lie side by side; those at the end count as never used. A
 // batch of cells that are all free is one of leaves again.
 void list_in_order() noexcept {
   Store& store = *tape.store;
+  store.freed_unordered = 0;
   for (const Ref list : {tape.free_leaf, store.free_cell}) each_in_list(list, free_head);
   tape.free_leaf = store.free_cell = 0;
   bool is_end = true;
@@ -51,11 +53,13 @@ void wait_as_leaf(Ref leaf) {
   ++store.leaves_waiting;
 }
 
-// All but those that collect() has marked.
+// All but those that collect() has marked. Programs let go of leaves in another order than they made them, so that pass
+// by pass the list would lose its order, and with it the cache: now and then, in proportion to what was freed, it is
+// sorted.
 void free_waiting_leaves() {
   Store& store = *tape.store;
   Ref next = std::exchange(store.waiting_leaves, 0);
-  store.leaves_waiting = 0;
+  store.freed_unordered += std::exchange(store.leaves_waiting, 0);
   while (next != 0) {
     const Ref ref = next;
     Node* leaf = tape.node(ref);
@@ -68,6 +72,8 @@ void free_waiting_leaves() {
       if (!is_held(*leaf)) free_leaf(ref);
     }
   }
+  const std::size_t all = store.next_leaf - leaves_begin;
+  if (all > in_cache && store.freed_unordered > all) list_in_order();
 }
 
 // Sees to it that there are `free_ones`, leaves or cells: some that wait, or the batch that is given back, never used.

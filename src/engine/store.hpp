@@ -57,6 +57,7 @@ struct Store {
   Ref next_leaf = 0;       // leaf memory never used before
   Ref waiting_leaves = 0;  // dead, but a node may still read them: a list through `operands`
   std::size_t leaves_waiting = 0;
+  std::size_t freed_unordered = 0;  // waiting leaves that went to the list since it was last put in order
   std::size_t steps_to_census = 0;  // until leaves are looked through for what can go back; 0: not needed
   std::size_t collect_leaves_at = 16384;
   int no_grad = 0;                                       // guards alive; while there are any, see no_grad.cpp:
