@@ -29,10 +29,11 @@ class Task {
 };
 
 struct Limits {
-  std::optional<double> ratio = {};  // to another variant, at most
-  std::optional<double> goal = {};   // the ratio we would like
-  std::optional<double> bytes = {};  // an op, at most
-  std::string to = {};               // which variant; empty: the baseline; where it is not there, no limit
+  std::optional<double> ratio = {};        // to another variant, at most
+  std::optional<double> goal = {};         // the ratio we would like
+  std::optional<double> bytes = {};        // an op, at most
+  std::string to = {};                     // which variant; empty: the baseline; where it is not there, no limit
+  std::optional<double> to_baseline = {};  // at most, beside a ratio to another variant
 };
 
 struct Variant {
@@ -48,17 +49,25 @@ struct Known {
   double number = 0, tolerance = 0;
 };
 
+// By how much two variants' results may differ: a part of the number, and what numbers near 0 may differ by.
+struct Tolerance {
+  double relative = 1e-9, absolute = 0;
+};
+
 struct Case {
   std::string name;
   std::vector<Variant> variants;
   std::function<std::vector<Known>()> known = {};
   bool alone = false;  // no other variant's task may be alive while one is timed
   bool measure_memory = true;
+  Tolerance tolerance = {};
+  int steps = 0;  // of training in one run, where that is what it does
 };
 
 struct Sizes {
   int moons_steps = 20;
   int gpt_steps = 20;
+  int mlp_steps = 20;
   long links = 1'000'000;
   long neurons = 100'000;
   long products = 1'000'000;
@@ -66,7 +75,7 @@ struct Sizes {
   int first_power = 6, last_power = 7;  // scaling: chains of 10^first ... 10^last links
   bool tiny = false;                    // objectives have one size to be timed and one to be tried
 
-  static Sizes smoke() { return {2, 2, 1'000, 100, 1'000, 50, 2, 4, true}; }
+  static Sizes smoke() { return {2, 2, 2, 1'000, 100, 1'000, 50, 2, 4, true}; }
 };
 
 Case moons(const Sizes& sizes);
@@ -86,6 +95,10 @@ Case ode(const Sizes& sizes);
 Case llsq(const Sizes& sizes);
 Case kmeans(const Sizes& sizes);
 Case ba(const Sizes& sizes);
+
+Case compiled_moons(const Sizes& sizes);
+Case compiled_mlp(const Sizes& sizes);
+Case compiled_mlp_2(const Sizes& sizes);
 
 Case more_options(const Sizes& sizes);
 Case more_kalman(const Sizes& sizes);

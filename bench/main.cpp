@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <exception>
 
@@ -26,25 +27,28 @@ struct Options {
 constexpr const char* examples = R"(Examples:
   gradwalk-bench                              every case, a table
   gradwalk-bench --case moons --seconds 10    one case, longer, for a steadier minimum
-  gradwalk-bench --case more                  every case whose name begins with more-
+  gradwalk-bench --case more                  every case whose name begins with more-; compiled is a group too
   gradwalk-bench --json > results.jsonl       one object a line, for programs
   gradwalk-bench --check --long               do all bars hold? (about 4 GB of memory)
 
-An op is one node of micrograd. ratio: to the first variant of the case, op by op. to peer: to the variant that bar and
-goal are about, where it is another. bytes/op: growth of peak resident memory in a fresh process. bar: what the project
-promises; goal: what it would like.)";
+An op is one node of micrograd. ratio: to the first variant of the case, op by op. to peer: to another variant, where a
+bar is about that; the goal is about it then. bytes/op: growth of peak resident memory in a fresh process. bar: what
+the project promises; goal: what it would like.)";
+
+// A group is every case whose name begins with its own: more is more-options, more-kalman and so on.
+constexpr std::array<std::string_view, 2> groups{"compiled", "more"};
 
 std::vector<std::string> known_names() {
-  std::vector<std::string> names;
+  std::vector<std::string> names(groups.begin(), groups.end());
   for (const Entry& entry : entries()) names.emplace_back(entry.name);
-  names.emplace_back("more");
   return names;
 }
 
-// Also by the first word of a group: more is more-options, more-kalman and so on.
 bool is_meant(std::string_view name, const std::vector<std::string>& names) {
-  return std::any_of(names.begin(), names.end(),
-                     [&](const std::string& meant) { return name == meant || name.starts_with(meant + "-"); });
+  return std::any_of(names.begin(), names.end(), [&](const std::string& meant) {
+    const bool is_group = std::find(groups.begin(), groups.end(), meant) != groups.end();
+    return name == meant || (is_group && name.starts_with(meant + "-"));
+  });
 }
 
 std::vector<Case> selected_cases(const Options& options) {

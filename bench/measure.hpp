@@ -16,7 +16,7 @@ struct Budget {
   double seconds = 2;  // and on until so many have passed for the case
 };
 
-// Two variants disagree by more than 1e-9 of the number, or with what is known by more than its tolerance.
+// Two variants disagree by more than the case's tolerance, or one with what is known by more than that one's.
 struct Disagreement : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

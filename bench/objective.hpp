@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Any function of a vector of numbers as a case: its value alone ("primal", plain doubles), and its value and gradient
-// by the engine and, where CoDiPack's headers were given (GRADWALK_PEERS), by CoDiPack.
+// by the engine, by a compiled program and, where CoDiPack's headers were given (GRADWALK_PEERS), by CoDiPack.
 //
 // The function is written once, generic over the number type: T objective(const std::vector<T>& inputs). Results are
 // the value, then the gradient by each input, and a sample of the gradient must agree with central differences.
@@ -11,8 +11,8 @@
 #endif
 
 #include <cstddef>
+#include <gradwalk/compile.hpp>
 #include <gradwalk/value.hpp>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +20,7 @@
 #include "cases.hpp"
 #include "counted.hpp"
 #include "differences.hpp"
+#include "numbers.hpp"
 
 namespace bench {
 
@@ -52,6 +53,22 @@ template <class Objective> class ByEngine final : public ObjectiveTask<Objective
   }
 };
 
+// Recorded and compiled once; each run has new parameters.
+template <class Objective> class Compiled final : public ObjectiveTask<Objective> {
+ public:
+  Compiled(Objective objective, std::vector<double> inputs)
+      : ObjectiveTask<Objective>(std::move(objective), std::move(inputs)),
+        x_(this->inputs_.begin(), this->inputs_.end()),
+        program_(gradwalk::compile(this->objective_(x_), {.parameters = x_})) {
+    this->results_.resize(1 + x_.size());
+  }
+  void run() override { this->results_[0] = program_.gradient_at(this->inputs_, std::span(this->results_).subspan(1)); }
+
+ private:
+  std::vector<gradwalk::Value> x_;
+  gradwalk::Program program_;
+};
+
 #ifdef GRADWALK_BENCH_CODIPACK
 template <class Objective> class ByCodipack final : public ObjectiveTask<Objective> {
  public:
@@ -77,42 +94,20 @@ template <class Objective> class ByCodipack final : public ObjectiveTask<Objecti
 // The engine's limits where the project's bar is on its time over CoDiPack's; none without CoDiPack.
 inline Limits over_codipack(double bar) { return {.ratio = bar, .goal = 1.2, .to = "codipack"}; }
 
-template <class Objective>
-Case objective_case(std::string name, const Objective& objective, const std::vector<double>& inputs, Limits limits) {
+// A program's time over the function's own.
+inline Limits over_primal(double bar, double goal) { return {.ratio = bar, .goal = goal}; }
+
+template <class Objective> Case objective_case(std::string name, const Objective& objective,
+                                               const std::vector<double>& inputs, Limits limits, Limits compiled = {}) {
   const double ops = count_ops(objective, inputs);
   Case c{.name = std::move(name), .variants = {{"primal", ops, starting<Primal<Objective>>(objective, inputs)}}};
 #ifdef GRADWALK_BENCH_CODIPACK
   c.variants.push_back({"codipack", ops, starting<ByCodipack<Objective>>(objective, inputs)});
 #endif
   c.variants.push_back({"engine", ops, starting<ByEngine<Objective>>(objective, inputs), std::move(limits)});
+  c.variants.push_back({"compiled", ops, starting<Compiled<Objective>>(objective, inputs), std::move(compiled)});
   c.known = [=] { return central_differences(objective, inputs); };
   return c;
 }
-
-// Numbers for the cases to work on: the same in every run.
-class Numbers {
- public:
-  double uniform(double low, double high) {
-    return low + (high - low) * static_cast<double>(generator_() >> 11) * 0x1p-53;
-  }
-  double normal() {  // nearly: the sum of twelve uniform numbers
-    double sum = -6;
-    for (int i = 0; i < 12; ++i) sum += uniform(0, 1);
-    return sum;
-  }
-  std::vector<double> uniform(std::size_t count, double low, double high) {
-    std::vector<double> numbers(count);
-    for (double& number : numbers) number = uniform(low, high);
-    return numbers;
-  }
-  std::vector<double> normal(std::size_t count) {
-    std::vector<double> numbers(count);
-    for (double& number : numbers) number = normal();
-    return numbers;
-  }
-
- private:
-  std::mt19937_64 generator_{1};
-};
 
 }  // namespace bench

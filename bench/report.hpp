@@ -18,6 +18,7 @@ struct Row {
   Limits limits = {};
   std::string peer = {};  // the variant that limits are about, where it is not the baseline
   std::optional<double> ratio_to_peer = {};
+  std::optional<double> us_per_step = {};  // where a run is steps of training
 };
 
 std::vector<Row> rows(const Case& c, const std::vector<double>& ns_per_op,
@@ -28,7 +29,7 @@ std::string table_line(const Row& row);
 
 // The keys case, variant, ns_per_op, ratio_to_hand, bytes_per_op; where the baseline is not hand-written code,
 // ratio_to_hand is null and the keys baseline and ratio follow. The keys peer and ratio_to_peer follow where a bar is
-// about another variant than the baseline.
+// about another variant than the baseline, and us_per_step where a run is steps of training.
 std::string json_line(const Row& row);
 
 std::vector<std::string> missed_bars(const Row& row);

@@ -18,7 +18,9 @@ constexpr int runs_a_turn = 3;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-bool nearly_equal(double x, double y) { return std::abs(x - y) <= 1e-9 * std::max(std::abs(x), std::abs(y)); }
+bool nearly_equal(double x, double y, const Tolerance& tolerance) {
+  return std::abs(x - y) <= tolerance.relative * std::max(std::abs(x), std::abs(y)) + tolerance.absolute;
+}
 
 // The fastest of a few runs in a row. The first is not counted: it finds the caches full of another variant's memory,
 // which would hide how fast a variant is that fits into them.
@@ -50,7 +52,7 @@ void check_results(const Case& c) {
     const std::vector<double> got = task->results();
     for (std::size_t i = expected.size(); i < got.size(); ++i) expected.push_back({got[i], &variant});
     for (std::size_t i = 0; i < expected.size(); ++i) {
-      if (i < got.size() && nearly_equal(got[i], expected[i].number)) continue;
+      if (i < got.size() && nearly_equal(got[i], expected[i].number, c.tolerance)) continue;
       throw Disagreement(
           fmt::format("{}: needs equal results, got {:.17g} from {} and {:.17g} from {} at number {}; "
                       "nothing was timed",

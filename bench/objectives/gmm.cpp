@@ -11,7 +11,8 @@ Case gmm(const Sizes& sizes) {
   Numbers numbers;
   data.points = numbers.normal(data.n * data.d);
   const auto objective = [data](const auto& parameters) { return gmm(parameters, data); };
-  return objective_case("gmm", objective, numbers.uniform(data.parameters(), -0.5, 0.5), over_codipack(1.1));
+  return objective_case("gmm", objective, numbers.uniform(data.parameters(), -0.5, 0.5), over_codipack(1.1),
+                        over_primal(0.6, 0.36));
 }
 
 }  // namespace bench

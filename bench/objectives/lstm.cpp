@@ -13,7 +13,8 @@ Case lstm(const Sizes& sizes) {
   data.sequence = numbers.uniform(data.steps * data.width, 0, 1);
   data.state = numbers.uniform(2 * data.layers * data.width, -1, 1);
   const auto objective = [data](const auto& parameters) { return lstm(parameters, data); };
-  return objective_case("lstm", objective, numbers.uniform(data.parameters(), -1, 1), over_codipack(1.8));
+  return objective_case("lstm", objective, numbers.uniform(data.parameters(), -1, 1), over_codipack(1.8),
+                        over_primal(1.3, 0.87));
 }
 
 }  // namespace bench

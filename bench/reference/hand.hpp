@@ -16,6 +16,9 @@ const Moons& moons();
 
 // `steps` of gradient descent at rate 0.05 on p; g has the last gradient. Gives the last loss.
 double moons_steps(int steps, double* p, double* g);
+// The same with the batch taken at once: eight rows a vector (lanes.cpp), and matrix products by OpenBLAS (blas.cpp).
+double moons_steps_lanes(int steps, double* p, double* g);
+double moons_steps_blas(int steps, double* p, double* g);
 
 // x = x * b + c, n times from a; g = d/da, d/db, d/dc.
 double chain(long n, double a, double b, double c, double g[3]);

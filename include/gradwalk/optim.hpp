@@ -48,12 +48,20 @@ struct OptimizerState {
   bool operator==(const OptimizerState&) const = default;
 };
 
+// The same for parameters that are floats.
+struct OptimizerState32 {
+  std::uint64_t steps = 0;
+  std::vector<float> first, second;
+};
+
 GRADWALK_EXPORT double learning_rate(const OptimizerConfig& config);
 GRADWALK_EXPORT void check_config(const OptimizerConfig& config);  // an Error where a number is out of its range
 GRADWALK_EXPORT OptimizerState initial_state(const OptimizerConfig& config, std::size_t parameters);
 // One step at the rate given, not the config's. The state is one that initial_state() made for as many parameters.
 GRADWALK_EXPORT void update(const OptimizerConfig& config, double lr, std::span<double> data,
                             std::span<const double> grad, OptimizerState& state);
+GRADWALK_EXPORT void update(const OptimizerConfig& config, double lr, std::span<float> data,
+                            std::span<const float> grad, OptimizerState32& state);
 
 class GRADWALK_EXPORT Optimizer {
  public:

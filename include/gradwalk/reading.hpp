@@ -7,6 +7,7 @@
 // Who looks at single nodes afterwards (inputs(), topological_order(), ...) may split records: read first.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -17,6 +18,21 @@
 #include "gradwalk/value.hpp"
 
 namespace gradwalk {
+
+// A graph as one flat list: its leaves, then each node that was written, operands before their users.
+struct Listing {
+  static constexpr std::uint32_t none = 0xffffffff, number = 0x80000000;
+  struct Node {
+    Op op;
+    // Places in the list; number + i: numbers[i]; none. Of a leaf the first is its own place, of a custom node all are
+    // none, and of a choice the condition is the first.
+    std::array<std::uint32_t, 3> operands;
+  };
+  std::vector<Node> nodes;
+  std::vector<double> numbers;
+  std::size_t leaves = 0;
+  std::vector<std::uint32_t> roots;
+};
 
 class GRADWALK_EXPORT Reading {
  public:
@@ -30,6 +46,7 @@ class GRADWALK_EXPORT Reading {
   Value node(std::size_t i) const;
   double data(std::size_t i) const;
   double grad(std::size_t i) const;
+  bool is_held(std::size_t i) const;  // by a Value of somebody's; what is not cannot change any more
   std::optional<std::size_t> find(const Value& node) const;  // its number
 
   struct Operand {
@@ -43,6 +60,7 @@ class GRADWALK_EXPORT Reading {
   };
   // The nodes that record i stands for, itself the last; none for a leaf.
   std::vector<Part> read(std::size_t i) const;
+  Listing list() const;  // all of it at once; leaf i is first, and its place is i
 
  private:
   struct Numbers;  // which places on the tape have which number

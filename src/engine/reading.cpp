@@ -55,6 +55,13 @@ class Places {
     return all;
   }
 
+  template <class Visit> void each(Visit visit) const {  // from below
+    for (const std::uint32_t i : counted_)
+      for (std::size_t word = 0; word < chunk_words / 64; ++word)
+        for (std::uint64_t bits = blocks_[i]->bits[word]; bits != 0; bits &= bits - 1)
+          visit(begin_ + static_cast<Ref>(i * chunk_words + word * 64) + static_cast<Ref>(std::countr_zero(bits)));
+  }
+
   std::optional<std::uint32_t> number(Ref ref) const {
     const std::size_t i = (ref - begin_) / chunk_words, word = (ref - begin_) % chunk_words;
     if (ref < begin_ || i >= blocks_.size() || blocks_[i] == nullptr) return std::nullopt;
@@ -211,6 +218,8 @@ Op Reading::op(std::size_t i) const { return shown_op(op_of(*tape.node(ref(i))))
 double Reading::data(std::size_t i) const { return tape.node(ref(i))->data; }
 double Reading::grad(std::size_t i) const { return tape.node(ref(i))->grad; }
 
+bool Reading::is_held(std::size_t i) const { return detail::is_held(*tape.node(ref(i))); }
+
 std::optional<std::size_t> Reading::find(const Value& node) const {
   const Ref wanted = Handle::ref(node, "Reading::find");
   Handle::ref(roots_.front(), "Reading::find");
@@ -232,6 +241,45 @@ std::vector<Reading::Part> Reading::read(std::size_t i) const {
     }
   });
   return parts;
+}
+
+Listing Reading::list() const {
+  Handle::ref(roots_.front(), "Reading::list");
+  Listing all;
+  all.leaves = leaf_count_;
+  all.nodes.reserve(size_ + size_ / 2);
+  std::vector<std::uint32_t> places(size_);  // of the records
+  for (std::uint32_t i = 0; i < leaf_count_; ++i) {
+    places[i] = i;
+    all.nodes.push_back({Op::leaf, {i, Listing::none, Listing::none}});
+  }
+  std::size_t next = leaf_count_;
+  const auto add = [&](Ref ref) {
+    const auto begin = static_cast<std::uint32_t>(all.nodes.size());
+    each_part(ref, [&](Op op, std::span<const PartOperand> operands) {
+      Listing::Node& node = all.nodes.emplace_back(Listing::Node{op, {Listing::none, Listing::none, Listing::none}});
+      if (op == Op::custom) return;
+      for (std::size_t i = 0; i < operands.size(); ++i) {
+        const PartOperand& one = operands[i];
+        if (one.ref == nothing) {
+          node.operands[i] = begin + one.part;
+        } else if (one.ref == literal) {
+          node.operands[i] = Listing::number + static_cast<std::uint32_t>(all.numbers.size());
+          all.numbers.push_back(one.number);
+        } else {
+          node.operands[i] = places[*number_of(one.ref)];
+        }
+      }
+    });
+    places[next++] = static_cast<std::uint32_t>(all.nodes.size() - 1);
+  };
+  if (numbers_->list.empty()) {
+    numbers_->records.each(add);
+  } else {
+    for (std::size_t i = leaf_count_; i < size_; ++i) add(numbers_->list[i]);
+  }
+  for (const Value& root : roots_) all.roots.push_back(places[*find(root)]);
+  return all;
 }
 
 }  // namespace gradwalk

@@ -45,29 +45,41 @@ double power(double base, std::uint64_t exponent) {
   return result;
 }
 
-void apply(const SGD& rule, double lr, std::span<double> data, std::span<const double> grad, OptimizerState& state) {
+// The rules are copies, and so are m and v: numbers nothing else can be writing to, so that compilers take several at a
+// time.
+template <class T, class State>
+void apply(SGD rule, double lr_, std::span<T> data, std::span<const T> grad, State& state) {
+  const T lr = static_cast<T>(lr_), decay = static_cast<T>(rule.weight_decay);
+  const T momentum = static_cast<T>(rule.momentum);
   for (std::size_t i = 0; i < data.size(); ++i) {
-    double step = grad[i] + rule.weight_decay * data[i];
-    if (rule.momentum != 0) step = state.first[i] = rule.momentum * state.first[i] + step;
+    T step = grad[i] + decay * data[i];
+    if (momentum != 0) step = state.first[i] = momentum * state.first[i] + step;
     data[i] -= lr * step;
   }
 }
 
-// The rule is a copy, and m and v are: numbers nothing else can be writing to, so that compilers take several at a
-// time.
-template <class Rule>
-void apply(Rule rule, double lr, std::span<double> data, std::span<const double> grad, OptimizerState& state) {
-  const double rate = lr / (1 - power(rule.beta1, state.steps)), scale = std::sqrt(1 - power(rule.beta2, state.steps));
+template <class Rule, class T, class State>
+void apply(Rule rule, double lr, std::span<T> data, std::span<const T> grad, State& state) {
+  const T rate = static_cast<T>(lr / (1 - power(rule.beta1, state.steps)));
+  const T scale = static_cast<T>(std::sqrt(1 - power(rule.beta2, state.steps)));
+  const T new_first = static_cast<T>(1 - rule.beta1), epsilon = static_cast<T>(rule.epsilon);
+  const T old_second = static_cast<T>(rule.beta2), new_second = static_cast<T>(1 - rule.beta2);
   for (std::size_t i = 0; i < data.size(); ++i) {
-    double p = data[i], m = state.first[i], v = state.second[i];
-    const double g = grad[i];
-    if constexpr (std::is_same_v<Rule, AdamW>) p *= 1 - lr * rule.weight_decay;
-    m += (1 - rule.beta1) * (g - m);
-    v = rule.beta2 * v + (1 - rule.beta2) * g * g;
-    data[i] = p - rate * m / (std::sqrt(v) / scale + rule.epsilon);
+    T p = data[i], m = state.first[i], v = state.second[i];
+    const T g = grad[i];
+    if constexpr (std::is_same_v<Rule, AdamW>) p *= static_cast<T>(1 - lr * rule.weight_decay);
+    m += new_first * (g - m);
+    v = old_second * v + new_second * g * g;
+    data[i] = p - rate * m / (std::sqrt(v) / scale + epsilon);
     state.first[i] = m;
     state.second[i] = v;
   }
+}
+
+template <class T, class State>
+void update_any(const OptimizerConfig& config, double lr, std::span<T> data, std::span<const T> grad, State& state) {
+  ++state.steps;
+  std::visit([&](const auto& rule) { apply(rule, lr, data, grad, state); }, config);
 }
 
 }  // namespace
@@ -90,8 +102,12 @@ OptimizerState initial_state(const OptimizerConfig& config, std::size_t paramete
 
 void update(const OptimizerConfig& config, double lr, std::span<double> data, std::span<const double> grad,
             OptimizerState& state) {
-  ++state.steps;
-  std::visit([&](const auto& rule) { apply(rule, lr, data, grad, state); }, config);
+  update_any(config, lr, data, grad, state);
+}
+
+void update(const OptimizerConfig& config, double lr, std::span<float> data, std::span<const float> grad,
+            OptimizerState32& state) {
+  update_any(config, lr, data, grad, state);
 }
 
 }  // namespace gradwalk

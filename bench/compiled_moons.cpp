@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+// compiled-moons: the step of moons (moons.cpp) in float64 with the batch of 100 rows taken at once: forward, backward,
+// L2 and SGD update. The baseline is hand-written SIMD, eight rows a vector; beside it, matrix products by OpenBLAS.
+// One run is a few steps from the same first parameters; results are the last loss and the parameters after it.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <gradwalk/compile.hpp>
+#include <span>
+
+#include "blas_threads.hpp"
+#include "cases.hpp"
+#include "reference/hand.hpp"
+
+namespace bench {
+namespace {
+
+using namespace gradwalk;
+
+constexpr double ops_a_step = 65'077;  // as moons counts them
+
+using Steps = double (*)(int steps, double* parameters, double* gradients);
+
+class Hand final : public Task {
+ public:
+  Hand(Steps take, int steps) : take_(take), steps_(steps) {}
+
+  void prepare() override { set_blas_threads(1); }
+
+  void run() override {
+    std::copy_n(hand::moons().p0, hand::parameters, parameters_.begin());
+    loss_ = take_(steps_, parameters_.data(), gradients_.data());
+  }
+
+  std::vector<double> results() const override {
+    std::vector<double> numbers{loss_};
+    numbers.insert(numbers.end(), parameters_.begin(), parameters_.end());
+    return numbers;
+  }
+
+ private:
+  Steps take_;
+  int steps_;
+  std::array<double, hand::parameters> parameters_{}, gradients_{};
+  double loss_ = 0;
+};
+
+// The loss of one row in scalar Values, compiled.
+class Compiled : public Task {
+ public:
+  explicit Compiled(int steps) : steps_(steps) {
+    for (int row = 0; row < hand::rows; ++row) {
+      rows_.insert(rows_.end(), std::begin(hand::moons().X[row]), std::end(hand::moons().X[row]));
+      rows_.push_back(hand::moons().y[row]);
+    }
+  }
+
+  std::vector<double> results() const override {
+    std::vector<double> numbers{loss_};
+    for (const Value& p : parameters_) numbers.push_back(p.data());
+    return numbers;
+  }
+
+ protected:
+  static constexpr RunOptions mean{.result = RunOptions::Result::mean};
+
+  void set_parameters() {
+    for (std::size_t i = 0; i < parameters_.size(); ++i) parameters_[i].data() = hand::moons().p0[i];
+  }
+
+  int steps_;
+  std::vector<double> rows_;
+  std::vector<Value> parameters_ = std::vector<Value>(hand::moons().p0, hand::moons().p0 + hand::parameters);
+  Program program_ = compiled();
+  double loss_ = 0;
+
+ private:
+  Program compiled() const {
+    std::vector<Value> inputs{0.0, 0.0, 0.0};
+    const Value* next = parameters_.data();
+    const auto layer = [&](std::span<const Value> in, std::size_t outputs) {
+      std::vector<Value> out;
+      for (std::size_t i = 0; i < outputs; ++i) {
+        Value sum = next[in.size()];
+        for (std::size_t k = 0; k < in.size(); ++k) sum += next[k] * in[k];
+        next += in.size() + 1;
+        out.push_back(outputs == 1 ? sum : relu(sum));
+      }
+      return out;
+    };
+    const Value score = layer(layer(layer(std::span(inputs).first(2), 16), 16), 1)[0];
+    Value squares = 0;
+    for (const Value& p : parameters_) squares += p * p;
+    return compile(relu(1 - inputs[2] * score) + 1e-4 * squares, {.inputs = inputs, .parameters = parameters_});
+  }
+};
+
+class ByTrainer final : public Compiled {
+ public:
+  explicit ByTrainer(int steps) : Compiled(steps), trainer_(program_, SGD{.lr = 0.05}) {}
+  void run() override {
+    set_parameters();
+    trainer_.read_again();
+    for (int i = 0; i < steps_; ++i) loss_ = trainer_.step(rows_, mean);
+    trainer_.write_back();
+  }
+
+ private:
+  Trainer trainer_;
+};
+
+class ByRun final : public Compiled {
+ public:
+  using Compiled::Compiled;
+  void run() override {
+    set_parameters();
+    for (int i = 0; i < steps_; ++i) {
+      for (Value& p : parameters_) p.grad() = 0;
+      loss_ = program_.run(rows_, mean);
+      for (Value& p : parameters_) p.data() -= 0.05 * p.grad();
+    }
+  }
+};
+
+// What the plain loops of moons give, whose gradient that case compares with differences.
+std::vector<Known> by_plain_loops(int steps) {
+  Hand plain(hand::moons_steps, steps);
+  plain.run();
+  std::vector<Known> known;
+  for (const double number : plain.results()) known.push_back({known.size(), number, 1e-9 * std::abs(number)});
+  return known;
+}
+
+}  // namespace
+
+// trainer keeps the parameters; run has them read from their Values each step, and updated outside.
+Case compiled_moons(const Sizes& sizes) {
+  const int steps = sizes.moons_steps;
+  const double ops = ops_a_step * steps;
+  return {.name = "compiled-moons",
+          .variants = {{"lanes", ops, starting<Hand>(hand::moons_steps_lanes, steps)},
+                       {"blas", ops, starting<Hand>(hand::moons_steps_blas, steps)},
+                       {"trainer", ops, starting<ByTrainer>(steps), {.ratio = 0.8, .to = "blas", .to_baseline = 1.0}},
+                       {"run", ops, starting<ByRun>(steps), {.ratio = 1.2}}},
+          .known = [steps] { return by_plain_loops(steps); },
+          .measure_memory = false,  // it would be OpenBLAS's buffers
+          .steps = steps};
+}
+
+}  // namespace bench

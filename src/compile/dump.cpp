@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// What each pass made, as text for people.
+#include "passes.hpp"
+#include "text/numbers.hpp"
+
+namespace gradwalk::compiler {
+namespace {
+
+using detail::format_number;
+
+std::string letter(Domain domain) {
+  return domain == Domain::constant ? "constant" : domain == Domain::uniform ? "uniform" : "varying";
+}
+
+std::string scalar_name(const Scalars& scalars, Id id) {
+  const Scalar& node = scalars.nodes[id];
+  if (id < scalars.parameters) return "p" + std::to_string(id);
+  if (id < scalars.parameters + scalars.inputs) return "x" + std::to_string(id - scalars.parameters);
+  return node.op == Op::constant ? format_number(scalars.numbers[node.operands[0]]) : "s" + std::to_string(id);
+}
+
+std::string term_name(const Terms& terms, Id id) {
+  const Node& node = terms.nodes[id];
+  if (node.kind == Kind::parameter) return "p" + std::to_string(id);
+  if (node.kind == Kind::input) return "x" + std::to_string(id - terms.parameters);
+  return node.kind == Kind::constant ? format_number(node.number) : "n" + std::to_string(id);
+}
+
+std::string sum_of(const Terms& terms, const Node& node) {
+  std::string text;
+  if (node.number != 0) text = format_number(node.number);
+  for (std::uint32_t i = node.begin; i < node.begin + node.count; ++i) {
+    const Product& product = terms.products[i];
+    std::string one = product.factor == 1 ? "" : format_number(product.factor);
+    for (const Id factor : {product.a, product.b}) {
+      if (factor == none) continue;
+      one += (one.empty() ? "" : "*") + term_name(terms, factor);
+    }
+    text += (text.empty() ? "" : " + ") + one;
+  }
+  return text;
+}
+
+std::string line_of(const Terms& terms, Id id) {
+  const Node& node = terms.nodes[id];
+  if (node.kind == Kind::sum) return sum_of(terms, node);
+  std::string text = std::string(name(node.op)) + "(";
+  for (std::uint32_t i = 0; i < node.count; ++i)
+    text += (i == 0 ? "" : ", ") + term_name(terms, terms.operands[node.begin + i]);
+  return text + ")";
+}
+
+// u8..15 numbers side by side, u8 one for all, u[...] as a table says.
+std::string span_of(const Operand& operand, std::uint32_t count) {
+  const char* const from = operand.domain == Domain::constant ? "c" : operand.domain == Domain::uniform ? "u" : "v";
+  if (operand.table != none) return from + std::string("[table ") + std::to_string(operand.table) + "]";
+  std::string text = from + std::to_string(operand.place);
+  if (operand.stride == 0 || count < 2) return text;
+  text += ".." + std::to_string(operand.place + (count - 1) * operand.stride);
+  return operand.stride == 1 ? text : text + " by " + std::to_string(operand.stride);
+}
+
+std::string line_of(const Instructions& all, const Instruction& one) {
+  const std::string out =
+      span_of({one.domain, one.out, 1, none}, one.form == Instruction::Form::extreme ? 1 : one.count);
+  std::string text = out + " = ";
+  switch (one.form) {
+    case Instruction::Form::function:
+    case Instruction::Form::extreme:
+      text += std::string(name(one.op)) + "(";
+      for (std::size_t k = 0; k < 3 && one.in[k].exists(); ++k)
+        text += (k == 0 ? "" : ", ") + span_of(one.in[k], one.count);
+      return text + ")";
+    case Instruction::Form::layer:
+      text += "weights " + std::to_string(one.count) + " x " + std::to_string(one.depth) + " at " +
+              span_of(one.in[0], 1) + " (rows " + std::to_string(one.row) + " apart) * " +
+              span_of(one.in[1], one.depth);
+      if (one.in[2].exists()) text += " + " + span_of(one.in[2], one.count);
+      return one.relu ? "relu of " + text : text;
+    case Instruction::Form::sums:
+    case Instruction::Form::dot: {
+      const bool is_dot = one.form == Instruction::Form::dot;
+      std::string sum = one.start.exists() ? span_of(one.start, one.count) : "";
+      for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) {
+        const Factors& factors = all.factors[t];
+        std::string term;
+        for (const Operand& operand : {factors.factor, factors.a, factors.b})
+          if (operand.exists())
+            term += (term.empty() ? "" : "*") + span_of(operand, is_dot ? factors.count : one.count);
+        sum += (sum.empty() ? "" : " + ") + (is_dot ? "sum of " + std::to_string(factors.count) + ": " + term : term);
+      }
+      return text + sum;
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string dump(const Scalars& scalars) {
+  std::string text;
+  for (auto id = static_cast<Id>(scalars.parameters + scalars.inputs); id < scalars.nodes.size(); ++id) {
+    const Scalar& node = scalars.nodes[id];
+    if (node.op == Op::constant) continue;
+    text += scalar_name(scalars, id) + " = " + std::string(name(node.op)) + "(";
+    for (std::size_t i = 0; i < 3 && node.operands[i] != none; ++i)
+      text += (i == 0 ? "" : ", ") + scalar_name(scalars, node.operands[i]);
+    text += ")  " + letter(node.domain) + "\n";
+  }
+  for (const Id output : scalars.outputs) text += "output " + scalar_name(scalars, output) + "\n";
+  return text;
+}
+
+std::string dump(const Terms& terms) {
+  std::string text;
+  for (Id id = terms.first_computed(); id < terms.nodes.size(); ++id)
+    text += term_name(terms, id) + " = " + line_of(terms, id) + "  " + letter(terms.nodes[id].domain) + "\n";
+  for (const Id output : terms.outputs) text += "output " + term_name(terms, output) + "\n";
+  return text;
+}
+
+std::string dump(const Terms& terms, const Groups& groups) {
+  std::string text;
+  for (const Group& group : groups.groups) {
+    switch (group.form) {
+      case Group::Form::function: text += std::string(name(group.op)); break;
+      case Group::Form::extreme: text += std::string(name(group.op)) + " of several"; break;
+      case Group::Form::sum: text += "sums"; break;
+      case Group::Form::layer: text += "layer of " + std::to_string(group.count) + " inputs"; break;
+    }
+    text += ", " + letter(group.domain) + ":";
+    for (const Id id : group.members) text += " " + term_name(terms, id);
+    text += "\n";
+  }
+  return text;
+}
+
+std::string dump(const Instructions& instructions) {
+  std::string text;
+  for (const Instruction& one : instructions.uniform) text += line_of(instructions, one) + "\n";
+  if (!instructions.varying.empty()) text += "for each row:\n";
+  for (const Instruction& one : instructions.varying) text += "  " + line_of(instructions, one) + "\n";
+  for (const Instructions::Output& output : instructions.outputs)
+    text += "output " + span_of({output.domain, output.place, 0, none}, 1) + "\n";
+  return text;
+}
+
+}  // namespace gradwalk::compiler

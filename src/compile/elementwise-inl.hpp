@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT
+// Kernels that go through arrays number by number: every op's value and derivatives, sums of products, totals.
+//
+// Included once for each instruction set. A loop does whole vectors, then what is left in one that is partly used.
+#if defined(GRADWALK_COMPILE_ELEMENTWISE_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef GRADWALK_COMPILE_ELEMENTWISE_INL_HPP
+#undef GRADWALK_COMPILE_ELEMENTWISE_INL_HPP
+#else
+#define GRADWALK_COMPILE_ELEMENTWISE_INL_HPP
+#endif
+
+#include <array>
+#include <span>
+#include <string_view>
+
+#include "compile/kernels.hpp"
+#include "compile/lanes-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace gradwalk::detail::HWY_NAMESPACE {
+
+template <class T> HWY_INLINE Lanes<T> load(const T* from) { return hn::LoadU(Tag<T>(), from); }
+template <class T> HWY_INLINE void store(Lanes<T> x, T* to) { hn::StoreU(x.v, Tag<T>(), to); }
+
+// Where a kernel stands: at a whole vector, or at the last n numbers.
+template <class T> struct Whole {
+  HWY_INLINE Lanes<T> get(const T* from) const { return load(from); }
+  HWY_INLINE void put(Lanes<T> x, T* to) const { store(x, to); }
+};
+template <class T> struct Rest {
+  FirstLanes<T> part;
+
+  HWY_INLINE explicit Rest(std::size_t n) : part(n) {}
+  HWY_INLINE Lanes<T> get(const T* from) const { return load_some<T>(from, part); }
+  HWY_INLINE void put(Lanes<T> x, T* to) const { store_some<T>(x.v, to, part); }
+};
+
+// An operand to read from; what is nullptr is 1.
+template <class T> struct Source {
+  const T* at;
+  bool each;
+  Lanes<T> all;
+
+  HWY_INLINE explicit Source(In<T> in)
+      : at(in.at), each(at != nullptr && in.stride != 0), all(at == nullptr ? T{1} : *at) {}
+  template <class Part> HWY_INLINE Lanes<T> get(std::size_t i, Part part) const {
+    return each ? part.get(at + i) : all;
+  }
+};
+
+// Runs the kernel's body at every vector: body.at(i, Whole or Rest).
+template <class T, class Body> HWY_INLINE void each_vector(std::size_t n, const Body& body) {
+  std::size_t i = 0;
+  for (; i + lanes<T> <= n; i += lanes<T>) body.at(i, Whole<T>());
+  if (i < n) body.at(i, Rest<T>(n - i));
+}
+
+// Whether a rule's text names an operand or its result, as x in "1 + x * x" but not in "exp(r)".
+constexpr bool mentions(std::string_view rule, char name) {
+  constexpr auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  for (std::size_t i = 0; i < rule.size(); ++i)
+    if (rule[i] == name && (i == 0 || !is_letter(rule[i - 1])) && (i + 1 == rule.size() || !is_letter(rule[i + 1])))
+      return true;
+  return false;
+}
+
+enum class Of { value, dx, dy };
+
+template <Op op, Of of> constexpr bool mentions(std::size_t operand) {
+  constexpr std::string_view names = info(op).operands == 3 ? "cxy" : info(op).operands == 2 ? "xy" : "x";
+  constexpr std::string_view rule = of == Of::value ? info(op).value : of == Of::dx ? info(op).dx : info(op).dy;
+  return operand < names.size() && mentions(rule, names[operand]);
+}
+
+// An op's operands; those that the rule does not mention are not read.
+template <class T, Op op, Of of> struct Operands {
+  Source<T> x, y, z;
+
+  HWY_INLINE explicit Operands(const In<T>* in) : x(wanted<0>(in)), y(wanted<1>(in)), z(wanted<2>(in)) {}
+  template <class Part> HWY_INLINE Lanes<T> apply(std::size_t i, Part part, Lanes<T> r) const {
+    const Lanes<T> a = x.get(i, part), b = y.get(i, part), c = z.get(i, part);
+    if constexpr (of == Of::value) return LaneRule<op>::template value<Lanes<T>>(a, b, c);
+    if constexpr (of == Of::dx) return LaneRule<op>::template dx<Lanes<T>>(a, b, c, r);
+    if constexpr (of == Of::dy) return LaneRule<op>::template dy<Lanes<T>>(a, b, c, r);
+  }
+
+ private:
+  template <std::size_t operand> static HWY_INLINE In<T> wanted(const In<T>* in) {
+    if constexpr (mentions<op, of>(operand)) return in[operand];
+    return {};
+  }
+};
+
+template <class T, Op op> struct ValueBody {
+  Operands<T, op, Of::value> operands;
+  T* out;
+
+  template <class Part> HWY_INLINE void at(std::size_t i, Part part) const {
+    part.put(operands.apply(i, part, Lanes<T>()), out + i);
+  }
+};
+template <class T, Op op> void value(std::size_t n, const In<T>* in, T* out) {
+  if (n > 0) each_vector<T>(n, ValueBody<T, op>{Operands<T, op, Of::value>(in), out});
+}
+
+// gradient * local, and 0 where nothing is to be passed on, whatever local is.
+template <class T> HWY_INLINE Lanes<T> passed_on(Lanes<T> gradient, Lanes<T> local) {
+  return select(gradient == 0, 0, gradient * local);
+}
+
+template <class T, Op op, Of of> struct LocalBody {
+  Operands<T, op, of> operands;
+  const T *r, *g;
+  T* out;
+  bool add;
+
+  template <class Part> HWY_INLINE void at(std::size_t i, Part part) const {
+    constexpr bool reads_r = mentions(of == Of::dx ? info(op).dx : info(op).dy, 'r');
+    Lanes<T> result = 1;
+    if constexpr (reads_r) result = part.get(r + i);
+    const Lanes<T> deposit = passed_on(part.get(g + i), operands.apply(i, part, result));
+    part.put(add ? part.get(out + i) + deposit : deposit, out + i);
+  }
+};
+template <class T, Op op, Of of> void local(std::size_t n, const In<T>* in, const T* r, const T* g, T* out, bool add) {
+  if (n > 0) each_vector<T>(n, LocalBody<T, op, of>{Operands<T, op, of>(in), r, g, out, add});
+}
+
+template <class T> typename Kernels<T>::Value value_of(Op op) {
+  switch (op) {
+#define GRADWALK_UNARY(name, ...) \
+  case Op::name: return &value<T, Op::name>;
+#define GRADWALK_BINARY GRADWALK_UNARY
+#define GRADWALK_TERNARY GRADWALK_UNARY
+#include "gradwalk/ops.def"
+#undef GRADWALK_UNARY
+#undef GRADWALK_BINARY
+#undef GRADWALK_TERNARY
+    default: return nullptr;
+  }
+}
+
+template <class T, Op op, Of of> constexpr typename Kernels<T>::Local local_unless_0() {
+  if constexpr ((of == Of::dx ? info(op).dx : info(op).dy) == "0")
+    return nullptr;
+  else
+    return &local<T, op, of>;
+}
+template <class T> typename Kernels<T>::Local local_of(Op op, std::size_t by) {
+  switch (op) {
+#define GRADWALK_UNARY(name, ...) \
+  case Op::name: return by == 0 ? local_unless_0<T, Op::name, Of::dx>() : nullptr;
+#define GRADWALK_BINARY(name, ...) \
+  case Op::name:                   \
+    return by == 0 ? local_unless_0<T, Op::name, Of::dx>() : by == 1 ? local_unless_0<T, Op::name, Of::dy>() : nullptr;
+#define GRADWALK_TERNARY(name, ...) \
+  case Op::name:                    \
+    return by == 1 ? local_unless_0<T, Op::name, Of::dx>() : by == 2 ? local_unless_0<T, Op::name, Of::dy>() : nullptr;
+#include "gradwalk/ops.def"
+#undef GRADWALK_UNARY
+#undef GRADWALK_BINARY
+#undef GRADWALK_TERNARY
+    default: return nullptr;
+  }
+}
+
+// Several vectors at a time, so that a term's operands are looked at once for them all.
+template <class T, std::size_t vectors, class Part>
+HWY_INLINE void sums_at(std::size_t i, In<T> start, std::span<const Term<T>> terms, T* out, Part part) {
+  constexpr std::size_t step = lanes<T>;
+  Lanes<T> sum[vectors];
+  for (std::size_t v = 0; v < vectors; ++v)
+    sum[v] = start.at == nullptr ? Lanes<T>(0.0) : Source<T>(start).get(i + v * step, part);
+  for (const Term<T>& term : terms) {
+    const Source<T> factor(term.factor), a(term.a), b(term.b);
+    for (std::size_t v = 0; v < vectors; ++v) {
+      const std::size_t at = i + v * step;
+      sum[v] = hn::MulAdd((factor.get(at, part) * a.get(at, part)).v, b.get(at, part).v, sum[v].v);
+    }
+  }
+  for (std::size_t v = 0; v < vectors; ++v) part.put(sum[v], out + i + v * step);
+}
+template <class T> void sums(std::size_t n, In<T> start, std::span<const Term<T>> terms, T* out) {
+  std::size_t i = 0;
+  for (; i + 4 * lanes<T> <= n; i += 4 * lanes<T>) sums_at<T, 4>(i, start, terms, out, Whole<T>());
+  for (; i + lanes<T> <= n; i += lanes<T>) sums_at<T, 1>(i, start, terms, out, Whole<T>());
+  if (i < n) sums_at<T, 1>(i, start, terms, out, Rest<T>(n - i));
+}
+
+template <class T> struct PassOnBody {
+  Source<T> g, factor, b;
+  T* out;
+  bool add;
+
+  template <class Part> HWY_INLINE void at(std::size_t i, Part part) const {
+    const Lanes<T> deposit = passed_on(g.get(i, part) * factor.get(i, part), b.get(i, part));
+    part.put(add ? part.get(out + i) + deposit : deposit, out + i);
+  }
+};
+template <class T> void pass_on(std::size_t n, In<T> g, In<T> factor, In<T> b, T* out, bool add) {
+  if (n > 0) each_vector<T>(n, PassOnBody<T>{Source<T>(g), Source<T>(factor), Source<T>(b), out, add});
+}
+
+// The sum over i of a * b * c, a term being 0 where zero_apart is set and a * b is 0. Four sums side by side.
+template <class T, bool zero_apart> struct Total {
+  Source<T> a, b, c;
+
+  template <class Part> HWY_INLINE void add_to(Lanes<T>& sum, std::size_t i, Part part) const {
+    const Lanes<T> ab = a.get(i, part) * b.get(i, part);
+    Lanes<T> factor = c.get(i, part);
+    if constexpr (zero_apart) factor = select(ab == 0, 0, factor);
+    sum = hn::MulAdd(ab.v, factor.v, sum.v);
+  }
+  HWY_INLINE T over(std::size_t n) const {
+    const Tag<T> d;
+    Lanes<T> sum[4] = {0.0, 0.0, 0.0, 0.0};
+    std::size_t i = 0;
+    for (; i + 4 * lanes<T> <= n; i += 4 * lanes<T>)
+      for (std::size_t v = 0; v < 4; ++v) add_to(sum[v], i + v * lanes<T>, Whole<T>());
+    for (; i + lanes<T> <= n; i += lanes<T>) add_to(sum[0], i, Whole<T>());
+    if (i < n) {
+      Lanes<T> last = 0.0;
+      add_to(last, i, Rest<T>(n - i));
+      sum[1] = sum[1] + hn::IfThenElseZero(hn::FirstN(d, n - i), last.v);
+    }
+    return hn::GetLane(hn::SumOfLanes(d, ((sum[0] + sum[1]) + (sum[2] + sum[3])).v));
+  }
+};
+template <class T> T pass_sum(std::size_t n, In<T> g, In<T> factor, In<T> b) {
+  return n == 0 ? T{0} : Total<T, true>{Source<T>(g), Source<T>(factor), Source<T>(b)}.over(n);
+}
+template <class T> T dot(std::size_t n, In<T> factor, In<T> a, In<T> b) {
+  return n == 0 ? T{0} : Total<T, false>{Source<T>(factor), Source<T>(a), Source<T>(b)}.over(n);
+}
+
+// The most by the rule of max or min, which keeps a NaN.
+template <class T, Op op> T most(std::size_t n, const T* x) {
+  Lanes<T> found = *x;
+  std::size_t i = 0;
+  for (; i + lanes<T> <= n; i += lanes<T>) found = LaneRule<op>::template value<Lanes<T>>(found, load(x + i), found);
+  if (i < n) found = LaneRule<op>::template value<Lanes<T>>(found, load_some<T>(x + i, FirstLanes<T>(n - i)), found);
+  HWY_ALIGN T all[lanes<T>];
+  store(found, all);
+  for (std::size_t lane = 1; lane < lanes<T>; ++lane) all[0] = rules::Rule<op>::value(all[0], all[lane]);
+  return all[0];
+}
+
+template <class T> bool has_nan(std::size_t n, const T* x) {
+  const Tag<T> d;
+  std::size_t i = 0;
+  for (; i + 4 * lanes<T> <= n; i += 4 * lanes<T>) {
+    const Lanes<T> a = load(x + i), b = load(x + i + lanes<T>), c = load(x + i + 2 * lanes<T>),
+                   e = load(x + i + 3 * lanes<T>);
+    if (!hn::AllFalse(d, hn::Or(hn::Or((a != a).m, (b != b).m), hn::Or((c != c).m, (e != e).m)))) return true;
+  }
+  for (; i + lanes<T> <= n; i += lanes<T>)
+    if (const Lanes<T> a = load(x + i); !hn::AllFalse(d, (a != a).m)) return true;
+  if (i == n) return false;
+  const Lanes<T> a = load_some<T>(x + i, FirstLanes<T>(n - i));
+  return !hn::AllFalse(d, (a != a).m);
+}
+
+// Loops of single loads: gathering instructions are no faster, and on some machines much slower.
+template <class T> void gather(std::size_t n, const T* x, const std::uint32_t* at, T* out) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = x[at[i]];
+}
+template <class T> void scatter_add(std::size_t n, const T* x, const std::uint32_t* at, T* out) {
+  for (std::size_t i = 0; i < n; ++i) out[at[i]] += x[i];
+}
+
+template <class T> void add(std::size_t n, const T* x, T* out) {
+  const In<T> in[] = {{out, 1}, {x, 1}};
+  value<T, Op::add>(n, in, out);
+}
+
+}  // namespace gradwalk::detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

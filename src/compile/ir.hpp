@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// What the passes of compile() hand on to each other. Each is plain data, written by one pass and read by the next:
+//
+//   record    Scalars       the graph as it was recorded, each node once, equal ones shared
+//   simplify  Terms         sums of products as one node each; everything else as it was
+//   lift      Groups        equal nodes side by side; dots over the same inputs are a layer
+//   schedule  Instructions  where numbers lie, and what is done to them in which order
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gradwalk/value.hpp"
+
+namespace gradwalk::compiler {
+
+using Id = std::uint32_t;
+inline constexpr Id none = 0xffffffff;
+
+// What a number depends on: nothing, parameters, or inputs, which differ from row to row.
+enum class Domain : std::uint8_t { constant, uniform, varying };
+
+// ---- record ----
+
+// Parameters come first, then inputs, then everything else, operands before their users.
+struct Scalar {
+  Op op = Op::leaf;
+  Domain domain = Domain::constant;
+  std::array<Id, 3> operands{none, none, none};  // of a constant, the first is its place in numbers
+};
+struct Frozen {  // a leaf that is neither input nor parameter
+  Value leaf;
+  double data;
+};
+struct Scalars {
+  std::size_t parameters = 0, inputs = 0;
+  std::vector<Scalar> nodes;
+  std::vector<double> numbers;
+  std::vector<Id> outputs;
+  std::size_t recorded = 0;  // nodes of the graph
+};
+
+// ---- simplify ----
+
+// Parameters, inputs and constants come first, then what is computed: a function of the table, the largest or smallest
+// of several, or start + the sum of factor * a * b.
+enum class Kind : std::uint8_t { parameter, input, constant, function, extreme, sum };
+struct Product {
+  double factor = 1;
+  Id a = none, b = none;  // b may be none
+  bool operator==(const Product&) const = default;
+};
+struct Node {
+  Kind kind = Kind::constant;
+  Op op = Op::leaf;  // of a function or extreme
+  Domain domain = Domain::constant;
+  std::uint32_t begin = 0, count = 0;  // its operands, or the products of a sum
+  double number = 0;                   // a constant's, or where a sum starts
+};
+struct Terms {
+  std::size_t parameters = 0, inputs = 0, constants = 0;
+  std::vector<Node> nodes;
+  std::vector<Id> operands;
+  std::vector<Product> products;
+  std::vector<Id> outputs;
+  Id first_computed() const { return static_cast<Id>(parameters + inputs + constants); }
+};
+
+// ---- lift ----
+
+// Nodes that do the same in the same place of the order. In a layer every member is a sum of so many uniform weights
+// times the same inputs, in the same order, and perhaps one uniform number more.
+struct Group {
+  enum class Form : std::uint8_t { function, extreme, sum, layer } form = Form::function;
+  Op op = Op::leaf;
+  Domain domain = Domain::uniform;
+  std::uint32_t count = 0;  // operands or products a node; of long sums and extremes it may differ
+  std::vector<Id> members;
+};
+struct Groups {
+  std::vector<Group> groups;  // each after those it needs
+};
+
+// ---- schedule ----
+
+// Numbers are at places: constants and uniform ones one each, varying ones one for each row of a block.
+struct Operand {
+  Domain domain = Domain::constant;
+  std::uint32_t place = none;  // none: there is no operand, count it as 1
+  std::uint32_t stride = 0;    // from one number of the vector to the next
+  std::uint32_t table = none;  // or: where they lie, from this place of the tables on
+  bool exists() const { return place != none || table != none; }
+};
+struct Factors {
+  Operand factor, a, b;     // the factor is constant
+  std::uint32_t count = 0;  // of a dot: so many terms
+};
+struct Instruction {
+  enum class Form : std::uint8_t {
+    function,  // out[i] = op(in[0][i], in[1][i], in[2][i])
+    sums,      // out[i] = start[i] + sum over terms of factor[i] * a[i] * b[i]
+    dot,       // out = start + sum over terms and their numbers of factor[i] * a[i] * b[i]
+    extreme,   // out = the largest or smallest in[0][i]
+    layer,     // out[i] = bias[i] + sum over t of weight[i][t] * input[t]
+  } form = Form::function;
+  Op op = Op::leaf;
+  Domain domain = Domain::uniform;
+  std::uint32_t count = 0;             // numbers in the vector; of an extreme, operands
+  std::uint32_t out = 0;               // its first place
+  std::array<Operand, 3> in{};         // of a layer: weights, inputs, bias
+  Operand start{};                     // not there: 0
+  std::uint32_t begin = 0, terms = 0;  // in factors
+  std::uint32_t depth = 0;             // of a layer: inputs
+  std::uint32_t row = 0, column = 0;   // of a layer: from weight to weight
+  bool relu = false;                   // of a layer: then relu
+};
+struct Instructions {
+  std::size_t parameters = 0, inputs = 0;  // their places come first
+  std::vector<Instruction> uniform, varying;
+  std::vector<Factors> factors;
+  std::vector<std::uint32_t> tables;
+  std::vector<double> constants;
+  std::uint32_t uniform_places = 0, varying_places = 0;
+  struct Output {
+    Domain domain;
+    std::uint32_t place;
+  };
+  std::vector<Output> outputs;
+};
+
+}  // namespace gradwalk::compiler

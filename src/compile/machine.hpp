@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// run: carries out a program's instructions, forwards and backwards, on plain numbers.
+//
+// What is uniform is computed once a run. Rows are taken in blocks, a column each: a varying number is a vector of as
+// many as the block has columns. Threads share the columns for everything that goes row by row, and then the outputs of
+// each layer for the gradients of its weights. Other sums over rows are made for a cell of columns at a time and added
+// up in order. So every number is computed in the same way however many threads there are.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ir.hpp"
+#include "kernels.hpp"
+#include "pool.hpp"
+
+namespace gradwalk::compiler {
+
+template <class T> class Buffer {  // aligned to a cache line
+ public:
+  Buffer() = default;
+  explicit Buffer(std::size_t size) { resize(size); }
+  void resize(std::size_t size);  // zeros
+  T* data() { return at_.get(); }
+  const T* data() const { return at_.get(); }
+  std::size_t size() const { return size_; }
+
+ private:
+  struct Free {
+    void operator()(T* at) const;
+  };
+  std::unique_ptr<T[], Free> at_;
+  std::size_t size_ = 0;
+};
+
+template <class T> class Machine {
+ public:
+  Machine(Instructions program, const detail::Kernels<T>& kernels, std::size_t threads);
+  ~Machine();
+
+  std::span<T> parameters() { return {values_.data(), program_.parameters}; }
+  std::span<T> gradients() { return {adjoints_.data(), program_.parameters}; }  // of the last run with gradients
+
+  struct Rows {
+    std::size_t count = 0;
+    const double* numbers = nullptr;  // the inputs of all, row by row,
+    const float* floats = nullptr;    // in one of two precisions
+    const double* seeds = nullptr;    // a row's share of the result; none: 1
+
+    void set(const double* from) { numbers = from; }
+    void set(const float* from) { floats = from; }
+  };
+  // The sum of the first output over the rows, each times its seed; and its gradients, if wanted, also by the inputs.
+  double run(const Rows& rows, bool gradients, double* input_gradients = nullptr);
+  // All outputs, row by row.
+  void evaluate(const Rows& rows, double* outputs);
+
+  const Instructions& program() const { return program_; }
+  const detail::Kernels<T>& kernels() const { return kernels_; }
+  std::size_t threads() const { return threads_; }
+  std::size_t bytes() const;
+
+ private:
+  struct Uniform;  // an instruction with its addresses
+  struct Range {
+    std::size_t begin, count;
+  };
+  struct Plan {  // of a varying instruction
+    typename detail::Kernels<T>::Value value = nullptr;
+    std::array<typename detail::Kernels<T>::Local, 3> local{};
+    bool one_call = false;                             // for all its numbers and rows
+    bool is_needed = false;                            // the first output depends on it
+    bool stores_weights = false, stores_bias = false;  // of a layer: is first to write their gradients
+    std::vector<bool> stores;  // whether what it passes on is the first to be written, operand by operand
+  };
+
+  void bind_uniform();
+  void list_reductions();
+  void plan_uniform();
+  void plan_varying();
+  void find_overlaps();
+  void forward_uniform();
+  void backward_uniform();
+  struct Columns {
+    std::size_t begin, end;
+  };
+  struct Worker {
+    Columns columns;
+    Buffer<T> scratch;
+    std::vector<detail::Term<T>> terms;
+  };
+
+  void set_block(std::size_t rows);
+  std::size_t work_a_row() const;
+  double run_once(const Rows& rows, bool gradients, double* input_gradients);
+  void run_block(const Rows& rows, std::size_t begin, bool gradients, double* input_gradients);
+  void load(const Rows& rows, std::size_t begin, Columns columns);
+  template <class N> void load_inputs(const N* rows, std::size_t begin, std::size_t count, Columns columns);
+  void add_results(Columns columns);
+  void forward(Worker& worker);
+  void backward(Worker& worker, bool to_inputs);
+  void backward_of(Worker& worker, const Instruction& one, const Plan& plan, bool to_inputs);
+  void backward_of_function(Worker& worker, const Instruction& one, const Plan& plan, bool to_inputs);
+  void backward_of_sums(Worker& worker, const Instruction& one, const Plan& plan, bool to_inputs);
+  void backward_of_layer(Worker& worker, const Instruction& one, const Plan& plan, bool to_inputs);
+  void reduce_layers(std::size_t worker, bool is_first);
+  template <class Add> void each_cell(Columns columns, Add add);  // add(first column, columns, the cell's sums)
+  bool is_unwanted(const Operand& operand, std::uint32_t i, bool to_inputs) const {
+    return !to_inputs && operand.domain == Domain::varying && place(operand, i) < program_.inputs;
+  }
+  detail::In<T> in(const Operand& operand, std::uint32_t i, Columns columns) const;
+  T* gradient_of(const Operand& operand, std::uint32_t i, Columns columns);
+  std::uint32_t place(const Operand& operand, std::uint32_t i) const;
+  bool is_one_call(const Instruction& one) const;
+
+  Instructions program_;
+  const detail::Kernels<T>& kernels_;
+  Buffer<T> values_, adjoints_, constants_;
+  std::vector<Uniform> uniform_;
+  std::vector<Range> to_zero_, rows_to_zero_;  // of the adjoints, before a run
+  std::vector<Plan> plans_;
+  std::vector<std::uint32_t> reduced_;         // uniform places that cells add to
+  std::vector<std::uint32_t> reduction_slot_;  // by uniform place
+
+  std::size_t columns_ = 0, rows_ = 0;  // of the block; rows are those that are not there to fill it
+  std::size_t cell_ = 0;                // columns
+  Buffer<T> row_values_, row_adjoints_, seeds_, partial_;
+  std::vector<double> cell_results_;
+  std::size_t threads_;
+  std::vector<Worker> workers_;
+  std::unique_ptr<Pool> pool_;
+  bool weights_overlap_ = false;  // of layers that are not the same: their gradients are one thread's work
+  bool skip_zeros_ = false;
+};
+
+}  // namespace gradwalk::compiler

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// Programs as users have them: numbers from and to Values, checks, and descriptions.
+#include "program.hpp"
+
+#include <thread>
+
+namespace gradwalk {
+
+Program::Program(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Program::Program(Program&&) noexcept = default;
+Program& Program::operator=(Program&&) noexcept = default;
+Program::~Program() = default;
+
+std::size_t Program::inputs() const { return state_->inputs; }
+std::size_t Program::parameters() const { return state_->parameters.size(); }
+std::size_t Program::outputs() const { return state_->outputs; }
+Program::Description Program::describe() const { return state_->description; }
+
+double Program::run(std::span<const double> rows, const RunOptions& options) {
+  const std::size_t count = state_->count_rows("Program::run", rows.size());
+  const double result = state_->run("Program::run", rows.data(), count, options);
+  if (count > 0) state_->add_gradients();
+  return result;
+}
+
+double Program::run() {
+  state_->need_no_inputs("Program::run");
+  const double result = state_->run("Program::run", nullptr, 1, {});
+  state_->add_gradients();
+  return result;
+}
+
+double Program::gradients(std::span<const double> rows, std::span<double> gradients, const RunOptions& options) {
+  state_->check_buffer("Program::gradients", gradients.size());
+  const std::size_t count = state_->count_rows("Program::gradients", rows.size());
+  const double result = state_->run("Program::gradients", rows.data(), count, options);
+  state_->copy_gradients(gradients);
+  return result;
+}
+
+double Program::gradients(std::span<double> gradients) {
+  state_->need_no_inputs("Program::gradients");
+  state_->check_buffer("Program::gradients", gradients.size());
+  const double result = state_->run("Program::gradients", nullptr, 1, {});
+  state_->copy_gradients(gradients);
+  return result;
+}
+
+double Program::gradient_at(std::span<const double> parameters, std::span<double> gradient) {
+  state_->check_buffer("Program::gradient_at", gradient.size());
+  const double result = state_->run_at("Program::gradient_at", parameters, true);
+  state_->copy_gradients(gradient);
+  return result;
+}
+
+double Program::value_at(std::span<const double> parameters) {
+  return state_->run_at("Program::value_at", parameters, false);
+}
+
+void Program::evaluate(std::span<double> outputs) {
+  state_->need_no_inputs("Program::evaluate");
+  if (outputs.size() != state_->outputs)
+    throw Error("Program::evaluate", "room for " + std::to_string(state_->outputs) + " outputs",
+                "room for " + std::to_string(outputs.size()), "give one number an output");
+  state_->check_frozen("Program::evaluate");
+  state_->with_machine([&](auto& one) {
+    state_->load_parameters(one);
+    typename std::decay_t<decltype(one)>::Rows all;
+    all.count = 1;
+    one.evaluate(all, outputs.data());
+  });
+}
+
+void Program::evaluate(std::span<const double> rows, std::span<double> outputs) {
+  const std::size_t count = state_->count_rows("Program::evaluate", rows.size());
+  if (outputs.size() != count * state_->outputs)
+    throw Error("Program::evaluate", "room for " + std::to_string(count * state_->outputs) + " outputs",
+                "room for " + std::to_string(outputs.size()), "give one number a row and output");
+  state_->check_frozen("Program::evaluate");
+  state_->with_machine([&](auto& one) {
+    state_->load_parameters(one);
+    typename std::decay_t<decltype(one)>::Rows all;
+    all.count = count;
+    all.numbers = rows.data();
+    one.evaluate(all, outputs.data());
+  });
+}
+
+Program compile(const Value& output, const CompileOptions& options) { return compile(std::span(&output, 1), options); }
+
+namespace {
+
+template <class T> std::unique_ptr<Machine<T>> machine(compiler::Instructions program, const CompileOptions& options) {
+  const std::size_t threads = options.threads == 0 ? std::thread::hardware_concurrency() : options.threads;
+  return std::make_unique<Machine<T>>(std::move(program), detail::kernels<T>(options.instruction_set), threads);
+}
+
+// In our own builds with assertions; a few passes over the graph, which users need not wait for.
+#ifdef NDEBUG
+constexpr bool verifies = false;
+#else
+constexpr bool verifies = true;
+#endif
+
+void describe(const compiler::Instructions& program, Program::Description& to) {
+  to.instructions = program.uniform.size() + program.varying.size();
+  for (const compiler::Instruction& one : program.varying)
+    if (one.form == compiler::Instruction::Form::layer)
+      to.layers.push_back(std::to_string(one.count) + " x " + std::to_string(one.depth));
+}
+
+}  // namespace
+
+Program compile(std::span<const Value> outputs, const CompileOptions& options) {
+  compiler::Recorded recorded = compiler::record(outputs, options.inputs, options.parameters);
+  const compiler::Terms terms = compiler::simplify(recorded.scalars);
+  const compiler::Groups groups = compiler::lift(terms);
+  compiler::Instructions program = compiler::schedule(terms, groups);
+  if (verifies) {
+    compiler::verify(recorded.scalars);
+    compiler::verify(terms);
+    compiler::verify(terms, groups);
+    compiler::verify(program);
+  }
+
+  auto state = std::make_unique<Program::State>();
+  state->set_parameters(options.parameters);
+  state->inputs = options.inputs.size();
+  state->outputs = outputs.size();
+  state->description.recorded = recorded.scalars.recorded;
+  state->description.computed = terms.nodes.size() - terms.first_computed();
+  for (const compiler::Frozen& one : recorded.frozen)
+    state->description.constants.push_back(Program::State::name(one.leaf) + " = " + std::to_string(one.data));
+  describe(program, state->description);
+  if (options.precision == Precision::float64)
+    state->machine = machine<double>(std::move(program), options);
+  else
+    state->machine = machine<float>(std::move(program), options);
+  state->description.bytes = state->with_machine([](auto& one) { return one.bytes(); });
+  state->description.instruction_set = detail::kernels<double>(options.instruction_set).name;
+  state->frozen = std::move(recorded.frozen);
+  return Program(std::move(state));
+}
+
+std::vector<PassText> compile_passes(std::span<const Value> outputs, const CompileOptions& options) {
+  const compiler::Recorded recorded = compiler::record(outputs, options.inputs, options.parameters);
+  const compiler::Terms terms = compiler::simplify(recorded.scalars);
+  const compiler::Groups groups = compiler::lift(terms);
+  return {{"record", compiler::dump(recorded.scalars)},
+          {"simplify", compiler::dump(terms)},
+          {"lift", compiler::dump(terms, groups)},
+          {"schedule", compiler::dump(compiler::schedule(terms, groups))}};
+}
+
+std::vector<std::string> instruction_sets() {
+  const auto names = detail::instruction_sets();
+  return {names.begin(), names.end()};
+}
+
+}  // namespace gradwalk

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// What a Program holds, for it and for its Trainer.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "gradwalk/compile.hpp"
+#include "gradwalk/error.hpp"
+#include "machine.hpp"
+#include "passes.hpp"
+
+namespace gradwalk {
+
+using compiler::Machine;
+
+struct Program::State {
+  using Either = std::variant<std::unique_ptr<Machine<double>>, std::unique_ptr<Machine<float>>>;
+
+  struct Address {
+    double *data, *grad;
+  };
+  std::vector<Value> parameters;
+  std::vector<Address> addresses;
+  std::size_t inputs = 0, outputs = 0;
+  std::vector<compiler::Frozen> frozen;
+  Description description;
+  Either machine;
+  std::vector<double> seeds;
+
+  template <class Do> auto with_machine(Do what) {
+    return std::visit([&](auto& one) { return what(*one); }, machine);
+  }
+
+  std::size_t count_rows(const char* call, std::size_t numbers) const {
+    if (inputs == 0)
+      throw Error(call, "no rows: the program has no inputs", std::to_string(numbers) + " numbers",
+                  "call it without rows");
+    if (numbers % inputs != 0)
+      throw Error(call, "rows of " + std::to_string(inputs) + " numbers", std::to_string(numbers) + " numbers",
+                  "give a number for each input of each row");
+    return numbers / inputs;
+  }
+
+  void need_no_inputs(const char* call) const {
+    if (inputs != 0)
+      throw Error(call, "rows of " + std::to_string(inputs) + " numbers", "none",
+                  "give the rows; only a program without inputs has a value by itself");
+  }
+
+  double run_at(const char* call, std::span<const double> numbers, bool gradients) {
+    need_no_inputs(call);
+    if (numbers.size() != parameters.size())
+      throw Error(call, std::to_string(parameters.size()) + " parameters", std::to_string(numbers.size()) + " numbers",
+                  "give one number a parameter");
+    check_frozen(call);
+    return with_machine([&](auto& one) {
+      std::transform(numbers.begin(), numbers.end(), one.parameters().begin(),
+                     [](double number) { return static_cast<std::decay_t<decltype(one.parameters()[0])>>(number); });
+      typename std::decay_t<decltype(one)>::Rows all;
+      all.count = 1;
+      return one.run(all, gradients);
+    });
+  }
+
+  void check_frozen(const char* call) const {
+    for (const compiler::Frozen& one : frozen) {
+      const double now = one.leaf.data();
+      if (now == one.data || (now != now && one.data != one.data)) continue;
+      throw Error(call, "constants as they were compiled",
+                  name(one.leaf) + " with " + std::to_string(now) + " in place of " + std::to_string(one.data),
+                  "make it an input or a parameter, or compile again");
+    }
+  }
+
+  static std::string name(const Value& leaf) {
+    return leaf.label().empty() ? "a leaf without a label" : "\"" + leaf.label() + "\"";
+  }
+
+  // What each row counts for in the result.
+  const double* make_seeds(const char* call, std::size_t rows, const RunOptions& options) {
+    if (!options.weights.empty() && options.weights.size() != rows)
+      throw Error(call, "a weight a row",
+                  std::to_string(options.weights.size()) + " weights for " + std::to_string(rows) + " rows",
+                  "give as many weights as rows, or none");
+    const bool mean = options.result == RunOptions::Result::mean;
+    if (options.weights.empty() && !mean) return nullptr;
+    double all = static_cast<double>(rows);
+    if (options.weights.empty()) {
+      seeds.assign(rows, 1);
+    } else {
+      seeds.assign(options.weights.begin(), options.weights.end());
+      all = 0;
+      for (const double weight : seeds) all += weight;
+    }
+    if (mean)
+      for (double& seed : seeds) seed /= all;
+    return seeds.data();
+  }
+
+  double run(const char* call, const double* numbers, std::size_t rows, const RunOptions& options) {
+    if (!options.input_gradients.empty() && options.input_gradients.size() != rows * inputs)
+      throw Error(call, std::to_string(rows * inputs) + " numbers for the gradients of the inputs",
+                  "room for " + std::to_string(options.input_gradients.size()), "give one a row and input");
+    check_frozen(call);
+    const double* const row_seeds = make_seeds(call, rows, options);
+    return with_machine([&](auto& one) {
+      load_parameters(one);
+      typename std::decay_t<decltype(one)>::Rows all;
+      all.count = rows;
+      all.numbers = numbers;
+      all.seeds = row_seeds;
+      return one.run(all, true, options.input_gradients.empty() ? nullptr : options.input_gradients.data());
+    });
+  }
+
+  // Where the parameters' numbers and gradients lie: the handles here keep them in place.
+  void set_parameters(const std::vector<Value>& values) {
+    parameters = values;
+    addresses.clear();
+    for (Value& p : parameters) addresses.push_back({&p.data(), &p.grad()});
+  }
+
+  template <class T> void load_parameters(Machine<T>& one) {
+    if (!parameters.empty()) std::as_const(parameters.front()).data();  // an Error on a thread that is not theirs
+    const auto to = one.parameters();
+    for (std::size_t i = 0; i < addresses.size(); ++i) to[i] = static_cast<T>(*addresses[i].data);
+  }
+
+  void add_gradients() {
+    with_machine([&](auto& one) {
+      const auto from = one.gradients();
+      for (std::size_t i = 0; i < addresses.size(); ++i) *addresses[i].grad += static_cast<double>(from[i]);
+    });
+  }
+
+  void copy_gradients(std::span<double> to) {
+    with_machine([&](auto& one) {
+      const auto from = one.gradients();
+      std::transform(from.begin(), from.end(), to.begin(), [](auto g) { return static_cast<double>(g); });
+    });
+  }
+
+  void check_buffer(const char* call, std::size_t size) const {
+    if (size != parameters.size())
+      throw Error(call, "room for " + std::to_string(parameters.size()) + " gradients",
+                  "room for " + std::to_string(size), "give one number a parameter");
+  }
+};
+
+}  // namespace gradwalk

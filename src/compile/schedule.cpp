@@ -1,0 +1,546 @@
+// SPDX-License-Identifier: MIT
+// schedule: gives every number its place and makes vector instructions of the groups. The members of a group lie side
+// by side, in the order of their first operands, so that operands lie side by side as well; where they do not, a table
+// says where.
+#include <algorithm>
+#include <bit>
+#include <unordered_map>
+
+#include "passes.hpp"
+
+namespace gradwalk::compiler {
+namespace {
+
+constexpr std::uint32_t alignment = 8;  // places: a group begins where a vector does
+constexpr std::size_t short_run = 8;    // numbers; neighbours shorter than this share an instruction with tables
+
+struct Place {
+  Domain domain = Domain::constant;
+  std::uint32_t at = none;
+};
+
+// One operand, or factor, of each number of a vector.
+using Column = std::vector<Place>;
+
+class Scheduler {
+ public:
+  Scheduler(const Terms& terms, const Groups& groups) : terms_(terms), groups_(groups), places_(terms.nodes.size()) {
+    all_.parameters = terms.parameters;
+    all_.inputs = terms.inputs;
+  }
+
+  Instructions run() {
+    place_leaves();
+    for (const Group& group : groups_.groups) {
+      members_ = group.members;
+      sort_members(group);
+      place_members(group.domain);
+      emit(group);
+    }
+    all_.uniform.insert(all_.uniform.end(), packs_.begin(), packs_.end());
+    for (const Id output : terms_.outputs) all_.outputs.push_back({places_[output].domain, places_[output].at});
+    join_relus();
+    return std::move(all_);
+  }
+
+ private:
+  const Node& node(Id id) const { return terms_.nodes[id]; }
+  std::span<const Product> products(Id id) const {
+    return std::span(terms_.products).subspan(node(id).begin, node(id).count);
+  }
+  Place place(Id id) const { return id == none ? Place{} : places_[id]; }
+
+  void place_leaves() {
+    std::uint32_t parameters = 0, inputs = 0;
+    for (Id id = 0; id < terms_.first_computed(); ++id) {
+      const Node& leaf = node(id);
+      if (leaf.kind == Kind::parameter) {
+        places_[id] = {Domain::uniform, parameters++};
+      } else if (leaf.kind == Kind::input) {
+        places_[id] = {Domain::varying, inputs++};
+      } else {
+        places_[id] = constant(leaf.number);
+      }
+    }
+    all_.uniform_places = parameters;
+    all_.varying_places = inputs;
+  }
+
+  Place constant(double number) {
+    const auto [found, is_new] = constants_.try_emplace(std::bit_cast<std::uint64_t>(number), none);
+    if (is_new) {
+      found->second = static_cast<std::uint32_t>(all_.constants.size());
+      all_.constants.push_back(number);
+    }
+    return {Domain::constant, found->second};
+  }
+
+  // ---- places ----
+
+  // By the place of the first operand that is not the same for all.
+  void sort_members(const Group& group) {
+    if (group.form == Group::Form::layer || members_.size() < 2) return;
+    std::vector<std::uint64_t>& order = order_;
+    order.clear();
+    bool sorted = true;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      const Node& member = node(members_[i]);
+      const Id first = member.kind == Kind::sum ? first_of(products(members_[i])) : terms_.operands[member.begin];
+      order.push_back(std::uint64_t{place(first).at} << 32 | i);
+      sorted &= i == 0 || order[i - 1] < order[i];
+    }
+    if (sorted) return;
+    std::sort(order.begin(), order.end());
+    std::vector<Id> by_place;
+    for (const std::uint64_t one : order) by_place.push_back(members_[static_cast<std::uint32_t>(one)]);
+    members_ = std::move(by_place);
+  }
+  static Id first_of(std::span<const Product> all) {
+    return all.empty() ? none : all.front().b != none ? all.front().b : all.front().a;
+  }
+
+  void place_members(Domain domain) {
+    std::uint32_t& next = domain == Domain::varying ? all_.varying_places : all_.uniform_places;
+    if (domain == Domain::uniform) next = (next + alignment - 1) / alignment * alignment;
+    for (const Id id : members_) places_[id] = {domain, next++};
+  }
+
+  // ---- operands ----
+
+  // The operand that the numbers [begin, end) of a column are.
+  Operand operand(const Column& column, std::size_t begin, std::size_t end) {
+    const Place first = column[begin];
+    if (first.at == none) return {};
+    bool same = true, next = true;
+    for (std::size_t i = begin + 1; i < end; ++i) {
+      same &= column[i].at == first.at;
+      next &= column[i].at == first.at + (i - begin);
+    }
+    if (same || next) return {first.domain, first.at, same ? 0u : 1u, none};
+    const auto table = static_cast<std::uint32_t>(all_.tables.size());
+    for (std::size_t i = begin; i < end; ++i) all_.tables.push_back(column[i].at);
+    return {first.domain, first.at, 0, table};
+  }
+
+  // Factors are constants: one for all, or a row of them.
+  Operand factor(std::span<const double> factors) {
+    if (std::all_of(factors.begin(), factors.end(), [&](double one) { return one == factors[0]; }))
+      return factors[0] == 1 ? Operand{} : Operand{Domain::constant, constant(factors[0]).at, 0, none};
+    const auto at = static_cast<std::uint32_t>(all_.constants.size());
+    all_.constants.insert(all_.constants.end(), factors.begin(), factors.end());
+    return {Domain::constant, at, 1, none};
+  }
+  Operand start(std::span<const double> starts) {
+    if (std::all_of(starts.begin(), starts.end(), [](double one) { return one == 0; })) return {};
+    if (std::all_of(starts.begin(), starts.end(), [&](double one) { return one == starts[0]; }))
+      return {Domain::constant, constant(starts[0]).at, 0, none};
+    const auto at = static_cast<std::uint32_t>(all_.constants.size());
+    all_.constants.insert(all_.constants.end(), starts.begin(), starts.end());
+    return {Domain::constant, at, 1, none};
+  }
+
+  // Where to cut a vector so that in each piece every column stays where it is or goes on to the next place. Pieces
+  // that would be short are joined to their neighbours that are short, too.
+  std::vector<std::size_t> cuts(std::span<const Column> columns, std::size_t count) {
+    std::vector<std::size_t> runs{0};
+    strides_.assign(columns.size(), none);
+    for (std::size_t i = 1; i < count; ++i) {
+      bool goes_on = true;
+      for (std::size_t c = 0; goes_on && c < columns.size(); ++c) {
+        const std::uint32_t stride = columns[c][i].at - columns[c][i - 1].at;
+        goes_on = stride <= 1 && (strides_[c] == none || strides_[c] == stride) &&
+                  columns[c][i].domain == columns[c][i - 1].domain;
+        strides_[c] = stride;
+      }
+      if (!goes_on) {
+        runs.push_back(i);
+        std::fill(strides_.begin(), strides_.end(), none);
+      }
+    }
+    runs.push_back(count);
+    std::vector<std::size_t> pieces{0};
+    bool last_is_short = false;
+    for (std::size_t r = 0; r + 1 < runs.size(); ++r) {
+      const bool is_short = runs[r + 1] - runs[r] < short_run;
+      const bool same_domains = r == 0 || std::all_of(columns.begin(), columns.end(), [&](const Column& column) {
+                                  return column[runs[r]].domain == column[runs[r] - 1].domain;
+                                });
+      if (r > 0 && !(is_short && last_is_short && same_domains)) pieces.push_back(runs[r]);
+      last_is_short = is_short;
+    }
+    pieces.push_back(count);
+    return pieces;
+  }
+
+  // ---- instructions ----
+
+  void emit(const Group& group) {
+    switch (group.form) {
+      case Group::Form::function: emit_functions(group); break;
+      case Group::Form::extreme: emit_extremes(group); break;
+      case Group::Form::sum: emit_sums(group); break;
+      case Group::Form::layer: emit_layer(group); break;
+    }
+  }
+
+  Instruction instruction(const Group& group, Instruction::Form form) const {
+    Instruction made;
+    made.form = form;
+    made.op = group.op;
+    made.domain = group.domain;
+    made.count = static_cast<std::uint32_t>(members_.size());
+    made.out = places_[members_.front()].at;
+    return made;
+  }
+  void add(const Instruction& made) { (made.domain == Domain::varying ? all_.varying : all_.uniform).push_back(made); }
+
+  void emit_functions(const Group& group) {
+    columns_.resize(group.count);
+    for (std::uint32_t k = 0; k < group.count; ++k) {
+      columns_[k].clear();
+      for (const Id id : members_) columns_[k].push_back(place(terms_.operands[node(id).begin + k]));
+    }
+    const std::vector<std::size_t> pieces = cuts(std::span(columns_).first(group.count), members_.size());
+    for (std::size_t p = 0; p + 1 < pieces.size(); ++p) {
+      Instruction made = instruction(group, Instruction::Form::function);
+      made.out += static_cast<std::uint32_t>(pieces[p]);
+      made.count = static_cast<std::uint32_t>(pieces[p + 1] - pieces[p]);
+      for (std::uint32_t k = 0; k < group.count; ++k) made.in[k] = operand(columns_[k], pieces[p], pieces[p + 1]);
+      add(made);
+    }
+  }
+
+  void emit_extremes(const Group& group) {
+    columns_.resize(std::max<std::size_t>(columns_.size(), 1));
+    for (const Id id : members_) {
+      columns_[0].clear();
+      for (std::uint32_t i = 0; i < node(id).count; ++i)
+        columns_[0].push_back(place(terms_.operands[node(id).begin + i]));
+      uniform_only(columns_[0]);
+      Instruction made = instruction(group, Instruction::Form::extreme);
+      made.out = places_[id].at;
+      made.count = node(id).count;
+      made.in[0] = operand(columns_[0], 0, made.count);
+      add(made);
+    }
+  }
+
+  // A column that an instruction does not cut has to be of one domain: constants get uniform places of their own.
+  void uniform_only(Column& column) {
+    if (std::all_of(column.begin(), column.end(), [&](const Place& one) { return one.domain == column[0].domain; }))
+      return;
+    for (Place& one : column)
+      if (one.domain == Domain::constant) one = copy_of_constant(one.at);
+  }
+  Place copy_of_constant(std::uint32_t at) {
+    const auto [found, is_new] = copies_.try_emplace(at, none);
+    if (is_new) {
+      Instruction made;
+      made.form = Instruction::Form::sums;
+      made.domain = Domain::uniform;
+      made.count = 1;
+      made.out = found->second = all_.uniform_places++;
+      made.start = {Domain::constant, at, 0, none};
+      all_.uniform.insert(all_.uniform.begin(), made);
+    }
+    return {Domain::uniform, found->second};
+  }
+
+  void emit_sums(const Group& group) {
+    if (group.domain == Domain::varying)
+      emit_varying_sums(group);
+    else if (runs_along_terms())
+      for (const Id id : members_) emit_dot(group, id);
+    else
+      emit_vertical(group);
+  }
+
+  // Along the terms of a sum, or along the sums: where more operands follow one another.
+  bool runs_along_terms() const {
+    const std::size_t terms = node(members_[0]).count;
+    for (const Id id : members_)
+      if (node(id).count != terms) return true;
+    if (terms < short_run) return false;
+    if (members_.size() < short_run) return true;
+    std::size_t along_terms = 0, along_members = 0;
+    const auto follows = [](Place x, Place y) { return x.domain == y.domain && y.at - x.at <= 1; };
+    const std::size_t step = std::max<std::size_t>(1, members_.size() / 16);
+    for (std::size_t m = 0; m + 1 < members_.size(); m += step) {
+      const auto here = products(members_[m]), next = products(members_[m + 1]);
+      for (std::size_t t = 0; t + 1 < terms; ++t) {
+        along_terms +=
+            follows(place(here[t].a), place(here[t + 1].a)) + follows(place(here[t].b), place(here[t + 1].b));
+        along_members += follows(place(here[t].a), place(next[t].a)) + follows(place(here[t].b), place(next[t].b));
+      }
+    }
+    return along_terms > along_members;
+  }
+
+  void emit_vertical(const Group& group) {
+    const std::uint32_t terms = group.count;
+    columns_.resize(2 * terms);
+    for (Column& column : columns_) column.clear();
+    for (const Id id : members_) {
+      const auto all = products(id);
+      for (std::uint32_t t = 0; t < terms; ++t) {
+        columns_[2 * t].push_back(place(all[t].a));
+        columns_[2 * t + 1].push_back(place(all[t].b));
+      }
+    }
+    const std::vector<std::size_t> pieces = cuts(columns_, members_.size());
+    for (std::size_t p = 0; p + 1 < pieces.size(); ++p) {
+      const std::size_t begin = pieces[p], end = pieces[p + 1];
+      Instruction made = instruction(group, Instruction::Form::sums);
+      made.out += static_cast<std::uint32_t>(begin);
+      made.count = static_cast<std::uint32_t>(end - begin);
+      made.start = start(starts(begin, end));
+      made.begin = static_cast<std::uint32_t>(all_.factors.size());
+      made.terms = terms;
+      for (std::uint32_t t = 0; t < terms; ++t) {
+        numbers_.clear();
+        for (std::size_t i = begin; i < end; ++i) numbers_.push_back(products(members_[i])[t].factor);
+        all_.factors.push_back(
+            {factor(numbers_), operand(columns_[2 * t], begin, end), operand(columns_[2 * t + 1], begin, end), 0});
+      }
+      add(made);
+    }
+  }
+  std::span<const double> starts(std::size_t begin, std::size_t end) {
+    numbers_.clear();
+    for (std::size_t i = begin; i < end; ++i) numbers_.push_back(node(members_[i]).number);
+    return numbers_;
+  }
+
+  void emit_dot(const Group& group, Id id) {
+    const auto all = products(id);
+    columns_.resize(2);
+    for (Column& column : columns_) column.clear();
+    for (const Product& product : all) {
+      columns_[0].push_back(place(product.a));
+      columns_[1].push_back(place(product.b));
+    }
+    Instruction made = instruction(group, Instruction::Form::dot);
+    made.out = places_[id].at;
+    made.count = 1;
+    const double first = node(id).number;
+    made.start = start({&first, 1});
+    made.begin = static_cast<std::uint32_t>(all_.factors.size());
+    const std::vector<std::size_t> pieces = cuts(columns_, all.size());
+    for (std::size_t p = 0; p + 1 < pieces.size(); ++p) {
+      numbers_.clear();
+      for (std::size_t i = pieces[p]; i < pieces[p + 1]; ++i) numbers_.push_back(all[i].factor);
+      all_.factors.push_back({factor(numbers_), operand(columns_[0], pieces[p], pieces[p + 1]),
+                              operand(columns_[1], pieces[p], pieces[p + 1]),
+                              static_cast<std::uint32_t>(pieces[p + 1] - pieces[p])});
+    }
+    made.terms = static_cast<std::uint32_t>(pieces.size() - 1);
+    add(made);
+  }
+
+  // Sums of different lengths, or with operands of different kinds, are instructions of their own.
+  void emit_varying_sums(const Group& group) {
+    const auto alike = [&](Id x, Id y) {
+      const auto first = products(x), second = products(y);
+      return first.size() == second.size() &&
+             std::equal(first.begin(), first.end(), second.begin(), [&](const Product& a, const Product& b) {
+               return place(a.a).domain == place(b.a).domain && place(a.b).domain == place(b.b).domain &&
+                      (a.b == none) == (b.b == none);
+             });
+    };
+    for (std::size_t begin = 0; begin < members_.size();) {
+      std::size_t end = begin + 1;
+      while (end < members_.size() && alike(members_[begin], members_[end])) ++end;
+      Instruction made = instruction(group, Instruction::Form::sums);
+      made.out += static_cast<std::uint32_t>(begin);
+      made.count = static_cast<std::uint32_t>(end - begin);
+      made.start = start(starts(begin, end));
+      made.begin = static_cast<std::uint32_t>(all_.factors.size());
+      made.terms = node(members_[begin]).count;
+      Column a, b;
+      for (std::uint32_t t = 0; t < made.terms; ++t) {
+        a.clear(), b.clear(), numbers_.clear();
+        for (std::size_t i = begin; i < end; ++i) {
+          const Product& product = products(members_[i])[t];
+          a.push_back(place(product.a));
+          b.push_back(place(product.b));
+          numbers_.push_back(product.factor);
+        }
+        all_.factors.push_back({factor(numbers_), operand(a, 0, a.size()), operand(b, 0, b.size()), 0});
+      }
+      add(made);
+      begin = end;
+    }
+  }
+
+  void emit_layer(const Group& group) {
+    Instruction made = instruction(group, Instruction::Form::layer);
+    made.depth = group.count;
+    Column inputs;
+    for (const Product& product : products(members_[0]))
+      if (product.b != none) inputs.push_back(place(product.b));
+    made.in[1] = operand(inputs, 0, inputs.size());
+    if (made.in[1].table == none && inputs.size() > 1 && made.in[1].stride == 0) {  // one input again and again
+      made.in[1].table = static_cast<std::uint32_t>(all_.tables.size());
+      for (const Place& input : inputs) all_.tables.push_back(input.at);
+    }
+    weights(made);
+    if (products(members_[0]).size() > group.count)
+      bias(made);
+    else
+      made.in[2] = start(starts(0, members_.size()));
+    add(made);
+  }
+
+  // As they lie, where they lie evenly; otherwise packed once a step.
+  void weights(Instruction& layer) {
+    Column column;
+    numbers_.clear();
+    for (const Id id : members_)
+      for (const Product& product : products(id).first(layer.depth)) {
+        column.push_back(place(product.a));
+        numbers_.push_back(product.factor);
+      }
+    const bool is_plain = std::all_of(numbers_.begin(), numbers_.end(), [](double one) { return one == 1; });
+    if (column[0].at == none) {  // constants alone
+      layer.in[0] = {Domain::constant, static_cast<std::uint32_t>(all_.constants.size()), 1, none};
+      all_.constants.insert(all_.constants.end(), numbers_.begin(), numbers_.end());
+      layer.row = layer.depth;
+      layer.column = 1;
+      return;
+    }
+    const std::uint32_t first = column[0].at;
+    const std::uint32_t along = layer.depth > 1 ? column[1].at - first : 1;
+    const std::uint32_t across = layer.count > 1 ? column[layer.depth].at - first : 0;
+    bool is_even = is_plain;
+    for (std::uint32_t i = 0; is_even && i < column.size(); ++i)
+      is_even = column[i].at == first + i / layer.depth * across + i % layer.depth * along;
+    if (is_even && along < 0x80000000 && across < 0x80000000) {
+      layer.in[0] = {Domain::uniform, first, 1, none};
+      layer.row = across;
+      layer.column = along;
+      return;
+    }
+    layer.in[0] = {Domain::uniform, packed(column), 1, none};
+    layer.row = layer.depth;
+    layer.column = 1;
+  }
+
+  void bias(Instruction& layer) {
+    Column column;
+    numbers_.clear();
+    for (const Id id : members_) {
+      column.push_back(place(products(id).back().a));
+      numbers_.push_back(products(id).back().factor);
+    }
+    const std::uint32_t step = column.size() > 1 ? column[1].at - column[0].at : 0;
+    bool is_even = step < 0x80000000;
+    for (std::size_t i = 0; is_even && i < column.size(); ++i)
+      is_even = column[i].at == column[0].at + i * step && numbers_[i] == 1;
+    layer.in[2] = is_even ? Operand{Domain::uniform, column[0].at, step, none}
+                          : Operand{Domain::uniform, packed(column), 1, none};
+  }
+
+  // New uniform places for numbers_[i] * column[i]; the same ones for the same.
+  std::uint32_t packed(const Column& column) {
+    std::uint64_t hash = 1;
+    for (std::size_t i = 0; i < column.size(); ++i) {
+      hash = (hash ^ column[i].at) * 0x9e3779b97f4a7c15u;
+      hash = (hash ^ hash >> 29 ^ std::bit_cast<std::uint64_t>(numbers_[i])) * 0x9e3779b97f4a7c15u;
+    }
+    const auto [found, is_new] = packed_.try_emplace(hash, none);
+    if (!is_new) return found->second;
+    all_.uniform_places = (all_.uniform_places + alignment - 1) / alignment * alignment;
+    Instruction made;
+    made.form = Instruction::Form::sums;
+    made.domain = Domain::uniform;
+    made.count = static_cast<std::uint32_t>(column.size());
+    made.out = found->second = all_.uniform_places;
+    all_.uniform_places += made.count;
+    made.begin = static_cast<std::uint32_t>(all_.factors.size());
+    made.terms = 1;
+    all_.factors.push_back({factor(numbers_), operand(column, 0, column.size()), {}, 0});
+    packs_.push_back(made);
+    return made.out;
+  }
+
+  // ---- layers and what follows them ----
+
+  // How many read each varying place.
+  std::vector<std::uint32_t> readers() const {
+    std::vector<std::uint32_t> count(all_.varying_places);
+    const auto read = [&](const Operand& operand, std::uint32_t numbers) {
+      if (!operand.exists() || operand.domain != Domain::varying) return;
+      for (std::uint32_t i = 0; i < numbers; ++i)
+        ++count[operand.table != none ? all_.tables[operand.table + i] : operand.place + i * operand.stride];
+    };
+    for (const Instruction& one : all_.varying) {
+      if (one.form == Instruction::Form::layer)
+        read(one.in[1], one.depth);
+      else
+        for (const Operand& operand : one.in) read(operand, one.count);
+      for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) {
+        read(all_.factors[t].a, one.count);
+        read(all_.factors[t].b, one.count);
+      }
+    }
+    for (const Instructions::Output& output : all_.outputs)
+      if (output.domain == Domain::varying) ++count[output.place];
+    return count;
+  }
+
+  // A layer whose outputs all go through relu, and nowhere else, does that itself.
+  void join_relus() {
+    const std::vector<std::uint32_t> count = readers();
+    std::vector<std::uint32_t> layer_of(all_.varying_places, none);
+    for (std::uint32_t i = 0; i < all_.varying.size(); ++i)
+      if (all_.varying[i].form == Instruction::Form::layer)
+        std::fill_n(layer_of.begin() + all_.varying[i].out, all_.varying[i].count, i);
+    const auto join = [&](const Instruction& relu) {
+      if (relu.form != Instruction::Form::function || relu.op != Op::relu) return false;
+      const Operand& in = relu.in[0];
+      if (in.table != none || (in.stride != 1 && relu.count > 1)) return false;
+      // Whole layers, one after the other.
+      std::uint32_t next = in.place;
+      while (next < in.place + relu.count) {
+        if (layer_of[next] == none) return false;
+        const Instruction& layer = all_.varying[layer_of[next]];
+        if (layer.out != next || next + layer.count > in.place + relu.count) return false;
+        for (std::uint32_t i = 0; i < layer.count; ++i)
+          if (count[next + i] != 1) return false;
+        next += layer.count;
+      }
+      for (next = in.place; next < in.place + relu.count;) {
+        Instruction& layer = all_.varying[layer_of[next]];
+        next += layer.count;
+        layer.relu = true;
+        layer.out = relu.out + (layer.out - in.place);
+      }
+      return true;
+    };
+    std::vector<Instruction> left;
+    std::vector<bool> joined;
+    for (const Instruction& one : all_.varying) joined.push_back(join(one));
+    for (std::size_t i = 0; i < joined.size(); ++i)
+      if (!joined[i]) left.push_back(all_.varying[i]);
+    all_.varying = std::move(left);
+  }
+
+  const Terms& terms_;
+  const Groups& groups_;
+  std::vector<Place> places_;
+  Instructions all_;
+  std::unordered_map<std::uint64_t, std::uint32_t> constants_, packed_;
+  std::unordered_map<std::uint32_t, std::uint32_t> copies_;
+  std::vector<Instruction> packs_;  // after all that is uniform
+  std::vector<Id> members_;         // of the group at hand
+  std::vector<Column> columns_;
+  std::vector<double> numbers_;
+  std::vector<std::uint32_t> strides_;
+  std::vector<std::uint64_t> order_;
+};
+
+}  // namespace
+
+Instructions schedule(const Terms& terms, const Groups& groups) { return Scheduler(terms, groups).run(); }
+
+}  // namespace gradwalk::compiler

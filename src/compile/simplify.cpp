@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: MIT
+// simplify: trees of additions, subtractions, negations and products become one sum of products each, and nested maxima
+// one extreme. From the outputs down, so that what nobody needs is never met.
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "passes.hpp"
+
+namespace gradwalk::compiler {
+namespace {
+
+constexpr bool is_linear(Op op) { return op == Op::add || op == Op::sub || op == Op::neg || op == Op::mul; }
+constexpr std::size_t least_extreme = 8;  // operands; fewer stay as they were written
+
+class Simplifier {
+ public:
+  explicit Simplifier(const Scalars& scalars)
+      : scalars_(scalars), uses_(scalars.nodes.size()), made_as_(scalars.nodes.size(), none) {
+    terms_.parameters = scalars.parameters;
+    terms_.inputs = scalars.inputs;
+  }
+
+  Terms run() {
+    count_uses();
+    for (const Id output : scalars_.outputs) need(output);
+    const auto leaves = static_cast<Id>(scalars_.parameters + scalars_.inputs);
+    for (auto id = static_cast<Id>(scalars_.nodes.size()); id-- > leaves;)
+      if (made_as_[id] == needed) make(id);
+    return finished();
+  }
+
+ private:
+  static constexpr Id needed = none - 1;
+  struct Part {
+    Id id;
+    double factor;
+    bool alone;  // nobody else needs it, or what led here
+  };
+
+  const Scalar& scalar(Id id) const { return scalars_.nodes[id]; }
+  bool is_constant(Id id) const { return scalar(id).op == Op::constant; }
+  double number(Id id) const { return scalars_.numbers[scalar(id).operands[0]]; }
+  bool is_factor(Id id) const { return is_constant(id) && std::isfinite(number(id)); }
+  Domain domain(Id id) const { return scalar(id).domain; }
+
+  void need(Id id) {
+    if (id != none && id < own && made_as_[id] == none) made_as_[id] = needed;
+  }
+
+  void count_uses() {
+    for (const Id output : scalars_.outputs) uses_[output] += 2;  // never part of another's sum
+    for (auto id = static_cast<Id>(scalars_.nodes.size()); id-- > 0;) {
+      if (uses_[id] == 0 || is_constant(id)) continue;
+      if (scalar(id).op == Op::leaf) continue;
+      for (const Id operand : scalar(id).operands)
+        if (operand != none) ++uses_[operand];
+    }
+  }
+
+  // What is a finite constant times something is that something, and a factor.
+  Part without_factors(Part part, Id root) const {
+    for (;;) {
+      const Scalar& node = scalar(part.id);
+      const auto [x, y, z] = node.operands;
+      Id next = none;
+      if (node.op == Op::neg) {
+        part.factor = -part.factor;
+        next = x;
+      } else if (node.op == Op::mul && is_factor(x)) {
+        part.factor *= number(x);
+        next = y;
+      } else if (node.op == Op::mul && is_factor(y)) {
+        part.factor *= number(y);
+        next = x;
+      } else if (node.op == Op::div && is_factor(y) && std::isnormal(1 / number(y))) {
+        part.factor /= number(y);
+        next = x;
+      } else {
+        return part;
+      }
+      part.alone = part.alone && (part.id == root || uses_[part.id] == 1);
+      part.id = next;
+    }
+  }
+
+  void make(Id id) {
+    const Scalar& node = scalar(id);
+    if (node.op == Op::constant) {
+      made_as_[id] = static_cast<Id>(constants_.size());
+      constants_.push_back(id);
+    } else if (is_linear(node.op) || (node.op == Op::div && is_factor(node.operands[1]))) {
+      make_sum(id);
+    } else if ((node.op == Op::max || node.op == Op::min) && node.domain == Domain::uniform && make_extreme(id)) {
+    } else {
+      const auto begin = static_cast<std::uint32_t>(terms_.operands.size());
+      for (const Id operand : node.operands)
+        if (operand != none) add_operand(operand);
+      add_node(id, {Kind::function, node.op, node.domain, begin, size() - begin, 0});
+    }
+  }
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(terms_.operands.size()); }
+  void add_operand(Id id) {
+    need(id);
+    terms_.operands.push_back(id);
+  }
+  Id add_node(Id id, const Node& node) {
+    const auto place = static_cast<Id>(terms_.nodes.size());
+    if (id != none) made_as_[id] = place;
+    terms_.nodes.push_back(node);
+    return own + place;
+  }
+
+  void make_sum(Id root) {
+    const Domain of_root = scalar(root).domain;
+    if (const Id left = long_left(root); left != none) {
+      const Part right = without_factors({scalar(root).operands[1], -1, true}, root);
+      found_.assign({{1, own + static_cast<Id>(terms_.nodes.size()) + 1, none}, {right.factor, right.id, none}});
+      add_sum(root, of_root, 0, found_);
+      const double start = expand(left, of_root);
+      add_flat(none, of_root, start);
+      return;
+    }
+    const double start = expand(root, of_root);
+    if (found_.size() == 1 && found_[0].factor == 1 && found_[0].b == none && start == 0) {
+      need(found_[0].a);
+      stands_for_.emplace(root, found_[0].a);
+      return;
+    }
+    add_flat(root, of_root, start);
+  }
+
+  void add_flat(Id id, Domain domain, double start) {
+    if (domain == Domain::varying)
+      add_varying(id, start);
+    else
+      add_sum(id, domain, start, found_);
+  }
+
+  // A long sum less something others need as well, as x - largest in a softmax: which of them that is differs from sum
+  // to sum, so the long ones are left by themselves, all of a kind.
+  Id long_left(Id root) {
+    const Scalar& node = scalar(root);
+    if (node.op != Op::sub) return none;
+    const auto [left, right, third] = node.operands;
+    const Id shared = without_factors({right, 1, true}, root).id;
+    if (uses_[left] != 1 || !(scalar(left).op == Op::add || scalar(left).op == Op::sub)) return none;
+    if (scalar(left).domain != node.domain || scalar(shared).domain != node.domain) return none;
+    if (uses_[shared] < 2 || scalar(shared).op == Op::leaf || is_constant(shared)) return none;
+    expand(left, node.domain);
+    return found_.size() >= 8 ? left : none;
+  }
+
+  // The products that the node is a sum of, into found_; gives what is left, a number.
+  double expand(Id root, Domain of_root) {
+    double start = 0;
+    found_.clear();
+    parts_.assign(1, {root, 1, true});
+    while (!parts_.empty()) {
+      Part part = parts_.back();
+      parts_.pop_back();
+      part = without_factors(part, root);
+      part.alone = part.alone && (part.id == root || uses_[part.id] == 1);
+      if (is_constant(part.id)) {
+        start += part.factor * number(part.id);
+        continue;
+      }
+      const Scalar& node = scalar(part.id);
+      const bool inside = part.alone && node.domain == of_root;
+      if (inside && (node.op == Op::add || node.op == Op::sub)) {
+        parts_.push_back({node.operands[1], node.op == Op::sub ? -part.factor : part.factor, true});
+        parts_.push_back({node.operands[0], part.factor, true});
+      } else if (inside && node.op == Op::mul) {
+        const Part a = without_factors({node.operands[0], part.factor, true}, root);
+        const Part b = without_factors({node.operands[1], a.factor, true}, root);
+        found_.push_back({b.factor, a.id, b.id});
+      } else {
+        found_.push_back({part.factor, part.id, none});
+      }
+    }
+    return start;
+  }
+
+  Id add_sum(Id id, Domain domain, double start, const std::vector<Product>& products) {
+    const auto begin = static_cast<std::uint32_t>(terms_.products.size());
+    for (const Product& product : products) {
+      need(product.a);
+      need(product.b);
+      terms_.products.push_back(product);
+    }
+    return add_node(id, {Kind::sum, Op::leaf, domain, begin, static_cast<std::uint32_t>(products.size()), start});
+  }
+
+  // Weights times inputs are kept apart from what else is added, so that a layer can be made of them.
+  void add_varying(Id root, double start) {
+    weighted_.clear(), rest_.clear(), uniform_.clear();
+    for (Product& product : found_) {
+      if (product.b != none && domain(product.b) == Domain::uniform) std::swap(product.a, product.b);
+      if (product.b != none && domain(product.a) == Domain::uniform)
+        weighted_.push_back(product);
+      else if (product.b == none && domain(product.a) == Domain::uniform)
+        uniform_.push_back(product);
+      else
+        rest_.push_back(product);
+    }
+    const auto is_plain = [](const Product& one) { return one.b == none && std::abs(one.factor) == 1; };
+    const auto is_single = [](const Product& one) { return one.b == none; };
+    if (weighted_.empty() && rest_.size() >= 4 && std::all_of(rest_.begin(), rest_.end(), is_single) &&
+        !std::all_of(rest_.begin(), rest_.end(), is_plain)) {
+      for (const Product& one : rest_) weighted_.push_back({one.factor, none, one.a});
+      rest_.clear();
+    }
+    if (weighted_.size() < 2) {
+      add_sum(root, Domain::varying, start, found_);
+      return;
+    }
+    std::sort(weighted_.begin(), weighted_.end(),
+              [](const Product& x, const Product& y) { return x.b != y.b ? x.b < y.b : x.a < y.a; });
+    if (rest_.empty()) {
+      // What is added later comes before in the end: the root first, then the sum of what is uniform.
+      const bool several = uniform_.size() > 1 || (uniform_.size() == 1 && (start != 0 || uniform_[0].factor != 1));
+      const Id bias = own + static_cast<Id>(terms_.nodes.size()) + 1;
+      if (several)
+        weighted_.push_back({1, bias, none});
+      else
+        weighted_.insert(weighted_.end(), uniform_.begin(), uniform_.end());
+      add_sum(root, Domain::varying, several ? 0 : start, weighted_);
+      if (several) add_sum(none, Domain::uniform, start, uniform_);
+    } else {
+      rest_.insert(rest_.end(), uniform_.begin(), uniform_.end());
+      rest_.push_back({1, own + static_cast<Id>(terms_.nodes.size()) + 1, none});
+      add_sum(root, Domain::varying, start, rest_);
+      add_sum(none, Domain::varying, 0, weighted_);
+    }
+  }
+
+  // max(max(max(a, b), c), d), nested on one side at each level, with nobody else in need of what is inside.
+  bool make_extreme(Id root) {
+    const Op op = scalar(root).op;
+    const auto inside = [&](Id id) { return scalar(id).op == op && uses_[id] == 1; };
+    std::vector<Id> operands;  // the outermost first
+    Id id = root;
+    for (;;) {
+      const auto [x, y, z] = scalar(id).operands;
+      const bool left = inside(x);
+      operands.push_back(left ? y : x);
+      if (!left && !inside(y)) {
+        operands.push_back(y);
+        break;
+      }
+      id = left ? x : y;
+    }
+    if (operands.size() < least_extreme) return false;
+    const std::uint32_t begin = size();
+    for (std::size_t i = operands.size(); i-- > 0;) add_operand(operands[i]);
+    add_node(root, {Kind::extreme, op, scalar(root).domain, begin, size() - begin, 0});
+    return true;
+  }
+
+  // The nodes were made from the last to the first.
+  Terms finished() {
+    terms_.constants = constants_.size();
+    std::vector<Node> nodes;
+    nodes.reserve(terms_.first_computed() + terms_.nodes.size());
+    for (std::size_t i = 0; i < terms_.parameters; ++i)
+      nodes.push_back({Kind::parameter, Op::leaf, Domain::uniform, 0, 0, 0});
+    for (std::size_t i = 0; i < terms_.inputs; ++i) nodes.push_back({Kind::input, Op::leaf, Domain::varying, 0, 0, 0});
+    for (const Id id : constants_) nodes.push_back({Kind::constant, Op::leaf, Domain::constant, 0, 0, number(id)});
+    nodes.insert(nodes.end(), terms_.nodes.rbegin(), terms_.nodes.rend());
+
+    const auto leaves = static_cast<Id>(terms_.parameters + terms_.inputs);
+    const auto last = static_cast<Id>(nodes.size() - 1);
+    const auto place = [&](Id id) {
+      if (id == none || id < leaves) return id;
+      if (id >= own) return last - (id - own);
+      if (is_constant(id)) return leaves + made_as_[id];
+      return last - made_as_[id];
+    };
+    const auto resolved = [&](Id id) {
+      for (auto found = stands_for_.find(id); found != stands_for_.end(); found = stands_for_.find(id))
+        id = found->second;
+      return place(id);
+    };
+    for (Id& operand : terms_.operands) operand = resolved(operand);
+    for (Product& product : terms_.products) {
+      product.a = resolved(product.a);
+      product.b = resolved(product.b);
+    }
+    for (const Id output : scalars_.outputs) terms_.outputs.push_back(resolved(output));
+    terms_.nodes = std::move(nodes);
+    return std::move(terms_);
+  }
+
+  static constexpr Id own = 0x80000000;  // from here on: nodes by their place in terms_, the last made first in the end
+
+  const Scalars& scalars_;
+  std::vector<std::uint32_t> uses_;
+  std::vector<Id> made_as_;  // none, needed, or the place in terms_.nodes or constants_
+  std::vector<Id> constants_;
+  std::unordered_map<Id, Id> stands_for_;  // what became nothing but another node, as -(-x)
+  std::vector<Part> parts_;
+  std::vector<Product> found_, weighted_, rest_, uniform_;
+  Terms terms_;
+};
+
+}  // namespace
+
+Terms simplify(const Scalars& scalars) { return Simplifier(scalars).run(); }
+
+}  // namespace gradwalk::compiler

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// The table of kernels for GRADWALK_NUMBER, made once for each instruction set, and the list of those tables.
+//
+// The file that includes this one has included hwy/foreach_target.h, so that it is itself included for each set.
+// Floats and doubles have a file each because compiling them takes long.
+#if defined(GRADWALK_COMPILE_TABLES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef GRADWALK_COMPILE_TABLES_INL_HPP
+#undef GRADWALK_COMPILE_TABLES_INL_HPP
+#else
+#define GRADWALK_COMPILE_TABLES_INL_HPP
+#endif
+
+#include "compile/elementwise-inl.hpp"
+#include "compile/products-inl.hpp"
+#include "compile/tables.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace gradwalk::detail::HWY_NAMESPACE {
+
+template <class T> Kernels<T> table() {
+  Kernels<T> all;
+  all.name = hwy::TargetName(HWY_TARGET);
+  all.lanes = lanes<T>;
+  all.value = &value_of<T>;
+  all.local = &local_of<T>;
+  all.sums = &sums<T>;
+  all.pass_on = &pass_on<T>;
+  all.pass_sum = &pass_sum<T>;
+  all.dot = &dot<T>;
+  all.largest = &most<T, Op::max>;
+  all.smallest = &most<T, Op::min>;
+  all.has_nan = &has_nan<T>;
+  all.gather = &gather<T>;
+  all.scatter_add = &scatter_add<T>;
+  all.add = &add<T>;
+  all.product = &product<T>;
+  all.outer = &outer<T>;
+  all.transpose = &transpose<T>;
+  return all;
+}
+
+}  // namespace gradwalk::detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace gradwalk::detail {
+
+template <> std::vector<Kernels<GRADWALK_NUMBER>> tables_of_this_machine() {
+  [[maybe_unused]] const std::int64_t has = hwy::SupportedTargets();
+  std::vector<Kernels<GRADWALK_NUMBER>> tables;
+#if HWY_TARGETS & HWY_AVX3
+  if (has & HWY_AVX3) tables.push_back(N_AVX3::table<GRADWALK_NUMBER>());
+#endif
+#if HWY_TARGETS & HWY_AVX2
+  if (has & HWY_AVX2) tables.push_back(N_AVX2::table<GRADWALK_NUMBER>());
+#endif
+#if HWY_TARGETS & HWY_SSE4
+  if (has & HWY_SSE4) tables.push_back(N_SSE4::table<GRADWALK_NUMBER>());
+#endif
+#if HWY_TARGETS & HWY_SSSE3
+  if (has & HWY_SSSE3) tables.push_back(N_SSSE3::table<GRADWALK_NUMBER>());
+#endif
+  tables.push_back(HWY_NAMESPACE::table<GRADWALK_NUMBER>());  // what needs nothing, which is compiled last
+  return tables;
+}
+
+}  // namespace gradwalk::detail
+#endif
+
+#endif

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+// What each pass promises the next. A broken promise is our mistake, never a user's; it is found here and not as a
+// number that is wrong.
+#include <algorithm>
+
+#include "gradwalk/error.hpp"
+#include "passes.hpp"
+
+namespace gradwalk::compiler {
+namespace {
+
+void demand(bool holds, const char* pass, const std::string& wanted, const std::string& where) {
+  if (!holds)
+    throw Error(std::string("compile, after ") + pass, wanted, where, "report this: it is a mistake of gradwalk's");
+}
+
+std::string at(const char* what, std::size_t i) { return std::string(what) + " " + std::to_string(i); }
+
+}  // namespace
+
+void verify(const Scalars& scalars) {
+  const char* const pass = "record";
+  const std::size_t leaves = scalars.parameters + scalars.inputs;
+  demand(scalars.nodes.size() >= leaves, pass, "all leaves", at("only", scalars.nodes.size()));
+  for (std::size_t i = 0; i < scalars.nodes.size(); ++i) {
+    const Scalar& node = scalars.nodes[i];
+    demand((node.op == Op::leaf) == (i < leaves), pass, "leaves first, and no others", at("node", i));
+    if (node.op == Op::leaf) continue;
+    if (node.op == Op::constant) {
+      demand(node.operands[0] < scalars.numbers.size(), pass, "a number a constant", at("node", i));
+      continue;
+    }
+    Domain domain = Domain::constant;
+    for (std::size_t k = 0; k < 3; ++k) {
+      const bool has_one = k < static_cast<std::size_t>(info(node.op).operands);
+      demand((node.operands[k] != none) == has_one, pass, "as many operands as the op has", at("node", i));
+      if (!has_one) continue;
+      demand(node.operands[k] < i, pass, "operands before their users", at("node", i));
+      domain = std::max(domain, scalars.nodes[node.operands[k]].domain);
+    }
+    demand(domain == node.domain, pass, "the domain of its operands", at("node", i));
+  }
+  for (const Id output : scalars.outputs)
+    demand(output < scalars.nodes.size(), pass, "outputs among the nodes", at("output", output));
+}
+
+void verify(const Terms& terms) {
+  const char* const pass = "simplify";
+  for (std::size_t i = 0; i < terms.nodes.size(); ++i) {
+    const Node& node = terms.nodes[i];
+    const bool computed = node.kind == Kind::function || node.kind == Kind::extreme || node.kind == Kind::sum;
+    demand(computed == (i >= terms.first_computed()), pass, "leaves and constants first", at("node", i));
+    if (!computed) continue;
+    Domain domain = Domain::constant;
+    const auto meet = [&](Id id) {
+      demand(id < i, pass, "operands before their users", at("node", i));
+      domain = std::max(domain, terms.nodes[id].domain);
+    };
+    if (node.kind == Kind::sum) {
+      demand(node.begin + node.count <= terms.products.size(), pass, "products in their list", at("node", i));
+      for (std::uint32_t k = node.begin; k < node.begin + node.count; ++k) {
+        const Product& product = terms.products[k];
+        demand(product.a != none || product.b != none, pass, "a product of something", at("node", i));
+        if (product.a != none) meet(product.a);
+        if (product.b != none) meet(product.b);
+      }
+    } else {
+      demand(node.begin + node.count <= terms.operands.size(), pass, "operands in their list", at("node", i));
+      if (node.kind == Kind::function)
+        demand(node.count == static_cast<std::uint32_t>(info(node.op).operands), pass, "as many operands as the op has",
+               at("node", i));
+      for (std::uint32_t k = node.begin; k < node.begin + node.count; ++k) meet(terms.operands[k]);
+    }
+    demand(domain == node.domain, pass, "the domain of its operands", at("node", i));
+  }
+  for (const Id output : terms.outputs)
+    demand(output < terms.nodes.size(), pass, "outputs among the nodes", at("output", output));
+}
+
+void verify(const Terms& terms, const Groups& groups) {
+  const char* const pass = "lift";
+  std::vector<std::uint32_t> group_of(terms.nodes.size(), 0);  // from 1 on
+  for (std::uint32_t g = 0; g < groups.groups.size(); ++g)
+    for (const Id id : groups.groups[g].members) {
+      demand(id >= terms.first_computed() && id < terms.nodes.size(), pass, "computed nodes in groups", at("node", id));
+      demand(group_of[id] == 0, pass, "a node in one group", at("node", id));
+      group_of[id] = g + 1;
+    }
+  for (std::uint32_t g = 0; g < groups.groups.size(); ++g) {
+    const Group& group = groups.groups[g];
+    demand(!group.members.empty(), pass, "groups of something", at("group", g));
+    const Node& first = terms.nodes[group.members.front()];
+    for (const Id id : group.members) {
+      const Node& node = terms.nodes[id];
+      demand(node.domain == group.domain && node.kind == first.kind && node.op == first.op, pass,
+             "members that do the same", at("group", g));
+      const auto meet = [&](Id operand) {
+        if (operand != none) demand(group_of[operand] <= g, pass, "groups after those they need", at("group", g));
+      };
+      if (node.kind != Kind::sum) {
+        for (std::uint32_t k = node.begin; k < node.begin + node.count; ++k) meet(terms.operands[k]);
+        continue;
+      }
+      for (std::uint32_t k = 0; k < node.count; ++k) {
+        const Product& product = terms.products[node.begin + k];
+        meet(product.a);
+        meet(product.b);
+        if (group.form == Group::Form::layer && k < group.count)
+          demand(product.b == terms.products[first.begin + k].b, pass, "the same inputs for all of a layer",
+                 at("group", g));
+      }
+    }
+  }
+  for (Id id = terms.first_computed(); id < terms.nodes.size(); ++id)
+    demand(group_of[id] != 0, pass, "every node in a group", at("node", id));
+}
+
+void verify(const Instructions& all) {
+  const char* const pass = "schedule";
+  std::vector<bool> uniform(all.uniform_places), varying(all.varying_places);  // that have been written
+  std::fill_n(uniform.begin(), all.parameters, true);
+  std::fill_n(varying.begin(), all.inputs, true);
+  std::size_t number = 0;
+  const auto check = [&](const Operand& operand, std::uint64_t count) {
+    if (!operand.exists()) return;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if (operand.table != none)
+        demand(operand.table + i < all.tables.size(), pass, "tables in their list", at("instruction", number));
+      const std::uint64_t place =
+          operand.table != none ? all.tables[operand.table + i] : operand.place + operand.stride * i;
+      const bool known = operand.domain == Domain::constant  ? place < all.constants.size()
+                         : operand.domain == Domain::uniform ? place < uniform.size() && uniform[place]
+                                                             : place < varying.size() && varying[place];
+      demand(known, pass, "operands that were computed before", at("instruction", number));
+      if (operand.table == none && operand.stride == 0) break;
+    }
+  };
+  const auto instruction = [&](const Instruction& one) {
+    const bool is_dot = one.form == Instruction::Form::dot;
+    check(one.start, one.count);
+    if (one.form == Instruction::Form::layer) {
+      for (std::uint32_t i = 0; i < one.count; ++i)
+        for (std::uint32_t t = 0; t < one.depth; ++t)
+          check({one.in[0].domain, one.in[0].place + i * one.row + t * one.column, 0, none}, 1);
+      check(one.in[1], one.depth);
+      check(one.in[2], one.count);
+    } else {
+      for (const Operand& operand : one.in) check(operand, one.count);
+    }
+    demand(one.begin + one.terms <= all.factors.size(), pass, "terms in their list", at("instruction", number));
+    for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) {
+      const Factors& factors = all.factors[t];
+      const std::uint32_t count = is_dot ? factors.count : one.count;
+      demand(factors.factor.domain == Domain::constant, pass, "constant factors", at("instruction", number));
+      check(factors.factor, count);
+      check(factors.a, count);
+      check(factors.b, count);
+    }
+    std::vector<bool>& written = one.domain == Domain::varying ? varying : uniform;
+    const std::uint32_t count = is_dot || one.form == Instruction::Form::extreme ? 1 : one.count;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      demand(one.out + i < written.size() && !written[one.out + i], pass, "each place written once",
+             at("instruction", number));
+      written[one.out + i] = true;
+    }
+    ++number;
+  };
+  for (const Instruction& one : all.uniform) instruction(one);
+  for (const Instruction& one : all.varying) instruction(one);
+  for (const Instructions::Output& output : all.outputs) check({output.domain, output.place, 0, none}, 1);
+}
+
+}  // namespace gradwalk::compiler

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: MIT
+// Compiled programs against the engine, row by row.
+#include "gradwalk/compile.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <random>
+
+#include "random_function.hpp"
+#include "support.hpp"
+
+namespace gradwalk::compile_test {
+
+using tests::RandomFunction;
+
+struct Eager {
+  double sum = 0, size = 0;  // of the results, and of their magnitudes
+  std::vector<double> gradient,
+      gradient_sizes;          // of the parameters, and the sums of what was added to them in magnitude
+  std::vector<double> inputs;  // gradients of the inputs, row by row
+  std::vector<double> outputs;
+  bool near_kink = false;
+};
+
+// Sizes of all terms of the gradients below the last node.
+std::vector<double> sizes(const RandomFunction& function, const std::vector<Value>& nodes) {
+  std::vector<double> size(nodes.size());
+  size.back() = 1;
+  const std::size_t leaves = nodes.size() - function.steps.size();
+  for (std::size_t i = nodes.size(); i-- > leaves;) {
+    const RandomFunction::Step& step = function.steps[i - leaves];
+    const std::size_t operands[]{step.a, step.b, step.c};
+    std::vector<double> in;
+    for (const std::size_t operand : operands) in.push_back(std::as_const(nodes[operand]).data());
+    const auto local = tests::locals(step.op, in, std::as_const(nodes[i]).data());
+    for (std::size_t k = 0; k < local.size(); ++k)
+      size[operands[k]] += size[i] == 0 ? 0 : size[i] * (std::abs(local[k]) + std::abs(in[k]) * 1e-3);
+  }
+  return size;
+}
+
+bool is_near_kink(const RandomFunction& function, const std::vector<Value>& nodes) {
+  const std::size_t leaves = nodes.size() - function.steps.size();
+  for (std::size_t i = leaves; i < nodes.size(); ++i) {
+    const RandomFunction::Step& step = function.steps[i - leaves];
+    const double a = std::as_const(nodes[step.a]).data(), b = std::as_const(nodes[step.b]).data();
+    const bool compares = is_comparison(step.op) || step.op == Op::max || step.op == Op::min;
+    if (compares && step.a != step.b && std::abs(a - b) < 1e-9 * (1 + std::abs(a))) return true;
+    if (step.op == Op::atan2 && std::abs(a) < 1e-9 && b < 1e-9) return true;
+    if ((step.op == Op::relu || step.op == Op::abs || step.op == Op::select) && std::abs(a) < 1e-9 && a != 0)
+      return true;
+  }
+  return false;
+}
+
+Eager eager(const RandomFunction& function, const std::vector<double>& rows, const std::vector<double>& weights = {}) {
+  Eager all;
+  std::vector<Value> parameters(function.parameters.begin(), function.parameters.end());
+  all.gradient_sizes.resize(parameters.size());
+  const std::size_t width = function.inputs.size();
+  for (std::size_t r = 0; r * width < rows.size(); ++r) {
+    const std::vector<Value> in(rows.begin() + static_cast<std::ptrdiff_t>(r * width),
+                                rows.begin() + static_cast<std::ptrdiff_t>((r + 1) * width));
+    const std::vector<Value> nodes = function.all(in, parameters);
+    const double weight = weights.empty() ? 1 : weights[r];
+    nodes.back().backward(weight);
+    all.near_kink |= is_near_kink(function, nodes);
+    all.sum += weight * nodes.back().data();
+    all.outputs.push_back(nodes.back().data());
+    all.size += std::abs(weight * nodes.back().data());
+    const std::vector<double> size = sizes(function, nodes);
+    for (std::size_t i = 0; i < parameters.size(); ++i) all.gradient_sizes[i] += std::abs(weight) * size[width + i];
+    for (const Value& one : in) all.inputs.push_back(one.grad());
+  }
+  for (const Value& one : parameters) all.gradient.push_back(one.grad());
+  return all;
+}
+
+void expect_near(double got, double wanted, double size, double tolerance, const std::string& what) {
+  if (std::isnan(wanted)) {
+    EXPECT_TRUE(std::isnan(got)) << what << ": got " << got << ", wanted NaN";
+  } else if (std::isinf(wanted)) {
+    EXPECT_EQ(got, wanted) << what;
+  } else {
+    if (!std::isfinite(size)) size = 0;
+    EXPECT_LE(std::abs(got - wanted), tolerance * (1 + size)) << what << ": got " << got << ", wanted " << wanted;
+  }
+}
+
+struct Compiled {
+  std::vector<Value> inputs, parameters;
+  Program program;
+};
+
+Compiled compiled(const RandomFunction& function, CompileOptions options = {}) {
+  std::vector<Value> inputs(function.inputs.begin(), function.inputs.end());
+  std::vector<Value> parameters(function.parameters.begin(), function.parameters.end());
+  options.inputs = inputs;
+  options.parameters = parameters;
+  return {inputs, parameters, compile(function(inputs, parameters), options)};
+}
+
+std::vector<double> rows_of(const RandomFunction& function, std::size_t count, std::mt19937_64& random) {
+  std::vector<double> rows;
+  for (std::size_t r = 0; r < count; ++r)
+    for (const double number : function.inputs)
+      rows.push_back(number + std::uniform_real_distribution<>(-0.05, 0.05)(random));
+  return rows;
+}
+
+class RandomGraphs : public testing::TestWithParam<std::string> {};
+
+TEST_P(RandomGraphs, AgreeWithTheEngine) {
+  const std::size_t count = tests::sized(GetParam().empty() ? 2000 : 300, 50);
+  std::size_t left_out = 0;
+  for (std::size_t seed = 0; seed < count && !testing::Test::HasFailure(); ++seed) {
+    std::mt19937_64 random(seed);
+    const std::size_t inputs = seed % 5 == 0 ? 0 : 1 + seed % 4;
+    const RandomFunction function = tests::random_function(random, inputs, 1 + seed % 6, 3 + seed % 60);
+    const std::size_t sizes[]{1, 7, 8, 9, 20};
+    const std::size_t rows_wanted = inputs == 0 ? 1 : sizes[seed % 5];
+    const std::vector<double> rows = rows_of(function, rows_wanted, random);
+    Eager wanted;
+    if (inputs == 0) {
+      std::vector<Value> parameters(function.parameters.begin(), function.parameters.end());
+      const std::vector<Value> nodes = function.all({}, parameters);
+      nodes.back().backward();
+      wanted.near_kink = is_near_kink(function, nodes);
+      wanted.sum = nodes.back().data();
+      wanted.size = std::abs(wanted.sum);
+      const std::vector<double> size = compile_test::sizes(function, nodes);
+      for (std::size_t i = 0; i < parameters.size(); ++i) {
+        wanted.gradient.push_back(std::as_const(parameters[i]).grad());
+        wanted.gradient_sizes.push_back(size[i]);
+      }
+    } else {
+      wanted = eager(function, rows);
+    }
+    // A sum that is 0 may have another sign once its terms are added up in another order: 1 / x is another infinity
+    // then.
+    if (wanted.near_kink || !std::isfinite(wanted.sum)) {
+      ++left_out;
+      continue;
+    }
+    for (const Precision precision : {Precision::float64}) {
+      CompileOptions options;
+      options.precision = precision;
+      options.instruction_set = GetParam();
+      Compiled made = compiled(function, options);
+      std::vector<double> gradient(made.parameters.size());
+      const double sum = inputs == 0 ? made.program.gradients(gradient) : made.program.gradients(rows, gradient);
+      const double tolerance = precision == Precision::float64 ? 1e-12 : 1e-5;
+      const std::string what = "seed " + std::to_string(seed);
+      expect_near(sum, wanted.sum, wanted.size, tolerance, what + ", sum");
+      for (std::size_t i = 0; i < gradient.size(); ++i)
+        expect_near(gradient[i], wanted.gradient[i], wanted.gradient_sizes[i], tolerance,
+                    what + ", gradient of parameter " + std::to_string(i));
+    }
+  }
+  EXPECT_LT(left_out, count / 4);
+}
+
+// ---- batches ----
+
+struct Batch {
+  double sum;
+  std::vector<double> gradient, inputs;
+  bool operator==(const Batch&) const = default;
+};
+
+// A network with everything a batch can meet: layers, functions, uniform terms, numbers that are used by all rows.
+struct Network {
+  MLP model{3, {20, 12, 2}};
+  Value scale{0.7}, shift{0.1};
+  std::vector<Value> inputs = std::vector<Value>(4), parameters = all_parameters();
+
+  std::vector<Value> all_parameters() const {
+    std::vector<Value> all = model.parameters();
+    all.insert(all.end(), {scale, shift});
+    return all;
+  }
+  Value loss(const std::vector<Value>& in) const {
+    const std::vector<Value> out = model(std::vector<Value>(in.begin(), in.begin() + 3));
+    Value squares = 0;
+    for (const Value& p : parameters) squares += p * p;
+    return tanh(scale * out[0] + shift) * in[3] + exp(-pow(out[1] - in[3], 2)) / scale + 0.001 * squares;
+  }
+  Batch eager(const std::vector<double>& rows, const std::vector<double>& weights = {}) {
+    for (Value& p : parameters) p.grad() = 0;
+    Batch all{0, {}, {}};
+    for (std::size_t r = 0; r < rows.size() / 4; ++r) {
+      const std::vector<Value> in(rows.begin() + static_cast<std::ptrdiff_t>(4 * r),
+                                  rows.begin() + static_cast<std::ptrdiff_t>(4 * r + 4));
+      const Value one = loss(in);
+      const double weight = weights.empty() ? 1 : weights[r];
+      one.backward(weight);
+      all.sum += weight * one.data();
+      for (const Value& x : in) all.inputs.push_back(x.grad());
+    }
+    for (const Value& p : parameters) all.gradient.push_back(p.grad());
+    return all;
+  }
+  Program compiled(CompileOptions options = {}) const {
+    options.inputs = inputs;
+    options.parameters = parameters;
+    return compile(loss(inputs), options);
+  }
+  Batch run(Program& program, const std::vector<double>& rows, const std::vector<double>& weights = {}) const {
+    Batch all{0, std::vector<double>(parameters.size()), std::vector<double>(rows.size())};
+    all.sum = program.gradients(rows, all.gradient, {.weights = weights, .input_gradients = all.inputs});
+    return all;
+  }
+};
+
+std::vector<double> random_numbers(std::size_t count, std::size_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<double> numbers(count);
+  for (double& number : numbers) number = std::uniform_real_distribution<>(-1, 1)(random);
+  return numbers;
+}
+
+void expect_equal(const Batch& got, const Batch& wanted, double tolerance) {
+  const auto size = [](const std::vector<double>& numbers) {
+    double most = 0;
+    for (const double number : numbers) most = std::max(most, std::abs(number));
+    return most;
+  };
+  expect_near(got.sum, wanted.sum, std::abs(wanted.sum), tolerance, "sum");
+  ASSERT_EQ(got.gradient.size(), wanted.gradient.size());
+  for (std::size_t i = 0; i < got.gradient.size(); ++i)
+    expect_near(got.gradient[i], wanted.gradient[i], size(wanted.gradient), tolerance, "gradient " + std::to_string(i));
+  for (std::size_t i = 0; i < got.inputs.size(); ++i)
+    expect_near(got.inputs[i], wanted.inputs[i], size(wanted.inputs), tolerance, "input " + std::to_string(i));
+}
+
+class Batches : public testing::TestWithParam<std::string> {};
+
+TEST_P(Batches, OfAnySizeAgreeWithTheEngine) {
+  Network network;
+  for (const Precision precision : {Precision::float64, Precision::float32}) {
+    Program program = network.compiled({.precision = precision, .instruction_set = GetParam()});
+    for (const std::size_t count : {0, 1, 7, 8, 9, 63, 64, 65, 1000, 8}) {
+      SCOPED_TRACE(count);
+      const std::vector<double> rows = random_numbers(4 * count, count), weights = random_numbers(count, count + 1);
+      const double tolerance = precision == Precision::float64 ? 1e-13 : 2e-6;
+      expect_equal(network.run(program, rows), network.eager(rows), tolerance);
+      if (count > 0) expect_equal(network.run(program, rows, weights), network.eager(rows, weights), tolerance);
+    }
+  }
+}
+
+TEST_P(Batches, HaveTheSameBitsForAnyNumberOfThreads) {
+  const Network network;
+  for (const Precision precision : {Precision::float64, Precision::float32}) {
+    for (const std::size_t count : {1, 64, 1000}) {
+      const std::vector<double> rows = random_numbers(4 * count, count);
+      Program alone = network.compiled({.precision = precision, .threads = 1, .instruction_set = GetParam()});
+      const Batch wanted = network.run(alone, rows);
+      for (const std::size_t threads : {2, 3, 8}) {
+        Program program = network.compiled({.precision = precision, .threads = threads, .instruction_set = GetParam()});
+        EXPECT_EQ(network.run(program, rows), wanted) << count << " rows, " << threads << " threads";
+      }
+    }
+  }
+}
+
+TEST(Compile, LiftsALayerFromEveryWayOfWritingANeuron) {
+  const std::size_t inputs = 5, outputs = 3;
+  std::vector<Value> x(inputs), w(inputs * outputs), b(outputs);
+  using Way = std::function<Value(std::size_t)>;
+  const auto product = [&](std::size_t o, std::size_t i) { return w[o * inputs + i] * x[i]; };
+  const std::vector<std::pair<const char*, Way>> ways{
+      {"from the bias",
+       [&](std::size_t o) {
+         Value sum = b[o];
+         for (std::size_t i = 0; i < inputs; ++i) sum += product(o, i);
+         return sum;
+       }},
+      {"from zero, the bias last",
+       [&](std::size_t o) {
+         Value sum = 0;
+         for (std::size_t i = 0; i < inputs; ++i) sum += product(o, i);
+         return sum + b[o];
+       }},
+      {"sum of a vector",
+       [&](std::size_t o) {
+         std::vector<Value> products;
+         for (std::size_t i = 0; i < inputs; ++i) products.push_back(product(o, i));
+         return std::accumulate(products.begin(), products.end(), Value(0.0)) + b[o];
+       }},
+      {"a tree",
+       [&](std::size_t o) {
+         return ((product(o, 0) + product(o, 1)) + (product(o, 2) + product(o, 3))) + (product(o, 4) + b[o]);
+       }},
+      {"x * w, shuffled",
+       [&](std::size_t o) {
+         Value sum = b[o];
+         for (const std::size_t i : {3, 0, 4, 1, 2}) sum = sum + x[i] * w[o * inputs + i];
+         return sum;
+       }},
+      {"prepended",
+       [&](std::size_t o) {
+         Value sum = b[o];
+         for (std::size_t i = 0; i < inputs; ++i) sum = product(o, i) + sum;
+         return sum;
+       }},
+      {"no bias",
+       [&](std::size_t o) {
+         Value sum = 0;
+         for (std::size_t i = 0; i < inputs; ++i) sum += product(o, i);
+         return sum;
+       }},
+      {"b - w * x",
+       [&](std::size_t o) {
+         Value sum = b[o];
+         for (std::size_t i = 0; i < inputs; ++i) sum -= product(o, i);
+         return sum;
+       }},
+      {"mixed signs",
+       [&](std::size_t o) {
+         Value sum = b[o];
+         for (std::size_t i = 0; i < inputs; ++i) sum = i % 2 == 0 ? sum + product(o, i) : sum - product(o, i);
+         return sum;
+       }},
+      {"a constant in each product",
+       [&](std::size_t o) {
+         Value sum = b[o];
+         for (std::size_t i = 0; i < inputs; ++i) sum += 0.5 * w[o * inputs + i] * x[i];
+         return sum;
+       }},
+      {"a residual",
+       [&](std::size_t o) {
+         Value sum = x[o];
+         for (std::size_t i = 0; i < inputs; ++i) sum += product(o, i);
+         return sum;
+       }},
+      {"the mean, then the bias",
+       [&](std::size_t o) {
+         Value sum = 0;
+         for (std::size_t i = 0; i < inputs; ++i) sum += product(o, i);
+         return sum / 5 + b[o];
+       }},
+  };
+  for (const auto& [name, way] : ways) {
+    Value loss = 0;
+    for (std::size_t o = 0; o < outputs; ++o) loss += tanh(way(o));
+    std::vector<Value> parameters(w);
+    parameters.insert(parameters.end(), b.begin(), b.end());
+    const Program program = compile(loss, {.inputs = x, .parameters = parameters});
+    EXPECT_THAT(program.describe().layers, testing::ElementsAre("3 x 5")) << name;
+  }
+}
+
+std::vector<std::string> all_sets() {
+  std::vector<std::string> names = instruction_sets();
+  names[0].clear();  // the best is what users have
+  return names;
+}
+std::string set_name(const testing::TestParamInfo<std::string>& one) { return one.param.empty() ? "best" : one.param; }
+INSTANTIATE_TEST_SUITE_P(InstructionSets, RandomGraphs, testing::ValuesIn(all_sets()), set_name);
+INSTANTIATE_TEST_SUITE_P(InstructionSets, Batches, testing::ValuesIn(all_sets()), set_name);
+
+}  // namespace gradwalk::compile_test
