@@ -261,4 +261,14 @@ TEST(SoftmaxCrossEntropy, TakesALabelThatIsAValue) {
 }
 
 }  // namespace
+TEST(Condition, OfANumberCanBeCopied) {
+  const Value a{1.0};
+  const Condition first = a < 2.0;
+  Condition second = first;
+  second = a < 0.0;
+  second = first;
+  EXPECT_TRUE(second);
+  EXPECT_EQ(select(second, a, 5.0).data(), 1);
+}
+
 }  // namespace gradwalk::choice_test

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -243,7 +244,7 @@ TEST_P(Batches, OfAnySizeAgreeWithTheEngine) {
   Network network;
   for (const Precision precision : {Precision::float64, Precision::float32}) {
     Program program = network.compiled({.precision = precision, .instruction_set = GetParam()});
-    for (const std::size_t count : {0, 1, 7, 8, 9, 63, 64, 65, 1000, 8}) {
+    for (const std::size_t count : {0u, 1u, 7u, 8u, 9u, 63u, 64u, 65u, 1000u, 8u}) {
       SCOPED_TRACE(count);
       const std::vector<double> rows = random_numbers(4 * count, count), weights = random_numbers(count, count + 1);
       const double tolerance = precision == Precision::float64 ? 1e-13 : 2e-6;
@@ -256,11 +257,11 @@ TEST_P(Batches, OfAnySizeAgreeWithTheEngine) {
 TEST_P(Batches, HaveTheSameBitsForAnyNumberOfThreads) {
   const Network network;
   for (const Precision precision : {Precision::float64, Precision::float32}) {
-    for (const std::size_t count : {1, 64, 1000}) {
+    for (const std::size_t count : {1u, 64u, 1000u}) {
       const std::vector<double> rows = random_numbers(4 * count, count);
       Program alone = network.compiled({.precision = precision, .threads = 1, .instruction_set = GetParam()});
       const Batch wanted = network.run(alone, rows);
-      for (const std::size_t threads : {2, 3, 8}) {
+      for (const std::size_t threads : {2u, 3u, 8u}) {
         Program program = network.compiled({.precision = precision, .threads = threads, .instruction_set = GetParam()});
         EXPECT_EQ(network.run(program, rows), wanted) << count << " rows, " << threads << " threads";
       }
@@ -299,7 +300,7 @@ TEST(Compile, LiftsALayerFromEveryWayOfWritingANeuron) {
       {"x * w, shuffled",
        [&](std::size_t o) {
          Value sum = b[o];
-         for (const std::size_t i : {3, 0, 4, 1, 2}) sum = sum + x[i] * w[o * inputs + i];
+         for (const std::size_t i : {3u, 0u, 4u, 1u, 2u}) sum = sum + x[i] * w[o * inputs + i];
          return sum;
        }},
       {"prepended",
@@ -353,6 +354,174 @@ TEST(Compile, LiftsALayerFromEveryWayOfWritingANeuron) {
     const Program program = compile(loss, {.inputs = x, .parameters = parameters});
     EXPECT_THAT(program.describe().layers, testing::ElementsAre("3 x 5")) << name;
   }
+}
+
+// ---- what users meet ----
+
+using testing::HasSubstr;
+using tests::error_of;
+
+TEST(Compile, AddsToTheParametersGradientsAndReadsThemAtEachRun) {
+  Value w{2.0}, x{0.0};
+  Program program = compile(w * x, {.inputs = {x}, .parameters = {w}});
+  EXPECT_EQ(program.run(std::vector{1.0, 2.0}), 6);
+  EXPECT_EQ(w.grad(), 3);
+  w.data() = 10;
+  EXPECT_EQ(program.run(std::vector{1.0}), 10);
+  EXPECT_EQ(w.grad(), 4);
+}
+
+TEST(Compile, GivesMeansAndWeightedMeans) {
+  Value w{2.0}, x{0.0};
+  Program program = compile(w * x, {.inputs = {x}, .parameters = {w}});
+  const std::vector rows{1.0, 2.0, 6.0}, weights{1.0, 1.0, 2.0};
+  EXPECT_DOUBLE_EQ(program.run(rows, {.result = RunOptions::Result::mean}), 6);
+  EXPECT_DOUBLE_EQ(w.grad(), 3);
+  EXPECT_DOUBLE_EQ(program.run(rows, {.weights = weights}), 30);
+  EXPECT_DOUBLE_EQ(program.run(rows, {.result = RunOptions::Result::mean, .weights = weights}), 7.5);
+}
+
+TEST(Compile, GivesNothingForNoRows) {
+  Value w{2.0}, x{0.0};
+  Program program = compile(w * x + w, {.inputs = {x}, .parameters = {w}});
+  EXPECT_EQ(program.run({}), 0);
+  EXPECT_EQ(w.grad(), 0);
+  std::vector<double> gradient{5.0};
+  EXPECT_EQ(program.gradients({}, gradient), 0);
+  EXPECT_EQ(gradient[0], 0);
+}
+
+TEST(Compile, ComputesUniformTermsOnceARowAllTheSame) {
+  Value w{3.0}, x{0.0};
+  Program program = compile(w * x + w * w, {.inputs = {x}, .parameters = {w}});
+  EXPECT_EQ(program.run(std::vector{1.0, 2.0}), 3 * 3 + 2 * 9);
+  EXPECT_EQ(w.grad(), 3 + 2 * 6);
+}
+
+TEST(Compile, EvaluatesSeveralOutputs) {
+  Value w{2.0}, x{0.0};
+  const std::vector outputs{w * x, w + 1, x * x, Value(7.0)};
+  Program program = compile(outputs, {.inputs = {x}, .parameters = {w}});
+  std::vector<double> numbers(8);
+  program.evaluate(std::vector{1.0, 3.0}, numbers);
+  EXPECT_THAT(numbers, testing::ElementsAre(2, 3, 1, 7, 6, 3, 9, 7));
+}
+
+TEST(Compile, IsAFunctionOfItsParametersWhereItHasNoInputs) {
+  std::vector<Value> p{1.0, 2.0};
+  Program program = compile(p[0] * p[0] * p[1], {.parameters = p});
+  std::vector<double> gradient(2);
+  EXPECT_EQ(program.gradient_at(std::vector{3.0, 5.0}, gradient), 45);
+  EXPECT_THAT(gradient, testing::ElementsAre(30, 9));
+  EXPECT_EQ(program.value_at(std::vector{1.0, 1.0}), 1);
+  EXPECT_EQ(p[0].grad(), 0);
+  EXPECT_EQ(program.run(), 2);
+  EXPECT_EQ(p[0].grad(), 4);
+}
+
+TEST(Compile, FollowsTheRulesForInfiniteDerivatives) {
+  Value w{0.0}, x{0.0};
+  Program root = compile(relu(sqrt(w * x) - 1), {.inputs = {x}, .parameters = {w}});
+  EXPECT_EQ(root.run(std::vector{4.0}), 0);
+  EXPECT_EQ(w.grad(), 0) << "a gradient that is 0 passes nothing on";
+
+  // Through layers: a weight that is infinite, and a unit that is off.
+  const double infinity = std::numeric_limits<double>::infinity();
+  std::vector<Value> a{1.0, 1.0}, u{0.0, 0.0}, v{infinity, 1.0, 1.0, 1.0};
+  std::vector<Value> h;
+  for (std::size_t i = 0; i < 2; ++i) h.push_back(relu(v[2 * i] * u[0] + v[2 * i + 1] * u[1]));
+  std::vector<Value> parameters(a);
+  parameters.insert(parameters.end(), v.begin(), v.end());
+  Program layers = compile(stop(h[0]) * 0 + a[0] * h[1] + a[1] * h[1], {.inputs = u, .parameters = parameters});
+  for (Value& p : parameters) p.grad() = 0;
+  std::vector<double> inputs(2), gradient(parameters.size());
+  layers.gradients(std::vector{1.0, 2.0}, gradient, {.input_gradients = inputs});
+  EXPECT_EQ(inputs[0], 2) << "what is off has an infinite weight, and passes nothing on";
+}
+
+TEST(Compile, RefusesWhatItCannotDo) {
+  Value w{2.0}, x{0.0};
+  const Value other = custom(1.0, {{w, 1.0}}, "mine");
+  EXPECT_THAT(error_of([&] { compile(other * x, {.inputs = {x}, .parameters = {w}}); }), HasSubstr("custom"));
+  EXPECT_THAT(error_of([&] { compile(w * x, {.inputs = {x, w}, .parameters = {w}}); }), HasSubstr("twice"));
+  EXPECT_THAT(error_of([&] { compile(w * x, {.inputs = {w * x}, .parameters = {w}}); }), HasSubstr("computed"));
+  EXPECT_THAT(error_of([&] { compile(w * x, {.inputs = {x}, .parameters = {w}, .instruction_set = "Z80"}); }),
+              HasSubstr("Z80"));
+  Program program = compile(w * x, {.inputs = {x}, .parameters = {w}});
+  std::vector<double> buffer(3);
+  EXPECT_THAT(error_of([&] { program.run(); }), HasSubstr("rows of 1"));
+  EXPECT_THAT(error_of([&] { program.run(buffer, {.weights = std::span(buffer).first(2)}); }), HasSubstr("2 weights"));
+  EXPECT_THAT(error_of([&] { program.gradients(buffer, buffer); }), HasSubstr("room for 1"));
+  EXPECT_THAT(error_of([&] { program.evaluate(buffer, std::span(buffer).first(2)); }), HasSubstr("room for 3"));
+}
+
+TEST(Compile, NamesConstantsAndNoticesWhenOneHasChanged) {
+  Value w{2.0}, x{0.0}, c{3.0};
+  c.label("temperature");
+  Program program = compile(w * x / c, {.inputs = {x}, .parameters = {w}});
+  EXPECT_THAT(program.describe().constants, testing::ElementsAre("\"temperature\" = 3"));
+  c.data() = 4;
+  EXPECT_THAT(error_of([&] { program.run(std::vector{1.0}); }), HasSubstr("\"temperature\" with 4"));
+  EXPECT_EQ(w.grad(), 0);
+}
+
+TEST(Compile, OfAFunctionGuardsItsComparisons) {
+  Value w{2.0};
+  const RowFunction clipped = [&](const std::vector<Value>& in) { return in[0] < 1 ? w * in[0] : w + 0; };
+  Program program = compile(clipped, {{0.5}, {-3}}, {.parameters = {w}});
+  EXPECT_EQ(program.run(std::vector{0.25, -1.0}), -1.5);
+  const double before = w.grad();
+  EXPECT_THAT(error_of([&] { program.run(std::vector{0.25, 0.5, 7.0}); }), HasSubstr("row 2"));
+  EXPECT_EQ(w.grad(), before) << "an error leaves every gradient as it was";
+}
+
+TEST(Compile, OfAFunctionRefusesGraphsThatDiffer) {
+  Value w{2.0};
+  const auto message = [&](const RowFunction& function) {
+    return error_of([&] { compile(function, {{0.5}, {2}}, {.parameters = {w}}); });
+  };
+  EXPECT_THAT(message([&](const auto& in) { return in[0] < 1 ? w * in[0] : w + 0; }), HasSubstr("another way"));
+  EXPECT_THAT(message([&](const auto& in) { return in[0].data() < 1 ? w * in[0] : w + in[0]; }), HasSubstr("mul"));
+  EXPECT_THAT(message([&](const auto& in) { return w * in[0].data(); }), HasSubstr("0.5"));
+  EXPECT_THAT(message([&](const auto& in) { return w * in[0].detach(); }), HasSubstr("0.5"));
+  EXPECT_EQ(message([&](const auto& in) { return select(in[0] < 1, w, in[0]); }), "no error");
+}
+
+TEST(Trainer, MovesParametersAsAnOptimizerDoes) {
+  for (const OptimizerConfig& config : {OptimizerConfig(SGD{.lr = 0.1, .momentum = 0.5, .weight_decay = 0.01}),
+                                        OptimizerConfig(Adam{.lr = 0.02}), OptimizerConfig(AdamW{.lr = 0.02})}) {
+    Network network, twin;
+    for (std::size_t i = 0; i < network.parameters.size(); ++i)
+      twin.parameters[i].data() = network.parameters[i].data();
+    const std::vector<double> rows = random_numbers(4 * 30, 3);
+    const Program program = network.compiled();
+    Optimizer optimizer(twin.parameters, config);
+    const Schedule schedule = linear_decay(0.1, 0.01, 10);
+    {
+      Trainer trainer(program, config, schedule);
+      trainer.clip_norm(2);
+      for (std::uint64_t step = 0; step < 10; ++step) {
+        const Batch eager = twin.eager(rows);
+        clip_gradient_norm(twin.parameters, 2);
+        optimizer.step(schedule(step));
+        EXPECT_NEAR(trainer.step(rows), eager.sum, 1e-10);
+      }
+      EXPECT_EQ(trainer.steps(), 10);
+    }
+    for (std::size_t i = 0; i < network.parameters.size(); ++i)
+      EXPECT_NEAR(network.parameters[i].data(), twin.parameters[i].data(), 1e-10);
+  }
+}
+
+TEST(Trainer, ShowsTheGradientBeforeItIsUsed) {
+  Value w{2.0}, x{0.0};
+  const Program program = compile(w * x, {.inputs = {x}, .parameters = {w}});
+  Trainer trainer(program, SGD{.lr = 1});
+  trainer.before_update([](std::span<double> gradient) { gradient[0] *= 10; });
+  trainer.step(std::vector{0.5});
+  EXPECT_EQ(w.data(), 2) << "kept in the program until asked";
+  trainer.write_back();
+  EXPECT_EQ(w.data(), 2 - 5);
 }
 
 std::vector<std::string> all_sets() {

@@ -398,7 +398,7 @@ TYPED_TEST(KernelsOf, GatherScatterAndTranspose) {
       EXPECT_TRUE(out.is_unharmed() && sums.is_unharmed());
     }
     for (const std::size_t rows : lengths)
-      for (const std::size_t columns : {1, 2, 3, 4, 5, 8, 13, 33}) {
+      for (const std::size_t columns : {1u, 2u, 3u, 4u, 5u, 8u, 13u, 33u}) {
         const std::vector<T> from = numbers<T>((rows - 1) * (columns + 2) + columns, rows);
         Array<T> to((columns - 1) * (rows + 3) + rows, T{9});
         k.transpose(rows, columns, from.data(), columns + 2, to.begin(), rows + 3);
@@ -505,7 +505,7 @@ TYPED_TEST(KernelsOf, MultiplyToTheSameBitsHoweverAProductIsCut) {
 TYPED_TEST(KernelsOf, SkipZerosWhereTheOtherFactorIsInfinite) {
   using T = TypeParam;
   this->each_set([&](const Kernels<T>& k) {
-    for (const std::size_t columns : {1, 5, 19}) {
+    for (const std::size_t columns : {1u, 5u, 19u}) {
       ProductCase<T> c(3, 4, columns, false, false);
       c.a[1] = inf<T>;
       for (std::size_t j = 0; j < columns; ++j) c.x[c.p.x_row + j] = 0;
@@ -555,9 +555,9 @@ TYPED_TEST(KernelsOf, MultiplyByTheOtherTurnedRound) {
   using T = TypeParam;
   this->each_set([&](const Kernels<T>& k) {
     std::size_t variant = 0;
-    for (const std::size_t rows : {1, 2, 4, 7, 13, 70})
-      for (const std::size_t depth : {1, 2, 3, 6, 16, 33, 64, 77, 150})
-        for (const std::size_t columns : {0, 1, 3, 8, 16, 37, 104, 230}) {
+    for (const std::size_t rows : {1u, 2u, 4u, 7u, 13u, 70u})
+      for (const std::size_t depth : {1u, 2u, 3u, 6u, 16u, 33u, 64u, 77u, 150u})
+        for (const std::size_t columns : {0u, 1u, 3u, 8u, 16u, 37u, 104u, 230u}) {
           ++variant;
           OuterCase<T> c(rows, depth, columns, static_cast<int>(variant % 3), variant % 4 == 1);
           c.p.add = variant % 5 < 2;
@@ -583,7 +583,7 @@ TYPED_TEST(KernelsOf, MultiplyByTheOtherTurnedRound) {
 TYPED_TEST(KernelsOf, SumUpOuterProductsToTheSameBitsHoweverRowsAreShared) {
   using T = TypeParam;
   this->each_set([&](const Kernels<T>& k) {
-    for (const std::size_t depth : {2, 16, 33, 150})
+    for (const std::size_t depth : {2u, 16u, 33u, 150u})
       for (const int layout : {0, 1, 2}) {
         OuterCase<T> c(13, depth, 230, layout, false);
         std::vector<T> whole(c.size(), T{1}), cut;

@@ -41,6 +41,13 @@ class GRADWALK_EXPORT Condition {
   operator Value() const;                // NOLINT(google-explicit-constructor): a node, 1 or 0
   bool holds() const { return holds_; }  // the same, and no hook sees it
 
+  Condition(const Condition& other)
+      : x_(copy(other.x_)), y_(copy(other.y_)), number_(other.number_), op_(other.op_), holds_(other.holds_) {}
+  Condition(Condition&&) noexcept = default;
+  Condition& operator=(const Condition& other) { return *this = Condition(other); }
+  Condition& operator=(Condition&&) noexcept = default;
+  ~Condition() = default;
+
   friend bool operator==(const Condition& x, const Condition& y) { return bool(x) == bool(y); }
 
   // For the operators below; op is less, less_equal, equal or not_equal, of two Values or of a Value and a number.
@@ -53,6 +60,7 @@ class GRADWALK_EXPORT Condition {
  private:
   static Value operand(double) { return {0, 0}; }
   template <AnyValue X> static X&& operand(X&& x) { return std::forward<X>(x); }
+  static Value copy(const Value& operand) { return operand.tape_ == 0 ? Value{0, 0} : Value(operand); }
   void report() const;
 
   Value x_, y_;  // the one that is a number is empty

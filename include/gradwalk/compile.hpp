@@ -40,6 +40,8 @@ struct RunOptions {
   std::span<double> input_gradients = {};  // if given, a number a row and input is written
 };
 
+using RowFunction = std::function<Value(const std::vector<Value>& inputs)>;
+
 class GRADWALK_EXPORT Program {
  public:
   Program(Program&&) noexcept;
@@ -77,6 +79,8 @@ class GRADWALK_EXPORT Program {
 
  private:
   friend GRADWALK_EXPORT Program compile(std::span<const Value> outputs, const CompileOptions& options);
+  friend GRADWALK_EXPORT Program compile(const RowFunction& function, const std::vector<std::vector<double>>& rows,
+                                         const CompileOptions& options);
   friend class Trainer;
   struct State;
   explicit Program(std::unique_ptr<State> state);
@@ -85,6 +89,13 @@ class GRADWALK_EXPORT Program {
 
 GRADWALK_EXPORT Program compile(const Value& output, const CompileOptions& options);
 GRADWALK_EXPORT Program compile(std::span<const Value> outputs, const CompileOptions& options);
+
+// The function of a row's inputs is called on the rows given, two at least, and must record the same graph on all: a
+// branch on data(), or a number computed outside the graph, makes them differ, which is an Error that says where.
+// Comparisons of Values that were used as a bool are checked at each run: a row that would have gone the other way is
+// an Error.
+GRADWALK_EXPORT Program compile(const RowFunction& function, const std::vector<std::vector<double>>& rows,
+                                const CompileOptions& options);
 
 // Steps of a learning rule on a program. The parameters and what the rule remembers stay in the program's own layout
 // and precision from step to step; the Values get the numbers when asked, and when the Trainer ends.

@@ -128,6 +128,8 @@ struct Instructions {
     std::uint32_t place;
   };
   std::vector<Output> outputs;
+  // The last outputs are comparisons that the recording went by, and what each was.
+  std::vector<bool> guards;
 };
 
 }  // namespace gradwalk::compiler

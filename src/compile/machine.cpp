@@ -5,6 +5,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <string>
+
+#include "gradwalk/error.hpp"
 
 namespace gradwalk::compiler {
 
@@ -770,6 +773,21 @@ template <class T> void Machine<T>::add_results(Columns columns) {
   });
 }
 
+template <class T> T Machine<T>::number_of(const Instructions::Output& output, std::size_t column) const {
+  if (output.domain == Domain::varying) return row_values_.data()[output.place * columns_ + column];
+  return (output.domain == Domain::uniform ? values_ : constants_).data()[output.place];
+}
+
+template <class T> void Machine<T>::check_guards(std::size_t begin, Columns columns) const {
+  const std::size_t first = program_.outputs.size() - program_.guards.size();
+  for (std::size_t r = columns.begin; r < std::min(columns.end, rows_); ++r)
+    for (std::size_t i = 0; i < program_.guards.size(); ++i)
+      if ((number_of(program_.outputs[first + i], r) != 0) != program_.guards[i])
+        throw Error("Program", "rows on which every comparison comes out as it was recorded",
+                    "row " + std::to_string(begin + r) + ", where comparison " + std::to_string(i + 1) + " does not",
+                    "write select(condition, a, b) in place of a branch, or compile such rows by themselves");
+}
+
 template <class T>
 void Machine<T>::run_block(const Rows& rows, std::size_t begin, bool gradients, double* input_gradients) {
   rows_ = std::min(columns_, rows.count - begin);
@@ -777,6 +795,7 @@ void Machine<T>::run_block(const Rows& rows, std::size_t begin, bool gradients, 
     Worker& worker = workers_[w];
     load(rows, begin, worker.columns);
     forward(worker);
+    check_guards(begin, worker.columns);
     if (program_.outputs.front().domain == Domain::varying) add_results(worker.columns);
     if (!gradients) return;
     backward(worker, input_gradients != nullptr);
@@ -799,6 +818,12 @@ template <class T> double Machine<T>::run_once(const Rows& rows, bool gradients,
     for (const auto& [begin, count] : to_zero_) std::memset(adjoints_.data() + begin, 0, count * sizeof(T));
   const auto& output = program_.outputs.front();
   double sum = 0;
+  const bool has_rows = std::any_of(program_.outputs.begin(), program_.outputs.end(),
+                                    [](const auto& one) { return one.domain == Domain::varying; });
+  if (!has_rows) {
+    rows_ = 1;
+    check_guards(0, {0, 1});
+  }
   if (output.domain != Domain::varying) {
     double all_seeds = rows.seeds == nullptr ? static_cast<double>(rows.count) : 0;
     for (std::size_t r = 0; rows.seeds != nullptr && r < rows.count; ++r) all_seeds += rows.seeds[r];
@@ -806,11 +831,12 @@ template <class T> double Machine<T>::run_once(const Rows& rows, bool gradients,
     sum = all_seeds * static_cast<double>((is_constant ? constants_ : values_).data()[output.place]);
     if (gradients && !is_constant) adjoints_.data()[output.place] += static_cast<T>(all_seeds);
     if (input_gradients != nullptr) std::fill_n(input_gradients, rows.count * program_.inputs, 0.0);
-  } else {
+  }
+  if (has_rows) {
     set_block(rows.count);
     for (std::size_t begin = 0; begin < rows.count; begin += columns_) {
       run_block(rows, begin, gradients, input_gradients);
-      for (const double result : cell_results_) sum += result;
+      for (const double result : cell_results_) sum += output.domain == Domain::varying ? result : 0;
     }
   }
   if (gradients) backward_uniform();
@@ -839,18 +865,12 @@ template <class T> void Machine<T>::evaluate(const Rows& rows, double* outputs) 
   if (rows.count == 0) return;
   forward_uniform();
   set_block(rows.count);
-  const std::size_t width = program_.outputs.size();
+  const std::size_t width = program_.outputs.size() - program_.guards.size();
   for (std::size_t begin = 0; begin < rows.count; begin += columns_) {
     run_block(rows, begin, false, nullptr);
-    for (std::size_t o = 0; o < width; ++o) {
-      const auto& output = program_.outputs[o];
-      for (std::size_t r = 0; r < rows_; ++r) {
-        const T number = output.domain == Domain::varying   ? row_values_.data()[output.place * columns_ + r]
-                         : output.domain == Domain::uniform ? values_.data()[output.place]
-                                                            : constants_.data()[output.place];
-        outputs[(begin + r) * width + o] = static_cast<double>(number);
-      }
-    }
+    for (std::size_t r = 0; r < rows_; ++r)
+      for (std::size_t o = 0; o < width; ++o)
+        outputs[(begin + r) * width + o] = static_cast<double>(number_of(program_.outputs[o], r));
   }
 }
 

@@ -99,6 +99,8 @@ template <class T> class Machine {
   void load(const Rows& rows, std::size_t begin, Columns columns);
   template <class N> void load_inputs(const N* rows, std::size_t begin, std::size_t count, Columns columns);
   void add_results(Columns columns);
+  void check_guards(std::size_t begin, Columns columns) const;
+  T number_of(const Instructions::Output& output, std::size_t column) const;
   void forward(Worker& worker);
   void backward(Worker& worker, bool to_inputs);
   void backward_of(Worker& worker, const Instruction& one, const Plan& plan, bool to_inputs);

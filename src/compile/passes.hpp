@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "gradwalk/compile.hpp"
 #include "ir.hpp"
 
 namespace gradwalk::compiler {
@@ -14,6 +15,16 @@ struct Recorded {
   std::vector<Frozen> frozen;
 };
 Recorded record(std::span<const Value> outputs, std::span<const Value> inputs, std::span<const Value> parameters);
+
+// The same by calling a function on several rows, which must give the same graph; the comparisons it went by are the
+// last outputs.
+struct Watched {
+  Recorded recorded;
+  std::vector<bool> guards;
+};
+Watched record(const RowFunction& function, const std::vector<std::vector<double>>& rows,
+               const CompileOptions& options);
+
 Terms simplify(const Scalars& scalars);
 Groups lift(const Terms& terms);
 Instructions schedule(const Terms& terms, const Groups& groups);

@@ -7,16 +7,12 @@
 #include <exception>
 #include <utility>
 
-#if defined(__x86_64__) || defined(__i386__)
-#include <immintrin.h>
-#endif
-
 namespace gradwalk::compiler {
 namespace {
 
 void pause() {
 #if defined(__x86_64__) || defined(__i386__)
-  _mm_pause();
+  __builtin_ia32_pause();
 #endif
 }
 

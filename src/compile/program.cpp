@@ -4,6 +4,8 @@
 
 #include <thread>
 
+#include "text/numbers.hpp"
+
 namespace gradwalk {
 
 Program::Program(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -111,45 +113,72 @@ void describe(const compiler::Instructions& program, Program::Description& to) {
 
 }  // namespace
 
-Program compile(std::span<const Value> outputs, const CompileOptions& options) {
-  compiler::Recorded recorded = compiler::record(outputs, options.inputs, options.parameters);
-  const compiler::Terms terms = compiler::simplify(recorded.scalars);
-  const compiler::Groups groups = compiler::lift(terms);
-  compiler::Instructions program = compiler::schedule(terms, groups);
-  if (verifies) {
-    compiler::verify(recorded.scalars);
-    compiler::verify(terms);
-    compiler::verify(terms, groups);
-    compiler::verify(program);
-  }
+namespace {
 
-  auto state = std::make_unique<Program::State>();
+struct Compiled {
+  compiler::Terms terms;
+  compiler::Groups groups;
+  compiler::Instructions program;
+};
+
+Compiled passes(const compiler::Scalars& scalars) {
+  Compiled made;
+  made.terms = compiler::simplify(scalars);
+  made.groups = compiler::lift(made.terms);
+  made.program = compiler::schedule(made.terms, made.groups);
+  if (verifies) {
+    compiler::verify(scalars);
+    compiler::verify(made.terms);
+    compiler::verify(made.terms, made.groups);
+    compiler::verify(made.program);
+  }
+  return made;
+}
+
+}  // namespace
+
+std::unique_ptr<Program::State> Program::State::make(compiler::Recorded recorded, std::vector<bool> guards,
+                                                     std::size_t inputs, const CompileOptions& options) {
+  Compiled made = passes(recorded.scalars);
+  auto state = std::make_unique<State>();
   state->set_parameters(options.parameters);
-  state->inputs = options.inputs.size();
-  state->outputs = outputs.size();
+  state->inputs = inputs;
+  state->outputs = recorded.scalars.outputs.size() - guards.size();
+  made.program.guards = std::move(guards);
   state->description.recorded = recorded.scalars.recorded;
-  state->description.computed = terms.nodes.size() - terms.first_computed();
+  state->description.computed = made.terms.nodes.size() - made.terms.first_computed();
   for (const compiler::Frozen& one : recorded.frozen)
-    state->description.constants.push_back(Program::State::name(one.leaf) + " = " + std::to_string(one.data));
-  describe(program, state->description);
+    state->description.constants.push_back(name(one.leaf) + " = " + detail::format_number(one.data));
+  gradwalk::describe(made.program, state->description);
   if (options.precision == Precision::float64)
-    state->machine = machine<double>(std::move(program), options);
+    state->machine = gradwalk::machine<double>(std::move(made.program), options);
   else
-    state->machine = machine<float>(std::move(program), options);
+    state->machine = gradwalk::machine<float>(std::move(made.program), options);
   state->description.bytes = state->with_machine([](auto& one) { return one.bytes(); });
   state->description.instruction_set = detail::kernels<double>(options.instruction_set).name;
   state->frozen = std::move(recorded.frozen);
-  return Program(std::move(state));
+  return state;
+}
+
+Program compile(std::span<const Value> outputs, const CompileOptions& options) {
+  return Program(Program::State::make(compiler::record(outputs, options.inputs, options.parameters), {},
+                                      options.inputs.size(), options));
+}
+
+Program compile(const RowFunction& function, const std::vector<std::vector<double>>& rows,
+                const CompileOptions& options) {
+  compiler::Watched watched = compiler::record(function, rows, options);
+  return Program(
+      Program::State::make(std::move(watched.recorded), std::move(watched.guards), rows.front().size(), options));
 }
 
 std::vector<PassText> compile_passes(std::span<const Value> outputs, const CompileOptions& options) {
   const compiler::Recorded recorded = compiler::record(outputs, options.inputs, options.parameters);
-  const compiler::Terms terms = compiler::simplify(recorded.scalars);
-  const compiler::Groups groups = compiler::lift(terms);
+  const Compiled made = passes(recorded.scalars);
   return {{"record", compiler::dump(recorded.scalars)},
-          {"simplify", compiler::dump(terms)},
-          {"lift", compiler::dump(terms, groups)},
-          {"schedule", compiler::dump(compiler::schedule(terms, groups))}};
+          {"simplify", compiler::dump(made.terms)},
+          {"lift", compiler::dump(made.terms, made.groups)},
+          {"schedule", compiler::dump(made.program)}};
 }
 
 std::vector<std::string> instruction_sets() {

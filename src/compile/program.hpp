@@ -10,6 +10,7 @@
 #include "gradwalk/error.hpp"
 #include "machine.hpp"
 #include "passes.hpp"
+#include "text/numbers.hpp"
 
 namespace gradwalk {
 
@@ -28,6 +29,9 @@ struct Program::State {
   Description description;
   Either machine;
   std::vector<double> seeds;
+
+  static std::unique_ptr<State> make(compiler::Recorded recorded, std::vector<bool> guards, std::size_t inputs,
+                                     const CompileOptions& options);
 
   template <class Do> auto with_machine(Do what) {
     return std::visit([&](auto& one) { return what(*one); }, machine);
@@ -68,9 +72,10 @@ struct Program::State {
     for (const compiler::Frozen& one : frozen) {
       const double now = one.leaf.data();
       if (now == one.data || (now != now && one.data != one.data)) continue;
-      throw Error(call, "constants as they were compiled",
-                  name(one.leaf) + " with " + std::to_string(now) + " in place of " + std::to_string(one.data),
-                  "make it an input or a parameter, or compile again");
+      throw Error(
+          call, "constants as they were compiled",
+          name(one.leaf) + " with " + detail::format_number(now) + " in place of " + detail::format_number(one.data),
+          "make it an input or a parameter, or compile again");
     }
   }
 

@@ -248,9 +248,9 @@ Listing Reading::list() const {
   Listing all;
   all.leaves = leaf_count_;
   all.nodes.reserve(size_ + size_ / 2);
-  std::vector<std::uint32_t> places(size_);  // of the records
+  std::vector<std::uint32_t> listed_at(size_);  // of the records
   for (std::uint32_t i = 0; i < leaf_count_; ++i) {
-    places[i] = i;
+    listed_at[i] = i;
     all.nodes.push_back({Op::leaf, {i, Listing::none, Listing::none}});
   }
   std::size_t next = leaf_count_;
@@ -267,18 +267,18 @@ Listing Reading::list() const {
           node.operands[i] = Listing::number + static_cast<std::uint32_t>(all.numbers.size());
           all.numbers.push_back(one.number);
         } else {
-          node.operands[i] = places[*number_of(one.ref)];
+          node.operands[i] = listed_at[*number_of(one.ref)];
         }
       }
     });
-    places[next++] = static_cast<std::uint32_t>(all.nodes.size() - 1);
+    listed_at[next++] = static_cast<std::uint32_t>(all.nodes.size() - 1);
   };
   if (numbers_->list.empty()) {
     numbers_->records.each(add);
   } else {
     for (std::size_t i = leaf_count_; i < size_; ++i) add(numbers_->list[i]);
   }
-  for (const Value& root : roots_) all.roots.push_back(places[*find(root)]);
+  for (const Value& root : roots_) all.roots.push_back(listed_at[*find(root)]);
   return all;
 }
 
