@@ -163,7 +163,7 @@ TYPED_TEST(KernelsOf, FollowEveryRuleOfTheTable) {
   this->each_set([&](const Kernels<T>& k) {
     for (const RuleCase<double>& rule : rule_cases<double>)
       for (const std::size_t n : lengths)
-        for (const std::size_t strides : {0b111, 0b110, 0b101, 0b000}) {
+        for (const std::size_t strides : {0b111u, 0b110u, 0b101u, 0b000u}) {
           const std::size_t stride[] = {strides & 1, strides >> 1 & 1, strides >> 2 & 1};
           const std::vector<T> operand[] = {numbers<T>(n, 1, 0.05, 0.95), numbers<T>(n, 2), numbers<T>(n, 3)};
           // Six roundings and Highway's own error; less exact where one float rounding is followed by a steep rule.
