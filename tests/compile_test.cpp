@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -439,6 +440,19 @@ TEST(Compile, FollowsTheRulesForInfiniteDerivatives) {
   EXPECT_EQ(inputs[0], 2) << "what is off has an infinite weight, and passes nothing on";
 }
 
+TEST(Compile, TakesGraphsThatWereLookedAt) {
+  Value w{2.0}, x{0.0};
+  const Value root = tanh(w * x + 0.5) * 3 - 2 * w;
+  const std::vector<Value> order = topological_order(root);  // splits records, and makes nodes of numbers
+  Program program = compile(root, {.inputs = {x}, .parameters = {w}});
+  EXPECT_NEAR(program.run(std::vector{1.0}), 3 * std::tanh(2.5) - 4, 1e-14);
+  const Value number = root.inputs()[0].inputs()[1];
+  ASSERT_EQ(number.data(), 3);
+  std::vector<double> outputs(1);
+  compile(number, {.inputs = {x}, .parameters = {w}}).evaluate(std::vector{1.0}, outputs);
+  EXPECT_EQ(outputs[0], 3);
+}
+
 TEST(Compile, RefusesWhatItCannotDo) {
   Value w{2.0}, x{0.0};
   const Value other = custom(1.0, {{w, 1.0}}, "mine");
@@ -522,6 +536,21 @@ TEST(Trainer, ShowsTheGradientBeforeItIsUsed) {
   EXPECT_EQ(w.data(), 2) << "kept in the program until asked";
   trainer.write_back();
   EXPECT_EQ(w.data(), 2 - 5);
+}
+
+TEST(ThePasses, AreWhatTheirPageSays) {
+  std::vector<Value> x(2), w(4), b(2);
+  Value y;
+  Value h0 = relu(b[0] + w[0] * x[0] + w[1] * x[1]);
+  Value h1 = relu(w[2] * x[0] + w[3] * x[1] + b[1]);
+  Value loss = pow(h0 + h1 - y, 2);
+  const std::vector<PassText> passes =
+      compile_passes({&loss, 1}, {.inputs = {x[0], x[1], y}, .parameters = {w[0], w[1], b[0], w[2], w[3], b[1]}});
+  std::ifstream file(GRADWALK_SOURCE "/docs/compile.md");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  for (const PassText& pass : passes)
+    EXPECT_NE(page.find("```" + pass.pass + "\n" + pass.text + "```\n"), std::string::npos) << pass.pass << " gives\n"
+                                                                                            << pass.text;
 }
 
 std::vector<std::string> all_sets() {

@@ -50,7 +50,7 @@ while IFS= read -r library; do
   echo "$name: $soname"
   [[ $soname == "$name.0.$minor" ]]
 done < <(find "$shared" -name 'libgradwalk*.so')
-for component in draw train; do
+for component in compile draw train; do
   [[ $(pkg "$shared" --print-requires "gradwalk-$component") == "gradwalk = $major.$minor.$patch" ]]
 done
 

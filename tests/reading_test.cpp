@@ -202,4 +202,56 @@ TEST(ASnapshot, MayHaveHundredsOfThousandsOfNodes) {
 }
 
 }  // namespace
+// The listing, computed again node by node.
+double listed_value(const Reading& reading) {
+  const Listing all = reading.list();
+  std::vector<double> data;
+  for (std::size_t i = 0; i < all.nodes.size(); ++i) {
+    const Listing::Node& node = all.nodes[i];
+    if (i < all.leaves) {
+      EXPECT_EQ(node.op, Op::leaf);
+      data.push_back(reading.data(i));
+      continue;
+    }
+    double in[3]{};
+    for (std::size_t k = 0; k < 3; ++k) {
+      const std::uint32_t operand = node.operands[k];
+      if (operand == Listing::none) continue;
+      in[k] = (operand & Listing::number) != 0 ? all.numbers[operand - Listing::number] : data.at(operand);
+    }
+    switch (node.op) {
+      case Op::add: data.push_back(in[0] + in[1]); break;
+      case Op::sub: data.push_back(in[0] - in[1]); break;
+      case Op::mul: data.push_back(in[0] * in[1]); break;
+      case Op::tanh: data.push_back(std::tanh(in[0])); break;
+      case Op::less: data.push_back(in[0] < in[1] ? 1 : 0); break;
+      case Op::select: data.push_back(in[0] != 0 ? in[1] : in[2]); break;
+      default: ADD_FAILURE() << name(node.op); data.push_back(0);
+    }
+  }
+  return data.at(all.roots.at(0));
+}
+
+TEST(AListing, IsTheGraphAsItWasWritten) {
+  const std::vector<Value> x{0.5, -1.5, 2.0};
+  Value sum = 0.25;
+  for (const Value& one : x) sum += one * x[0];
+  const Value root = tanh(sum - x[1] * x[2]) * 3 + select(x[0] < x[1], x[2], 7.0) - 2 * x[1];
+  EXPECT_EQ(listed_value(Reading(root)), root.data());
+  EXPECT_EQ(Reading(root).list().leaves, Reading(root).leaves());
+  topological_order(root);  // splits records
+  EXPECT_EQ(listed_value(Reading(root)), root.data());
+}
+
+TEST(AReading, KnowsWhichLeavesAreHeld) {
+  Value kept = 2.0, result;
+  {
+    const Value gone = 3.0;
+    result = kept * gone;
+  }
+  const Reading reading(result);
+  ASSERT_EQ(reading.leaves(), 2);
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(reading.is_held(i), reading.data(i) == 2);
+}
+
 }  // namespace gradwalk::reading_test

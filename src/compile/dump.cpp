@@ -72,11 +72,10 @@ std::string line_of(const Instructions& all, const Instruction& one) {
         text += (k == 0 ? "" : ", ") + span_of(one.in[k], one.count);
       return text + ")";
     case Instruction::Form::layer:
-      text += "weights " + std::to_string(one.count) + " x " + std::to_string(one.depth) + " at " +
-              span_of(one.in[0], 1) + " (rows " + std::to_string(one.row) + " apart) * " +
-              span_of(one.in[1], one.depth);
-      if (one.in[2].exists()) text += " + " + span_of(one.in[2], one.count);
-      return one.relu ? "relu of " + text : text;
+      text += std::string(one.relu ? "relu of " : "") + "weights " + std::to_string(one.count) + " x " +
+              std::to_string(one.depth) + " at " + span_of(one.in[0], 1) + " (rows " + std::to_string(one.row) +
+              " apart) * " + span_of(one.in[1], one.depth);
+      return one.in[2].exists() ? text + " + " + span_of(one.in[2], one.count) : text;
     case Instruction::Form::sums:
     case Instruction::Form::dot: {
       const bool is_dot = one.form == Instruction::Form::dot;

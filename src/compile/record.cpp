@@ -2,11 +2,11 @@
 // record: the graph below the outputs, each node once. Constants are folded and equal nodes shared on the way: a node
 // is looked up by its op and operands before it is added.
 #include <bit>
-#include <unordered_map>
 
 #include "engine/by_op.hpp"
 #include "gradwalk/error.hpp"
 #include "gradwalk/reading.hpp"
+#include "number_map.hpp"
 #include "passes.hpp"
 
 namespace gradwalk::compiler {
@@ -52,13 +52,13 @@ class Recorder {
   Recorder(Recorded& recorded) : all_(recorded.scalars) {}
 
   Id constant(double number) {
-    const auto [place, is_new] = constants_.try_emplace(std::bit_cast<std::uint64_t>(number), 0);
-    if (is_new) {
-      place->second = static_cast<Id>(all_.nodes.size());
+    Id& place = constants_[std::bit_cast<std::uint64_t>(number)];
+    if (place == none) {
+      place = static_cast<Id>(all_.nodes.size());
       all_.nodes.push_back({Op::constant, Domain::constant, {static_cast<Id>(all_.numbers.size()), none, none}});
       all_.numbers.push_back(number);
     }
-    return place->second;
+    return place;
   }
 
   Id node(Op op, std::array<Id, 3> operands) {
@@ -108,7 +108,7 @@ class Recorder {
 
   Scalars& all_;
   Known known_;
-  std::unordered_map<std::uint64_t, Id> constants_;
+  NumberMap constants_;
 };
 
 std::string named(const Value& value) {
@@ -156,21 +156,21 @@ Recorded record(std::span<const Value> outputs, std::span<const Value> inputs, s
     if (reading.is_held(i)) recorded.frozen.push_back({reading.node(i), reading.data(i)});
     places[i] = recorder.constant(reading.data(i));
   }
+  const auto place = [&](std::uint32_t listed) {
+    return (listed & Listing::number) != 0 ? recorder.constant(listing.numbers[listed - Listing::number])
+                                           : places[listed];
+  };
   for (std::size_t i = listing.leaves; i < listing.nodes.size(); ++i) {
     const Listing::Node& node = listing.nodes[i];
     if (node.op == Op::custom)
       throw Error("compile", "operations of the table", "a custom node, whose derivatives are its user's",
                   "write it with operations of Values, or leave it outside");
     std::array<Id, 3> operands{none, none, none};
-    for (std::size_t k = 0; k < 3; ++k) {
-      const std::uint32_t operand = node.operands[k];
-      if (operand == Listing::none) continue;
-      operands[k] = (operand & Listing::number) != 0 ? recorder.constant(listing.numbers[operand - Listing::number])
-                                                     : places[operand];
-    }
+    for (std::size_t k = 0; k < 3; ++k)
+      if (node.operands[k] != Listing::none) operands[k] = place(node.operands[k]);
     places[i] = recorder.node(node.op, operands);
   }
-  for (const std::uint32_t root : listing.roots) all.outputs.push_back(places[root]);
+  for (const std::uint32_t root : listing.roots) all.outputs.push_back(place(root));
   return recorded;
 }
 

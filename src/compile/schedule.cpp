@@ -4,8 +4,8 @@
 // says where.
 #include <algorithm>
 #include <bit>
-#include <unordered_map>
 
+#include "number_map.hpp"
 #include "passes.hpp"
 
 namespace gradwalk::compiler {
@@ -67,12 +67,12 @@ class Scheduler {
   }
 
   Place constant(double number) {
-    const auto [found, is_new] = constants_.try_emplace(std::bit_cast<std::uint64_t>(number), none);
-    if (is_new) {
-      found->second = static_cast<std::uint32_t>(all_.constants.size());
+    std::uint32_t& at = constants_[std::bit_cast<std::uint64_t>(number)];
+    if (at == none) {
+      at = static_cast<std::uint32_t>(all_.constants.size());
       all_.constants.push_back(number);
     }
-    return {Domain::constant, found->second};
+    return {Domain::constant, at};
   }
 
   // ---- places ----
@@ -233,17 +233,17 @@ class Scheduler {
       if (one.domain == Domain::constant) one = copy_of_constant(one.at);
   }
   Place copy_of_constant(std::uint32_t at) {
-    const auto [found, is_new] = copies_.try_emplace(at, none);
-    if (is_new) {
+    std::uint32_t& copy = copies_[at];
+    if (copy == none) {
       Instruction made;
       made.form = Instruction::Form::sums;
       made.domain = Domain::uniform;
       made.count = 1;
-      made.out = found->second = all_.uniform_places++;
+      made.out = copy = all_.uniform_places++;
       made.start = {Domain::constant, at, 0, none};
       all_.uniform.insert(all_.uniform.begin(), made);
     }
-    return {Domain::uniform, found->second};
+    return {Domain::uniform, copy};
   }
 
   void emit_sums(const Group& group) {
@@ -447,14 +447,14 @@ class Scheduler {
       hash = (hash ^ column[i].at) * 0x9e3779b97f4a7c15u;
       hash = (hash ^ hash >> 29 ^ std::bit_cast<std::uint64_t>(numbers_[i])) * 0x9e3779b97f4a7c15u;
     }
-    const auto [found, is_new] = packed_.try_emplace(hash, none);
-    if (!is_new) return found->second;
+    std::uint32_t& at = packed_[hash];
+    if (at != none) return at;
     all_.uniform_places = (all_.uniform_places + alignment - 1) / alignment * alignment;
     Instruction made;
     made.form = Instruction::Form::sums;
     made.domain = Domain::uniform;
     made.count = static_cast<std::uint32_t>(column.size());
-    made.out = found->second = all_.uniform_places;
+    made.out = at = all_.uniform_places;
     all_.uniform_places += made.count;
     made.begin = static_cast<std::uint32_t>(all_.factors.size());
     made.terms = 1;
@@ -529,8 +529,7 @@ class Scheduler {
   const Groups& groups_;
   std::vector<Place> places_;
   Instructions all_;
-  std::unordered_map<std::uint64_t, std::uint32_t> constants_, packed_;
-  std::unordered_map<std::uint32_t, std::uint32_t> copies_;
+  NumberMap constants_, packed_, copies_;
   std::vector<Instruction> packs_;  // after all that is uniform
   std::vector<Id> members_;         // of the group at hand
   std::vector<Column> columns_;

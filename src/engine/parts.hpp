@@ -19,7 +19,14 @@ struct PartOperand {
 };
 
 // Calls visit(op, operands) for each node the record stands for, operands before their users, the record itself last.
+// Who goes over many gives a vector to be used again for the terms of sums.
+template <class Visit> void each_part(Ref ref, Visit visit, std::vector<Ref>& terms);
 template <class Visit> void each_part(Ref ref, Visit visit) {
+  std::vector<Ref> terms;
+  each_part(ref, visit, terms);
+}
+
+template <class Visit> void each_part(Ref ref, Visit visit, std::vector<Ref>& terms) {
   const Node& node = *tape.node(ref);
   const Op op = op_of(node);
   const auto call = [&](Op own, auto... operands) {
@@ -43,7 +50,7 @@ template <class Visit> void each_part(Ref ref, Visit visit) {
       break;
     }
     case code(sum_of_products): {
-      std::vector<Ref> terms;  // where they stand, the last first
+      terms.clear();  // where they stand, the last first
       each_term(ref, [&](Word, Ref at) { terms.push_back(at); });
       std::uint32_t parts = 0;
       PartOperand sum{};

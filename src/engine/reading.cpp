@@ -243,23 +243,50 @@ std::vector<Reading::Part> Reading::read(std::size_t i) const {
   return parts;
 }
 
+namespace detail {
+
+// A number for each of the places that were put in order, by blocks as Places has them.
+class NumberedPlaces {
+ public:
+  NumberedPlaces(Ref begin, Ref end) : begin_(begin), blocks_((end - begin) / chunk_words + 1) {}
+  void set(Ref ref, std::uint32_t number) {
+    std::unique_ptr<std::uint32_t[]>& block = blocks_[(ref - begin_) / chunk_words];
+    if (block == nullptr)
+      block.reset(new std::uint32_t[chunk_words]);  // not set to anything: only what was put is asked
+    block[(ref - begin_) % chunk_words] = number;
+  }
+  std::uint32_t at(Ref ref) const { return blocks_[(ref - begin_) / chunk_words][(ref - begin_) % chunk_words]; }
+
+ private:
+  Ref begin_;
+  std::vector<std::unique_ptr<std::uint32_t[]>> blocks_;
+};
+
+}  // namespace detail
+
 Listing Reading::list() const {
   Handle::ref(roots_.front(), "Reading::list");
   Listing all;
   all.leaves = leaf_count_;
-  all.nodes.reserve(size_ + size_ / 2);
-  std::vector<std::uint32_t> listed_at(size_);  // of the records
-  for (std::uint32_t i = 0; i < leaf_count_; ++i) {
-    listed_at[i] = i;
+  all.nodes.reserve(2 * size_);
+  NumberedPlaces leaves(first_leaf, tape.store->next_leaf), records(0, end_of_records());
+  const auto listed_at = [&](Ref ref) { return (apart(ref) ? leaves : records).at(ref); };
+  std::vector<Ref> terms;
+  const auto add_leaf = [&](Ref ref) {
+    const auto i = static_cast<std::uint32_t>(all.nodes.size());
+    (apart(ref) ? leaves : records).set(ref, i);
     all.nodes.push_back({Op::leaf, {i, Listing::none, Listing::none}});
-  }
-  std::size_t next = leaf_count_;
+  };
   const auto add = [&](Ref ref) {
+    if (is_constant(ref)) {  // of a record that was opened: a number again
+      (apart(ref) ? leaves : records).set(ref, Listing::number + static_cast<std::uint32_t>(all.numbers.size()));
+      all.numbers.push_back(tape.node(ref)->data);
+      return;
+    }
     const auto begin = static_cast<std::uint32_t>(all.nodes.size());
-    each_part(ref, [&](Op op, std::span<const PartOperand> operands) {
-      Listing::Node& node = all.nodes.emplace_back(Listing::Node{op, {Listing::none, Listing::none, Listing::none}});
-      if (op == Op::custom) return;
-      for (std::size_t i = 0; i < operands.size(); ++i) {
+    const auto add_part = [&](Op op, std::span<const PartOperand> operands) {
+      Listing::Node node{op, {Listing::none, Listing::none, Listing::none}};
+      for (std::size_t i = 0; op != Op::custom && i < operands.size(); ++i) {
         const PartOperand& one = operands[i];
         if (one.ref == nothing) {
           node.operands[i] = begin + one.part;
@@ -267,18 +294,21 @@ Listing Reading::list() const {
           node.operands[i] = Listing::number + static_cast<std::uint32_t>(all.numbers.size());
           all.numbers.push_back(one.number);
         } else {
-          node.operands[i] = listed_at[*number_of(one.ref)];
+          node.operands[i] = listed_at(one.ref);
         }
       }
-    });
-    listed_at[next++] = static_cast<std::uint32_t>(all.nodes.size() - 1);
+      all.nodes.push_back(node);
+    };
+    each_part(ref, add_part, terms);
+    (apart(ref) ? leaves : records).set(ref, static_cast<std::uint32_t>(all.nodes.size() - 1));
   };
   if (numbers_->list.empty()) {
+    numbers_->leaves.each(add_leaf);
     numbers_->records.each(add);
   } else {
-    for (std::size_t i = leaf_count_; i < size_; ++i) add(numbers_->list[i]);
+    for (std::size_t i = 0; i < size_; ++i) i < leaf_count_ ? add_leaf(numbers_->list[i]) : add(numbers_->list[i]);
   }
-  for (const Value& root : roots_) all.roots.push_back(listed_at[*find(root)]);
+  for (const Value& root : roots_) all.roots.push_back(listed_at(Handle::ref(root, "Reading::list")));
   return all;
 }
 

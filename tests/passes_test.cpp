@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// What compile()'s passes hand on: broken on purpose, it must be caught by the verifier.
+#include "compile/passes.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support.hpp"
+
+namespace gradwalk::passes_test {
+
+using namespace compiler;
+using testing::HasSubstr;
+using tests::error_of;
+
+// A network small enough to be looked at, and everything its passes make.
+struct Passed {
+  std::vector<Value> x = std::vector<Value>(3), w = std::vector<Value>(6);
+  Scalars scalars;
+  Terms terms;
+  Groups groups;
+  Instructions program;
+
+  Passed() {
+    const Value h0 = tanh(w[0] * x[0] + w[1] * x[1]), h1 = tanh(w[2] * x[0] + w[3] * x[1]);
+    const Value loss = exp(h0 * h1 - w[4] * x[2]) / (1 + w[5] * w[5]);
+    scalars = record({&loss, 1}, x, w).scalars;
+    terms = simplify(scalars);
+    groups = lift(terms);
+    program = schedule(terms, groups);
+  }
+};
+
+TEST(TheVerifier, AcceptsWhatThePassesMake) {
+  const Passed passed;
+  verify(passed.scalars);
+  verify(passed.terms);
+  verify(passed.terms, passed.groups);
+  verify(passed.program);
+}
+
+TEST(TheVerifier, FindsWhatRecordMustNotLeave) {
+  const auto message = [](auto break_it) {
+    Passed passed;
+    break_it(passed.scalars);
+    return error_of([&] { verify(passed.scalars); });
+  };
+  EXPECT_THAT(message([](Scalars& all) { all.nodes.back().operands[0] = static_cast<Id>(all.nodes.size()); }),
+              HasSubstr("operands before their users"));
+  EXPECT_THAT(message([](Scalars& all) { all.nodes.back().domain = Domain::uniform; }), HasSubstr("the domain"));
+  EXPECT_THAT(message([](Scalars& all) { all.nodes.back().operands[1] = none; }), HasSubstr("as many operands"));
+  EXPECT_THAT(message([](Scalars& all) { all.nodes.back().op = Op::leaf; }), HasSubstr("leaves first"));
+  EXPECT_THAT(message([](Scalars& all) { all.numbers.clear(); }), HasSubstr("a number a constant"));
+  EXPECT_THAT(message([](Scalars& all) { all.outputs[0] = none; }), HasSubstr("outputs among the nodes"));
+}
+
+TEST(TheVerifier, FindsWhatSimplifyMustNotLeave) {
+  const auto message = [](auto break_it) {
+    Passed passed;
+    break_it(passed.terms);
+    return error_of([&] { verify(passed.terms); });
+  };
+  EXPECT_THAT(message([](Terms& all) { all.products[0].a = static_cast<Id>(all.nodes.size()); }),
+              HasSubstr("operands before their users"));
+  EXPECT_THAT(message([](Terms& all) { all.products[0] = {1, none, none}; }), HasSubstr("a product of something"));
+  EXPECT_THAT(message([](Terms& all) { all.nodes.back().domain = Domain::constant; }), HasSubstr("the domain"));
+  EXPECT_THAT(message([](Terms& all) { all.nodes[0].kind = Kind::function; }), HasSubstr("constants first"));
+  EXPECT_THAT(message([](Terms& all) { all.products.resize(1); }), HasSubstr("in their list"));
+}
+
+TEST(TheVerifier, FindsWhatLiftMustNotLeave) {
+  const auto message = [](auto break_it) {
+    Passed passed;
+    break_it(passed.groups);
+    return error_of([&] { verify(passed.terms, passed.groups); });
+  };
+  EXPECT_THAT(message([](Groups& all) { std::swap(all.groups.front(), all.groups.back()); }),
+              HasSubstr("groups after those they need"));
+  EXPECT_THAT(message([](Groups& all) { all.groups.back().members.push_back(all.groups.front().members[0]); }),
+              HasSubstr("a node in one group"));
+  EXPECT_THAT(message([](Groups& all) { all.groups.pop_back(); }), HasSubstr("every node in a group"));
+  EXPECT_THAT(message([](Groups& all) { all.groups.back().members.clear(); }), HasSubstr("groups of something"));
+}
+
+TEST(TheVerifier, FindsWhatScheduleMustNotLeave) {
+  const auto message = [](auto break_it) {
+    Passed passed;
+    break_it(passed.program);
+    return error_of([&] { verify(passed.program); });
+  };
+  EXPECT_THAT(message([](Instructions& all) { std::swap(all.varying.front(), all.varying.back()); }),
+              HasSubstr("computed before"));
+  EXPECT_THAT(message([](Instructions& all) { all.varying.push_back(all.varying.back()); }),
+              HasSubstr("each place written once"));
+  EXPECT_THAT(message([](Instructions& all) { all.factors.clear(); }), HasSubstr("terms in their list"));
+  EXPECT_THAT(message([](Instructions& all) { all.outputs[0].place = all.varying_places; }),
+              HasSubstr("computed before"));
+  EXPECT_THAT(message([](Instructions& all) { all.constants.clear(); }), HasSubstr("computed before"));
+}
+
+}  // namespace gradwalk::passes_test
