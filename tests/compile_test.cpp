@@ -12,6 +12,7 @@
 #include <numeric>
 #include <random>
 
+#include "gradwalk/compiled_step.hpp"
 #include "random_function.hpp"
 #include "support.hpp"
 
@@ -536,6 +537,41 @@ TEST(Trainer, ShowsTheGradientBeforeItIsUsed) {
   EXPECT_EQ(w.data(), 2) << "kept in the program until asked";
   trainer.write_back();
   EXPECT_EQ(w.data(), 2 - 5);
+}
+
+TEST(ACompiledStep, GivesTheSumsOfTheEagerOne) {
+  for (const LossKind loss : {LossKind::hinge, LossKind::mse, LossKind::bce, LossKind::softmax}) {
+    for (const std::size_t classes : {2u, 3u}) {
+      if (classes > 2 && (loss == LossKind::hinge || loss == LossKind::bce)) continue;
+      const Dataset data = classes == 2 ? make_moons(40, 0.1, 3) : make_spiral(40, 3, 0.1, 3);
+      const TrainingRun run(data, {.hidden = {8, 5}, .loss = loss});
+      const std::vector<std::size_t> rows{3, 1, 4, 1, 5, 9, 2, 6};
+      const std::size_t parameters = run.model().network.parameters().size();
+      BatchSums wanted(parameters), got(parameters);
+      eager_step(run.model())->run(data, rows, 0.125, wanted);
+      const std::unique_ptr<BatchStep> step = compiled_step(run.model());
+      for (int again = 0; again < 2; ++again) {
+        step->run(data, rows, 0.125, got);
+        EXPECT_EQ(got.right(), wanted.right());
+        EXPECT_NEAR(got.loss(), wanted.loss(), 1e-13);
+        for (std::size_t i = 0; i < parameters; ++i) EXPECT_NEAR(got.gradient()[i], wanted.gradient()[i], 1e-13);
+      }
+      step->run(data, {}, 0.125, got);
+      for (const double number : got.all()) EXPECT_EQ(number, 0);
+    }
+  }
+}
+
+TEST(ACompiledStep, TrainsAsTheEagerOneDoes) {
+  const Dataset data = make_moons(100, 0.1, 5);
+  const Recipe recipe{.hidden = {16, 16}, .loss = LossKind::softmax, .batch = 20};
+  TrainingRun eager(data, recipe);
+  TrainingRun compiled(data, recipe, [](const Classifier& model) { return compiled_step(model, 2); });
+  for (int i = 0; i < 30; ++i) {
+    const TrainingRun::Report wanted = eager.step(), got = compiled.step();
+    EXPECT_NEAR(got.loss, wanted.loss, 1e-10);
+    EXPECT_EQ(got.accuracy, wanted.accuracy);
+  }
 }
 
 TEST(ThePasses, AreWhatTheirPageSays) {

@@ -38,6 +38,7 @@ struct RunOptions {
   enum class Result : std::uint8_t { sum, mean } result = Result::sum;  // of the first output over the rows
   std::span<const double> weights = {};    // one a row: sum of weight * output, or that over the sum of the weights
   std::span<double> input_gradients = {};  // if given, a number a row and input is written
+  std::span<double> outputs = {};          // if given, a number a row and output is written, as by evaluate()
 };
 
 using RowFunction = std::function<Value(const std::vector<Value>& inputs)>;

@@ -788,67 +788,75 @@ template <class T> void Machine<T>::check_guards(std::size_t begin, Columns colu
                     "write select(condition, a, b) in place of a branch, or compile such rows by themselves");
 }
 
-template <class T>
-void Machine<T>::run_block(const Rows& rows, std::size_t begin, bool gradients, double* input_gradients) {
+template <class T> void Machine<T>::write_outputs(std::size_t begin, Columns columns, double* outputs) const {
+  const std::size_t width = program_.outputs.size() - program_.guards.size();
+  for (std::size_t r = columns.begin; r < std::min(columns.end, rows_); ++r)
+    for (std::size_t o = 0; o < width; ++o)
+      outputs[(begin + r) * width + o] = static_cast<double>(number_of(program_.outputs[o], r));
+}
+
+template <class T> void Machine<T>::run_block(const Rows& rows, std::size_t begin, const Wanted& wanted) {
   rows_ = std::min(columns_, rows.count - begin);
+  const bool to_inputs = wanted.input_gradients != nullptr;
   pool_->run([&](std::size_t w) {
     Worker& worker = workers_[w];
     load(rows, begin, worker.columns);
     forward(worker);
     check_guards(begin, worker.columns);
     if (program_.outputs.front().domain == Domain::varying) add_results(worker.columns);
-    if (!gradients) return;
-    backward(worker, input_gradients != nullptr);
-    if (input_gradients == nullptr) return;
-    for (std::size_t r = worker.columns.begin; r < std::min(worker.columns.end, rows_); ++r)
+    if (wanted.outputs != nullptr) write_outputs(begin, worker.columns, wanted.outputs);
+    if (!wanted.gradients) return;
+    backward(worker, to_inputs);
+    for (std::size_t r = worker.columns.begin; to_inputs && r < std::min(worker.columns.end, rows_); ++r)
       for (std::size_t i = 0; i < program_.inputs; ++i)
-        input_gradients[(begin + r) * program_.inputs + i] =
+        wanted.input_gradients[(begin + r) * program_.inputs + i] =
             static_cast<double>(row_adjoints_.data()[i * columns_ + r]);
   });
-  if (!gradients) return;
+  if (!wanted.gradients) return;
   pool_->run([&](std::size_t w) { reduce_layers(w, begin == 0); });
   each_cell({0, columns_}, [&](std::size_t, std::size_t, const T* sums) {
     for (std::size_t i = 0; i < reduced_.size(); ++i) adjoints_.data()[reduced_[i]] += sums[i];
   });
 }
 
-template <class T> double Machine<T>::run_once(const Rows& rows, bool gradients, double* input_gradients) {
+template <class T> double Machine<T>::run_once(const Rows& rows, const Wanted& wanted) {
   forward_uniform();
-  if (gradients)
+  if (wanted.gradients)
     for (const auto& [begin, count] : to_zero_) std::memset(adjoints_.data() + begin, 0, count * sizeof(T));
   const auto& output = program_.outputs.front();
   double sum = 0;
-  const bool has_rows = std::any_of(program_.outputs.begin(), program_.outputs.end(),
-                                    [](const auto& one) { return one.domain == Domain::varying; });
-  if (!has_rows) {
-    rows_ = 1;
-    check_guards(0, {0, 1});
-  }
   if (output.domain != Domain::varying) {
     double all_seeds = rows.seeds == nullptr ? static_cast<double>(rows.count) : 0;
     for (std::size_t r = 0; rows.seeds != nullptr && r < rows.count; ++r) all_seeds += rows.seeds[r];
-    const bool is_constant = output.domain == Domain::constant;
-    sum = all_seeds * static_cast<double>((is_constant ? constants_ : values_).data()[output.place]);
-    if (gradients && !is_constant) adjoints_.data()[output.place] += static_cast<T>(all_seeds);
-    if (input_gradients != nullptr) std::fill_n(input_gradients, rows.count * program_.inputs, 0.0);
+    sum = all_seeds * static_cast<double>(number_of(output, 0));
+    if (wanted.gradients && output.domain == Domain::uniform)
+      adjoints_.data()[output.place] += static_cast<T>(all_seeds);
   }
+  const bool has_rows = std::any_of(program_.outputs.begin(), program_.outputs.end(),
+                                    [](const auto& one) { return one.domain == Domain::varying; });
   if (has_rows) {
     set_block(rows.count);
     for (std::size_t begin = 0; begin < rows.count; begin += columns_) {
-      run_block(rows, begin, gradients, input_gradients);
+      run_block(rows, begin, wanted);
       for (const double result : cell_results_) sum += output.domain == Domain::varying ? result : 0;
     }
+  } else {
+    rows_ = rows.count;
+    check_guards(0, {0, 1});
+    if (wanted.outputs != nullptr) write_outputs(0, {0, rows.count}, wanted.outputs);
+    if (wanted.input_gradients != nullptr) std::fill_n(wanted.input_gradients, rows.count * program_.inputs, 0.0);
   }
-  if (gradients) backward_uniform();
+  if (wanted.gradients) backward_uniform();
   return sum;
 }
 
-template <class T> double Machine<T>::run(const Rows& rows, bool gradients, double* input_gradients) {
+template <class T> double Machine<T>::run(const Rows& rows, bool gradients, double* input_gradients, double* outputs) {
   if (rows.count == 0) {
     if (gradients) std::memset(adjoints_.data(), 0, program_.parameters * sizeof(T));
     return 0;
   }
-  const double sum = run_once(rows, gradients, input_gradients);
+  const Wanted wanted{gradients, input_gradients, outputs};
+  const double sum = run_once(rows, wanted);
   if (!gradients) return sum;
   // Products of whole layers know nothing of gradients that are 0 and pass nothing on: where that could matter, again.
   bool again = kernels_.has_nan(program_.parameters, adjoints_.data());
@@ -856,22 +864,13 @@ template <class T> double Machine<T>::run(const Rows& rows, bool gradients, doub
     again = input_gradients[i] != input_gradients[i];
   if (!again) return sum;
   skip_zeros_ = true;
-  run_once(rows, gradients, input_gradients);
+  run_once(rows, wanted);
   skip_zeros_ = false;
   return sum;
 }
 
 template <class T> void Machine<T>::evaluate(const Rows& rows, double* outputs) {
-  if (rows.count == 0) return;
-  forward_uniform();
-  set_block(rows.count);
-  const std::size_t width = program_.outputs.size() - program_.guards.size();
-  for (std::size_t begin = 0; begin < rows.count; begin += columns_) {
-    run_block(rows, begin, false, nullptr);
-    for (std::size_t r = 0; r < rows_; ++r)
-      for (std::size_t o = 0; o < width; ++o)
-        outputs[(begin + r) * width + o] = static_cast<double>(number_of(program_.outputs[o], r));
-  }
+  if (rows.count > 0) run_once(rows, {false, nullptr, outputs});
 }
 
 template class Buffer<float>;

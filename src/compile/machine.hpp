@@ -53,7 +53,8 @@ template <class T> class Machine {
     void set(const float* from) { floats = from; }
   };
   // The sum of the first output over the rows, each times its seed; and its gradients, if wanted, also by the inputs.
-  double run(const Rows& rows, bool gradients, double* input_gradients = nullptr);
+  // All outputs are written, row by row, where there is room for them.
+  double run(const Rows& rows, bool gradients, double* input_gradients = nullptr, double* outputs = nullptr);
   // All outputs, row by row.
   void evaluate(const Rows& rows, double* outputs);
 
@@ -94,8 +95,13 @@ template <class T> class Machine {
 
   void set_block(std::size_t rows);
   std::size_t work_a_row() const;
-  double run_once(const Rows& rows, bool gradients, double* input_gradients);
-  void run_block(const Rows& rows, std::size_t begin, bool gradients, double* input_gradients);
+  struct Wanted {
+    bool gradients = false;
+    double *input_gradients = nullptr, *outputs = nullptr;
+  };
+  double run_once(const Rows& rows, const Wanted& wanted);
+  void run_block(const Rows& rows, std::size_t begin, const Wanted& wanted);
+  void write_outputs(std::size_t begin, Columns columns, double* outputs) const;
   void load(const Rows& rows, std::size_t begin, Columns columns);
   template <class N> void load_inputs(const N* rows, std::size_t begin, std::size_t count, Columns columns);
   void add_results(Columns columns);

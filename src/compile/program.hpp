@@ -108,6 +108,9 @@ struct Program::State {
     if (!options.input_gradients.empty() && options.input_gradients.size() != rows * inputs)
       throw Error(call, std::to_string(rows * inputs) + " numbers for the gradients of the inputs",
                   "room for " + std::to_string(options.input_gradients.size()), "give one a row and input");
+    if (!options.outputs.empty() && options.outputs.size() != rows * outputs)
+      throw Error(call, "room for " + std::to_string(rows * outputs) + " outputs",
+                  "room for " + std::to_string(options.outputs.size()), "give one number a row and output");
     check_frozen(call);
     const double* const row_seeds = make_seeds(call, rows, options);
     return with_machine([&](auto& one) {
@@ -116,7 +119,8 @@ struct Program::State {
       all.count = rows;
       all.numbers = numbers;
       all.seeds = row_seeds;
-      return one.run(all, true, options.input_gradients.empty() ? nullptr : options.input_gradients.data());
+      return one.run(all, true, options.input_gradients.empty() ? nullptr : options.input_gradients.data(),
+                     options.outputs.empty() ? nullptr : options.outputs.data());
     });
   }
 
