@@ -577,8 +577,12 @@ TEST(ACompiledStep, TrainsAsTheEagerOneDoes) {
 TEST(ThePasses, AreWhatTheirPageSays) {
   std::vector<Value> x(2), w(4), b(2);
   Value y;
-  Value h0 = relu(b[0] + w[0] * x[0] + w[1] * x[1]);
-  Value h1 = relu(w[2] * x[0] + w[3] * x[1] + b[1]);
+  Value first = b[0], second = w[2] * x[0];  // two ways to write a neuron
+  first += w[0] * x[0];
+  first += w[1] * x[1];
+  second += w[3] * x[1];
+  second += b[1];
+  Value h0 = relu(first), h1 = relu(second);
   Value loss = pow(h0 + h1 - y, 2);
   const std::vector<PassText> passes =
       compile_passes({&loss, 1}, {.inputs = {x[0], x[1], y}, .parameters = {w[0], w[1], b[0], w[2], w[3], b[1]}});
