@@ -441,6 +441,19 @@ TEST(Compile, FollowsTheRulesForInfiniteDerivatives) {
   EXPECT_EQ(inputs[0], 2) << "what is off has an infinite weight, and passes nothing on";
 }
 
+TEST(Compile, PassesNothingToWhatWasNotChosen) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double x : {-1.0, 1.0}) {
+    Value a{2.0}, b{3.0}, in{0.0};
+    Program program = compile(select(in < 0, a, b) * infinity, {.inputs = {in}, .parameters = {a, b}});
+    program.run(std::vector{x});
+    Value c{2.0}, d{3.0};
+    (select(Value(x) < 0, c, d) * infinity).backward();
+    EXPECT_EQ(a.grad(), c.grad());
+    EXPECT_EQ(b.grad(), d.grad());
+  }
+}
+
 TEST(Compile, TakesGraphsThatWereLookedAt) {
   Value w{2.0}, x{0.0};
   const Value root = tanh(w * x + 0.5) * 3 - 2 * w;
@@ -467,7 +480,20 @@ TEST(Compile, RefusesWhatItCannotDo) {
   EXPECT_THAT(error_of([&] { program.run(); }), HasSubstr("rows of 1"));
   EXPECT_THAT(error_of([&] { program.run(buffer, {.weights = std::span(buffer).first(2)}); }), HasSubstr("2 weights"));
   EXPECT_THAT(error_of([&] { program.gradients(buffer, buffer); }), HasSubstr("room for 1"));
+  const std::vector<double> none_at_all{1.0, -1.0, 0.0};
+  EXPECT_THAT(error_of([&] { program.run(buffer, {.result = RunOptions::Result::mean, .weights = none_at_all}); }),
+              HasSubstr("sum is 0"));
   EXPECT_THAT(error_of([&] { program.evaluate(buffer, std::span(buffer).first(2)); }), HasSubstr("room for 3"));
+}
+
+TEST(Compile, SaysWhenAProgramWasMovedFrom) {
+  Value w{2.0}, x{0.0};
+  Program program = compile(w * x, {.inputs = {x}, .parameters = {w}});
+  Program taken = std::move(program);
+  EXPECT_THAT(error_of([&] { program.run(std::vector{1.0}); }), HasSubstr("moved from"));
+  Trainer trainer(taken, SGD{.lr = 1});
+  Trainer other = std::move(trainer);
+  EXPECT_THAT(error_of([&] { trainer.step(std::vector{1.0}); }), HasSubstr("moved from"));
 }
 
 TEST(Compile, NamesConstantsAndNoticesWhenOneHasChanged) {
@@ -526,6 +552,16 @@ TEST(Trainer, MovesParametersAsAnOptimizerDoes) {
     for (std::size_t i = 0; i < network.parameters.size(); ++i)
       EXPECT_NEAR(network.parameters[i].data(), twin.parameters[i].data(), 1e-10);
   }
+}
+
+TEST(Trainer, GivesWhatElseIsAskedOfARun) {
+  Value w{2.0}, x{0.0};
+  const Program program = compile(w * x, {.inputs = {x}, .parameters = {w}});
+  Trainer trainer(program, SGD{.lr = 1});
+  std::vector<double> inputs(2), outputs(2);
+  trainer.step(std::vector{1.0, 3.0}, {.input_gradients = inputs, .outputs = outputs});
+  EXPECT_THAT(inputs, testing::ElementsAre(2, 2));
+  EXPECT_THAT(outputs, testing::ElementsAre(2, 6));
 }
 
 TEST(Trainer, ShowsTheGradientBeforeItIsUsed) {

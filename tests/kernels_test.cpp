@@ -413,15 +413,12 @@ TYPED_TEST(KernelsOf, GatherScatterAndTranspose) {
 
 // A product with numbers of its own; rows of X lie in another order where indexed.
 template <class T> struct ProductCase {
-  std::vector<T> a, x, bias, gate;
+  std::vector<T> a, x, bias;
   std::vector<std::uint32_t> order;
   MatrixProduct<T> p;
 
   ProductCase(std::size_t rows, std::size_t depth, std::size_t columns, bool turned, bool indexed)
-      : a(numbers<T>(rows * depth + 1, 1)),
-        x(numbers<T>(depth * (columns + 1) + 1, 2)),
-        bias(numbers<T>(2 * rows, 3)),
-        gate(numbers<T>(rows * (columns + 2), 4)) {
+      : a(numbers<T>(rows * depth + 1, 1)), x(numbers<T>(depth * (columns + 1) + 1, 2)), bias(numbers<T>(2 * rows, 3)) {
     for (std::size_t t = 0; t < depth; ++t) order.push_back(static_cast<std::uint32_t>(depth - 1 - t));
     p.rows = rows, p.depth = depth, p.columns = columns;
     p.a = a.data(), p.a_row = turned ? 1 : depth, p.a_column = turned ? rows : 1;
@@ -435,8 +432,7 @@ template <class T> struct ProductCase {
       const double xt = static_cast<double>(p.x[(p.x_rows == nullptr ? t : p.x_rows[t]) * p.x_row + j]);
       if (!p.skip_zeros || xt != 0) sum += static_cast<double>(p.a[i * p.a_row + t * p.a_column]) * xt;
     }
-    if (p.relu) sum = rules::Rule<Op::relu>::value(sum);
-    return p.gate == nullptr ? sum : sum * (p.gate[i * p.y_row + j] > 0 ? 1 : 0);
+    return p.relu ? rules::Rule<Op::relu>::value(sum) : sum;
   }
 };
 
@@ -455,7 +451,6 @@ TYPED_TEST(KernelsOf, MultiplyMatrices) {
           if (variant % 4 != 0) c.p.bias = c.bias.data(), c.p.bias_step = variant % 3;
           c.p.add = variant % 5 == 0;
           c.p.relu = variant % 7 < 2;
-          if (variant % 7 > 4) c.p.gate = c.gate.data();
           c.p.skip_zeros = variant % 11 == 0;
           Array<T> y(c.size(), T{2});
           c.p.y = y.begin();

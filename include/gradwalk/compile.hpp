@@ -85,6 +85,7 @@ class GRADWALK_EXPORT Program {
   friend class Trainer;
   struct State;
   explicit Program(std::unique_ptr<State> state);
+  State& state() const;  // an Error where it was moved from
   std::unique_ptr<State> state_;
 };
 
@@ -123,6 +124,7 @@ class GRADWALK_EXPORT Trainer {
 
  private:
   struct State;
+  State& state() const;  // an Error where it was moved from
   std::unique_ptr<State> state_;
 };
 

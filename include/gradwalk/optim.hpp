@@ -99,6 +99,7 @@ GRADWALK_EXPORT Schedule warm_up(std::uint64_t steps, Schedule then);
 // Scales all gradients by one factor so that their norm, which is returned as it was, is at most `most`; as PyTorch,
 // by most / (norm + 1e-6). A norm that is infinite or not a number makes NaNs: look at it.
 GRADWALK_EXPORT double clip_gradient_norm(std::span<const Value> parameters, double most);
+GRADWALK_EXPORT double clip_factor(double norm, double most);  // that factor
 // Moves each gradient into [-most, most].
 GRADWALK_EXPORT void clip_gradient_value(std::span<const Value> parameters, double most);
 

@@ -118,7 +118,9 @@ template <class T, Op op, Of of> struct LocalBody {
     constexpr bool reads_r = mentions(of == Of::dx ? info(op).dx : info(op).dy, 'r');
     Lanes<T> result = 1;
     if constexpr (reads_r) result = part.get(r + i);
-    const Lanes<T> deposit = passed_on(part.get(g + i), operands.apply(i, part, result));
+    const Lanes<T> by = operands.apply(i, part, result);
+    Lanes<T> deposit = passed_on(part.get(g + i), by);
+    if constexpr (info(op).operands == 3) deposit = select(by == 0, 0, deposit);  // what was not chosen gets nothing
     part.put(add ? part.get(out + i) + deposit : deposit, out + i);
   }
 };

@@ -130,6 +130,10 @@ struct Instructions {
   std::vector<Output> outputs;
   // The last outputs are comparisons that the recording went by, and what each was.
   std::vector<bool> guards;
+
+  std::uint32_t place(const Operand& operand, std::uint32_t i) const {  // of its i-th number
+    return operand.table != none ? tables[operand.table + i] : operand.place + operand.stride * i;
+  }
 };
 
 }  // namespace gradwalk::compiler

@@ -39,7 +39,6 @@ template <class T> struct MatrixProduct {
   std::size_t y_row = 0;    // Y[i] begins at y + i * y_row
   bool add = false;         // to what Y holds, instead of bias
   bool relu = false;        // then Y = relu(Y), by the rule of the table
-  const T* gate = nullptr;  // or Y = Y * (gate[i][j] > 0 ? 1 : 0); gate's rows are y_row apart
   bool skip_zeros = false;  // a term whose X is 0 counts as 0, whatever A is
 };
 
@@ -64,7 +63,8 @@ template <class T> struct Kernels {
   // out[i] = op(in[0][i], in[1][i], in[2][i]); as many operands as the op has.
   using Value = void (*)(std::size_t n, const In<T>* in, T* out);
   Value (*value)(Op op) = nullptr;
-  // out[i] (+)= g[i] * (the derivative of op by operand `by`), or 0 where g[i] is 0; r is the op's result.
+  // out[i] (+)= g[i] * (the derivative of op by operand `by`), or 0 where g[i] is 0; r is the op's result. Of a choice,
+  // what was not chosen gets 0, whatever g[i] is.
   using Local = void (*)(std::size_t n, const In<T>* in, const T* r, const T* g, T* out, bool add);
   Local (*local)(Op op, std::size_t by) = nullptr;  // nullptr where the table writes 0: nothing is passed on
 

@@ -7,41 +7,25 @@
 // up in order. So every number is computed in the same way however many threads there are.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "buffer.hpp"
 #include "ir.hpp"
 #include "kernels.hpp"
+#include "plan.hpp"
 #include "pool.hpp"
+#include "uniform.hpp"
 
 namespace gradwalk::compiler {
-
-template <class T> class Buffer {  // aligned to a cache line
- public:
-  Buffer() = default;
-  explicit Buffer(std::size_t size) { resize(size); }
-  void resize(std::size_t size);  // zeros
-  T* data() { return at_.get(); }
-  const T* data() const { return at_.get(); }
-  std::size_t size() const { return size_; }
-
- private:
-  struct Free {
-    void operator()(T* at) const;
-  };
-  std::unique_ptr<T[], Free> at_;
-  std::size_t size_ = 0;
-};
 
 template <class T> class Machine {
  public:
   Machine(Instructions program, const detail::Kernels<T>& kernels, std::size_t threads);
-  ~Machine();
 
-  std::span<T> parameters() { return {values_.data(), program_.parameters}; }
-  std::span<T> gradients() { return {adjoints_.data(), program_.parameters}; }  // of the last run with gradients
+  std::span<T> parameters() { return {uniform_.values(), program_.parameters}; }
+  std::span<T> gradients() { return {uniform_.gradients(), program_.parameters}; }  // of the last run with gradients
 
   struct Rows {
     std::size_t count = 0;
@@ -64,26 +48,6 @@ template <class T> class Machine {
   std::size_t bytes() const;
 
  private:
-  struct Uniform;  // an instruction with its addresses
-  struct Range {
-    std::size_t begin, count;
-  };
-  struct Plan {  // of a varying instruction
-    typename detail::Kernels<T>::Value value = nullptr;
-    std::array<typename detail::Kernels<T>::Local, 3> local{};
-    bool one_call = false;                             // for all its numbers and rows
-    bool is_needed = false;                            // the first output depends on it
-    bool stores_weights = false, stores_bias = false;  // of a layer: is first to write their gradients
-    std::vector<bool> stores;  // whether what it passes on is the first to be written, operand by operand
-  };
-
-  void bind_uniform();
-  void list_reductions();
-  void plan_uniform();
-  void plan_varying();
-  void find_overlaps();
-  void forward_uniform();
-  void backward_uniform();
   struct Columns {
     std::size_t begin, end;
   };
@@ -109,28 +73,22 @@ template <class T> class Machine {
   T number_of(const Instructions::Output& output, std::size_t column) const;
   void forward(Worker& worker);
   void backward(Worker& worker, bool to_inputs);
-  void backward_of(Worker& worker, const Instruction& one, const Plan& plan, bool to_inputs);
-  void backward_of_function(Worker& worker, const Instruction& one, const Plan& plan, bool to_inputs);
-  void backward_of_sums(Worker& worker, const Instruction& one, const Plan& plan, bool to_inputs);
-  void backward_of_layer(Worker& worker, const Instruction& one, const Plan& plan, bool to_inputs);
+  void backward_of(Worker& worker, const Instruction& one, const Plan<T>& plan, bool to_inputs);
+  void backward_of_function(Worker& worker, const Instruction& one, const Plan<T>& plan, bool to_inputs);
+  void backward_of_sums(Worker& worker, const Instruction& one, const Plan<T>& plan, bool to_inputs);
+  void backward_of_layer(Worker& worker, const Instruction& one, const Plan<T>& plan, bool to_inputs);
   void reduce_layers(std::size_t worker, bool is_first);
   template <class Add> void each_cell(Columns columns, Add add);  // add(first column, columns, the cell's sums)
   bool is_unwanted(const Operand& operand, std::uint32_t i, bool to_inputs) const {
-    return !to_inputs && operand.domain == Domain::varying && place(operand, i) < program_.inputs;
+    return !to_inputs && operand.domain == Domain::varying && program_.place(operand, i) < program_.inputs;
   }
   detail::In<T> in(const Operand& operand, std::uint32_t i, Columns columns) const;
   T* gradient_of(const Operand& operand, std::uint32_t i, Columns columns);
-  std::uint32_t place(const Operand& operand, std::uint32_t i) const;
-  bool is_one_call(const Instruction& one) const;
 
   Instructions program_;
   const detail::Kernels<T>& kernels_;
-  Buffer<T> values_, adjoints_, constants_;
-  std::vector<Uniform> uniform_;
-  std::vector<Range> to_zero_, rows_to_zero_;  // of the adjoints, before a run
-  std::vector<Plan> plans_;
-  std::vector<std::uint32_t> reduced_;         // uniform places that cells add to
-  std::vector<std::uint32_t> reduction_slot_;  // by uniform place
+  UniformPart<T> uniform_;
+  RowsPlan<T> plan_;
 
   std::size_t columns_ = 0, rows_ = 0;  // of the block; rows are those that are not there to fill it
   std::size_t cell_ = 0;                // columns
@@ -139,7 +97,6 @@ template <class T> class Machine {
   std::size_t threads_;
   std::vector<Worker> workers_;
   std::unique_ptr<Pool> pool_;
-  bool weights_overlap_ = false;  // of layers that are not the same: their gradients are one thread's work
   bool skip_zeros_ = false;
 };
 

@@ -17,7 +17,7 @@ class NumberMap {
   std::uint32_t& operator[](std::uint64_t key) {
     if (2 * (used_ + 1) > slots_.size()) grow();
     Slot& slot = find(slots_, key);
-    if (slot.number == absent && !slot.used) {
+    if (!slot.used) {
       slot.used = true;
       slot.key = key;
       ++used_;

@@ -28,6 +28,7 @@ Watched record(const RowFunction& function, const std::vector<std::vector<double
 Terms simplify(const Scalars& scalars);
 Groups lift(const Terms& terms);
 Instructions schedule(const Terms& terms, const Groups& groups);
+void join_relus(Instructions& all);  // the end of it
 
 // An Error that says what is wrong, where a pass has left something no later one may meet.
 void verify(const Scalars& scalars);

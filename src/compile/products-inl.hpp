@@ -104,12 +104,6 @@ template <class T, std::size_t rows, std::size_t vectors, bool whole, bool skip>
   template <std::size_t... at> HWY_INLINE void relu(std::index_sequence<at...>) {
     ((sum[at] = LaneRule<Op::relu>::template value<Lanes<T>>(sum[at], sum[at], sum[at]).v), ...);
   }
-  static HWY_INLINE Vector<T> gated(Lanes<T> y, Lanes<T> gate) {
-    return (y * LaneRule<Op::relu>::template dx<Lanes<T>>(gate, gate, gate, gate)).v;
-  }
-  template <std::size_t... at> HWY_INLINE void gate(std::index_sequence<at...>, const T* by) {
-    ((sum[at] = gated(sum[at], load(by + place<at>()))), ...);
-  }
   template <std::size_t... at> HWY_INLINE void end(std::index_sequence<at...>, T* y) const {
     (store(sum[at], y + place<at>()), ...);
   }
@@ -141,7 +135,6 @@ HWY_NOINLINE void do_tiles(const MatrixProduct<T>& p, std::size_t i, std::size_t
         tile.add(Indices<rows>(), Indices<vectors>(), a, q.x + j + q.x_rows[t] * q.x_row);
     }
     if (last && q.relu) tile.relu(all);
-    if (last && q.gate != nullptr) tile.gate(all, q.gate + place);
     tile.end(all, q.y + place);
   }
 }

@@ -13,79 +13,69 @@ Program::Program(Program&&) noexcept = default;
 Program& Program::operator=(Program&&) noexcept = default;
 Program::~Program() = default;
 
-std::size_t Program::inputs() const { return state_->inputs; }
-std::size_t Program::parameters() const { return state_->parameters.size(); }
-std::size_t Program::outputs() const { return state_->outputs; }
-Program::Description Program::describe() const { return state_->description; }
+Program::State& Program::state() const {
+  if (state_ == nullptr)
+    throw Error("Program", "a program", "one that was moved from", "assign to it before you use it again");
+  return *state_;
+}
+
+std::size_t Program::inputs() const { return state().inputs; }
+std::size_t Program::parameters() const { return state().parameters.size(); }
+std::size_t Program::outputs() const { return state().outputs; }
+Program::Description Program::describe() const { return state().description; }
 
 double Program::run(std::span<const double> rows, const RunOptions& options) {
-  const std::size_t count = state_->count_rows("Program::run", rows.size());
-  const double result = state_->run("Program::run", rows.data(), count, options);
-  if (count > 0) state_->add_gradients();
+  const std::size_t count = state().count_rows("Program::run", rows.size());
+  state().load_parameters();
+  const double result = state().run("Program::run", rows.data(), count, options);
+  if (count > 0) state().add_gradients();
   return result;
 }
 
 double Program::run() {
-  state_->need_no_inputs("Program::run");
-  const double result = state_->run("Program::run", nullptr, 1, {});
-  state_->add_gradients();
+  state().need_no_inputs("Program::run");
+  state().load_parameters();
+  const double result = state().run<double>("Program::run", nullptr, 1, {});
+  state().add_gradients();
   return result;
 }
 
 double Program::gradients(std::span<const double> rows, std::span<double> gradients, const RunOptions& options) {
-  state_->check_buffer("Program::gradients", gradients.size());
-  const std::size_t count = state_->count_rows("Program::gradients", rows.size());
-  const double result = state_->run("Program::gradients", rows.data(), count, options);
-  state_->copy_gradients(gradients);
+  state().check_buffer("Program::gradients", gradients.size());
+  const std::size_t count = state().count_rows("Program::gradients", rows.size());
+  state().load_parameters();
+  const double result = state().run("Program::gradients", rows.data(), count, options);
+  state().copy_gradients(gradients);
   return result;
 }
 
 double Program::gradients(std::span<double> gradients) {
-  state_->need_no_inputs("Program::gradients");
-  state_->check_buffer("Program::gradients", gradients.size());
-  const double result = state_->run("Program::gradients", nullptr, 1, {});
-  state_->copy_gradients(gradients);
+  state().need_no_inputs("Program::gradients");
+  state().check_buffer("Program::gradients", gradients.size());
+  state().load_parameters();
+  const double result = state().run<double>("Program::gradients", nullptr, 1, {});
+  state().copy_gradients(gradients);
   return result;
 }
 
 double Program::gradient_at(std::span<const double> parameters, std::span<double> gradient) {
-  state_->check_buffer("Program::gradient_at", gradient.size());
-  const double result = state_->run_at("Program::gradient_at", parameters, true);
-  state_->copy_gradients(gradient);
+  state().check_buffer("Program::gradient_at", gradient.size());
+  const double result = state().run_at("Program::gradient_at", parameters, true);
+  state().copy_gradients(gradient);
   return result;
 }
 
 double Program::value_at(std::span<const double> parameters) {
-  return state_->run_at("Program::value_at", parameters, false);
+  return state().run_at("Program::value_at", parameters, false);
 }
 
 void Program::evaluate(std::span<double> outputs) {
-  state_->need_no_inputs("Program::evaluate");
-  if (outputs.size() != state_->outputs)
-    throw Error("Program::evaluate", "room for " + std::to_string(state_->outputs) + " outputs",
-                "room for " + std::to_string(outputs.size()), "give one number an output");
-  state_->check_frozen("Program::evaluate");
-  state_->with_machine([&](auto& one) {
-    state_->load_parameters(one);
-    typename std::decay_t<decltype(one)>::Rows all;
-    all.count = 1;
-    one.evaluate(all, outputs.data());
-  });
+  state().need_no_inputs("Program::evaluate");
+  state().evaluate(nullptr, 1, outputs);
 }
 
 void Program::evaluate(std::span<const double> rows, std::span<double> outputs) {
-  const std::size_t count = state_->count_rows("Program::evaluate", rows.size());
-  if (outputs.size() != count * state_->outputs)
-    throw Error("Program::evaluate", "room for " + std::to_string(count * state_->outputs) + " outputs",
-                "room for " + std::to_string(outputs.size()), "give one number a row and output");
-  state_->check_frozen("Program::evaluate");
-  state_->with_machine([&](auto& one) {
-    state_->load_parameters(one);
-    typename std::decay_t<decltype(one)>::Rows all;
-    all.count = count;
-    all.numbers = rows.data();
-    one.evaluate(all, outputs.data());
-  });
+  state().evaluate(rows.data(), state().count_rows("Program::evaluate", rows.size()), outputs);
 }
 
 Program compile(const Value& output, const CompileOptions& options) { return compile(std::span(&output, 1), options); }
@@ -158,6 +148,21 @@ std::unique_ptr<Program::State> Program::State::make(compiler::Recorded recorded
   state->description.instruction_set = detail::kernels<double>(options.instruction_set).name;
   state->frozen = std::move(recorded.frozen);
   return state;
+}
+
+std::unique_ptr<Program::State> Program::State::twin() const {
+  auto made = std::make_unique<State>();
+  made->set_parameters(parameters);
+  made->inputs = inputs;
+  made->outputs = outputs;
+  made->frozen = frozen;
+  made->description = description;
+  std::visit(
+      [&]<class T>(const std::unique_ptr<Machine<T>>& one) {
+        made->machine = std::make_unique<Machine<T>>(one->program(), one->kernels(), one->threads());
+      },
+      machine);
+  return made;
 }
 
 Program compile(std::span<const Value> outputs, const CompileOptions& options) {

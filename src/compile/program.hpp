@@ -30,6 +30,7 @@ struct Program::State {
   Either machine;
   std::vector<double> seeds;
 
+  std::unique_ptr<State> twin() const;  // the same with a machine of its own
   static std::unique_ptr<State> make(compiler::Recorded recorded, std::vector<bool> guards, std::size_t inputs,
                                      const CompileOptions& options);
 
@@ -99,28 +100,46 @@ struct Program::State {
       all = 0;
       for (const double weight : seeds) all += weight;
     }
+    if (mean && all == 0 && rows > 0)
+      throw Error(call, "weights whose sum is not 0, for a mean", "weights whose sum is 0",
+                  "give others, or ask for the sum");
     if (mean)
       for (double& seed : seeds) seed /= all;
     return seeds.data();
   }
 
-  double run(const char* call, const double* numbers, std::size_t rows, const RunOptions& options) {
-    if (!options.input_gradients.empty() && options.input_gradients.size() != rows * inputs)
-      throw Error(call, std::to_string(rows * inputs) + " numbers for the gradients of the inputs",
-                  "room for " + std::to_string(options.input_gradients.size()), "give one a row and input");
-    if (!options.outputs.empty() && options.outputs.size() != rows * outputs)
-      throw Error(call, "room for " + std::to_string(rows * outputs) + " outputs",
-                  "room for " + std::to_string(options.outputs.size()), "give one number a row and output");
+  // With the parameters the machine has; the gradients are in the machine then.
+  template <class N> double run(const char* call, const N* numbers, std::size_t rows, const RunOptions& options) {
+    const auto check_room = [&](const char* what, std::size_t room, std::size_t wanted) {
+      if (room != 0 && room != wanted)
+        throw Error(call, "room for " + std::to_string(wanted) + what, "room for " + std::to_string(room),
+                    "give one number a row and each of them");
+    };
+    check_room(" gradients of inputs", options.input_gradients.size(), rows * inputs);
+    check_room(" outputs", options.outputs.size(), rows * outputs);
     check_frozen(call);
     const double* const row_seeds = make_seeds(call, rows, options);
     return with_machine([&](auto& one) {
-      load_parameters(one);
       typename std::decay_t<decltype(one)>::Rows all;
       all.count = rows;
-      all.numbers = numbers;
+      all.set(numbers);
       all.seeds = row_seeds;
       return one.run(all, true, options.input_gradients.empty() ? nullptr : options.input_gradients.data(),
                      options.outputs.empty() ? nullptr : options.outputs.data());
+    });
+  }
+
+  void evaluate(const double* numbers, std::size_t rows, std::span<double> to) {
+    if (to.size() != rows * outputs)
+      throw Error("Program::evaluate", "room for " + std::to_string(rows * outputs) + " outputs",
+                  "room for " + std::to_string(to.size()), "give one number a row and output");
+    check_frozen("Program::evaluate");
+    load_parameters();
+    with_machine([&](auto& one) {
+      typename std::decay_t<decltype(one)>::Rows all;
+      all.count = rows;
+      all.set(numbers);
+      one.evaluate(all, to.data());
     });
   }
 
@@ -131,10 +150,24 @@ struct Program::State {
     for (Value& p : parameters) addresses.push_back({&p.data(), &p.grad()});
   }
 
-  template <class T> void load_parameters(Machine<T>& one) {
-    if (!parameters.empty()) std::as_const(parameters.front()).data();  // an Error on a thread that is not theirs
-    const auto to = one.parameters();
-    for (std::size_t i = 0; i < addresses.size(); ++i) to[i] = static_cast<T>(*addresses[i].data);
+  void check_thread() const {  // an Error where the parameters cannot be reached
+    if (!parameters.empty()) std::as_const(parameters.front()).data();
+  }
+
+  void load_parameters() {
+    check_thread();
+    with_machine([&]<class T>(Machine<T>& one) {
+      const auto to = one.parameters();
+      for (std::size_t i = 0; i < addresses.size(); ++i) to[i] = static_cast<T>(*addresses[i].data);
+    });
+  }
+
+  void store_parameters() {
+    check_thread();
+    with_machine([&](auto& one) {
+      const auto from = one.parameters();
+      for (std::size_t i = 0; i < addresses.size(); ++i) *addresses[i].data = static_cast<double>(from[i]);
+    });
   }
 
   void add_gradients() {

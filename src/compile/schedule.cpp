@@ -39,7 +39,7 @@ class Scheduler {
     }
     all_.uniform.insert(all_.uniform.end(), packs_.begin(), packs_.end());
     for (const Id output : terms_.outputs) all_.outputs.push_back({places_[output].domain, places_[output].at});
-    join_relus();
+    join_relus(all_);
     return std::move(all_);
   }
 
@@ -461,68 +461,6 @@ class Scheduler {
     all_.factors.push_back({factor(numbers_), operand(column, 0, column.size()), {}, 0});
     packs_.push_back(made);
     return made.out;
-  }
-
-  // ---- layers and what follows them ----
-
-  // How many read each varying place.
-  std::vector<std::uint32_t> readers() const {
-    std::vector<std::uint32_t> count(all_.varying_places);
-    const auto read = [&](const Operand& operand, std::uint32_t numbers) {
-      if (!operand.exists() || operand.domain != Domain::varying) return;
-      for (std::uint32_t i = 0; i < numbers; ++i)
-        ++count[operand.table != none ? all_.tables[operand.table + i] : operand.place + i * operand.stride];
-    };
-    for (const Instruction& one : all_.varying) {
-      if (one.form == Instruction::Form::layer)
-        read(one.in[1], one.depth);
-      else
-        for (const Operand& operand : one.in) read(operand, one.count);
-      for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) {
-        read(all_.factors[t].a, one.count);
-        read(all_.factors[t].b, one.count);
-      }
-    }
-    for (const Instructions::Output& output : all_.outputs)
-      if (output.domain == Domain::varying) ++count[output.place];
-    return count;
-  }
-
-  // A layer whose outputs all go through relu, and nowhere else, does that itself.
-  void join_relus() {
-    const std::vector<std::uint32_t> count = readers();
-    std::vector<std::uint32_t> layer_of(all_.varying_places, none);
-    for (std::uint32_t i = 0; i < all_.varying.size(); ++i)
-      if (all_.varying[i].form == Instruction::Form::layer)
-        std::fill_n(layer_of.begin() + all_.varying[i].out, all_.varying[i].count, i);
-    const auto join = [&](const Instruction& relu) {
-      if (relu.form != Instruction::Form::function || relu.op != Op::relu) return false;
-      const Operand& in = relu.in[0];
-      if (in.table != none || (in.stride != 1 && relu.count > 1)) return false;
-      // Whole layers, one after the other.
-      std::uint32_t next = in.place;
-      while (next < in.place + relu.count) {
-        if (layer_of[next] == none) return false;
-        const Instruction& layer = all_.varying[layer_of[next]];
-        if (layer.out != next || next + layer.count > in.place + relu.count) return false;
-        for (std::uint32_t i = 0; i < layer.count; ++i)
-          if (count[next + i] != 1) return false;
-        next += layer.count;
-      }
-      for (next = in.place; next < in.place + relu.count;) {
-        Instruction& layer = all_.varying[layer_of[next]];
-        next += layer.count;
-        layer.relu = true;
-        layer.out = relu.out + (layer.out - in.place);
-      }
-      return true;
-    };
-    std::vector<Instruction> left;
-    std::vector<bool> joined;
-    for (const Instruction& one : all_.varying) joined.push_back(join(one));
-    for (std::size_t i = 0; i < joined.size(); ++i)
-      if (!joined[i]) left.push_back(all_.varying[i]);
-    all_.varying = std::move(left);
   }
 
   const Terms& terms_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A Trainer has a machine of its own: its parameters are the machine's, not the Values'.
+// A Trainer has a twin of the program: its parameters are the machine's, not the Values'.
 #include <cmath>
 #include <limits>
 
@@ -8,71 +8,35 @@
 namespace gradwalk {
 namespace {
 
-template <class T> struct Moments;
-template <> struct Moments<double> {
-  using type = OptimizerState;
-};
-template <> struct Moments<float> {
-  using type = OptimizerState32;
-};
-
-template <class T> typename Moments<T>::type first_state(const OptimizerConfig& config, std::size_t parameters) {
-  const OptimizerState made = initial_state(config, parameters);
-  return {made.steps, {made.first.begin(), made.first.end()}, {made.second.begin(), made.second.end()}};
-}
+template <class T> using Moments = std::conditional_t<std::is_same_v<T, float>, OptimizerState32, OptimizerState>;
 
 }  // namespace
 
 struct Trainer::State {
-  template <class T> struct Side {
-    std::unique_ptr<Machine<T>> machine;
-    typename Moments<T>::type moments;
-  };
-
-  Program::State numbers;  // checks, weights; its machine is not used
+  std::unique_ptr<Program::State> program;
   OptimizerConfig config;
   Schedule schedule;
+  std::variant<OptimizerState, OptimizerState32> moments;
   double most_norm = std::numeric_limits<double>::infinity();
   std::function<void(std::span<double>)> hook;
   std::vector<double> gradient;  // for the hook
-  std::variant<Side<double>, Side<float>> side;
 
-  template <class Do> auto with_side(Do what) {
-    return std::visit([&](auto& one) { return what(one); }, side);
-  }
-
-  void load() {
-    with_side([&](auto& one) { numbers.load_parameters(*one.machine); });
-  }
-
-  void write_back() {
-    with_side([&](auto& one) {
-      const auto from = one.machine->parameters();
-      if (from.empty()) return;
-      std::as_const(numbers.parameters.front()).data();  // an Error on a thread that is not theirs
-      for (std::size_t i = 0; i < from.size(); ++i) *numbers.addresses[i].data = static_cast<double>(from[i]);
-    });
+  std::uint64_t steps() const {
+    return std::visit([](const auto& one) { return one.steps; }, moments);
   }
 
   template <class N> double step(const N* rows, std::size_t count, const RunOptions& options) {
-    const char* const call = "Trainer::step";
-    numbers.check_frozen(call);
-    const double* const seeds = numbers.make_seeds(call, count, options);
-    double result = 0;
-    with_side([&](auto& one) {
-      typename std::decay_t<decltype(*one.machine)>::Rows all;
-      all.count = count;
-      all.set(rows);
-      all.seeds = seeds;
-      result = one.machine->run(all, true);
-      if (count == 0) return;
-      const auto gradients = one.machine->gradients();
-      if (hook) call_hook(gradients);
-      if (std::isfinite(most_norm)) clip(gradients);
-      const double lr = schedule ? schedule(one.moments.steps) : learning_rate(config);
-      update(config, lr, one.machine->parameters(), gradients, one.moments);
-    });
+    const double result = program->run("Trainer::step", rows, count, options);
+    if (count > 0)
+      program->with_machine([&]<class T>(Machine<T>& machine) { move(machine, std::get<Moments<T>>(moments)); });
     return result;
+  }
+
+  template <class T> void move(Machine<T>& machine, Moments<T>& own) {
+    const std::span<T> gradients = machine.gradients();
+    if (hook) call_hook(gradients);
+    if (std::isfinite(most_norm)) clip(gradients);
+    update(config, schedule ? schedule(own.steps) : learning_rate(config), machine.parameters(), gradients, own);
   }
 
   template <class T> void call_hook(std::span<T> gradients) {
@@ -84,7 +48,7 @@ struct Trainer::State {
   template <class T> void clip(std::span<T> gradients) const {
     double squares = 0;
     for (const T g : gradients) squares += static_cast<double>(g) * static_cast<double>(g);
-    const auto factor = static_cast<T>(std::min(most_norm / (std::sqrt(squares) + 1e-6), 1.0));
+    const auto factor = static_cast<T>(clip_factor(std::sqrt(squares), most_norm));
     for (T& g : gradients) g *= factor;
   }
 };
@@ -92,22 +56,15 @@ struct Trainer::State {
 Trainer::Trainer(const Program& program, const OptimizerConfig& config, Schedule schedule)
     : state_(std::make_unique<State>()) {
   check_config(config);
-  const Program::State& from = *program.state_;
-  State& own = *state_;
-  own.numbers.set_parameters(from.parameters);
-  own.numbers.inputs = from.inputs;
-  own.numbers.outputs = from.outputs;
-  own.numbers.frozen = from.frozen;
-  own.config = config;
-  own.schedule = std::move(schedule);
-  std::visit(
-      [&]<class T>(const std::unique_ptr<Machine<T>>& machine) {
-        own.side =
-            State::Side<T>{std::make_unique<Machine<T>>(machine->program(), machine->kernels(), machine->threads()),
-                           first_state<T>(config, own.numbers.parameters.size())};
-      },
-      from.machine);
-  own.load();
+  state_->program = program.state().twin();
+  state_->config = config;
+  state_->schedule = std::move(schedule);
+  state_->program->with_machine([&]<class T>(Machine<T>&) {
+    const OptimizerState first = initial_state(config, program.parameters());
+    state_->moments =
+        Moments<T>{first.steps, {first.first.begin(), first.first.end()}, {first.second.begin(), first.second.end()}};
+  });
+  state_->program->load_parameters();
 }
 
 Trainer::Trainer(Trainer&&) noexcept = default;
@@ -115,32 +72,34 @@ Trainer::Trainer(Trainer&&) noexcept = default;
 Trainer::~Trainer() {
   if (state_ == nullptr) return;
   try {
-    state_->write_back();
+    write_back();
   } catch (const Error&) {  // on another thread, where the Values cannot be reached
   }
 }
 
+Trainer::State& Trainer::state() const {
+  if (state_ == nullptr) throw Error("Trainer", "a trainer", "one that was moved from", "use the one it was moved to");
+  return *state_;
+}
+
 double Trainer::step(std::span<const double> rows, const RunOptions& options) {
-  return state_->step(rows.data(), state_->numbers.count_rows("Trainer::step", rows.size()), options);
+  return state().step(rows.data(), state().program->count_rows("Trainer::step", rows.size()), options);
 }
 double Trainer::step(std::span<const float> rows, const RunOptions& options) {
-  return state_->step(rows.data(), state_->numbers.count_rows("Trainer::step", rows.size()), options);
+  return state().step(rows.data(), state().program->count_rows("Trainer::step", rows.size()), options);
 }
 double Trainer::step() {
-  state_->numbers.need_no_inputs("Trainer::step");
-  return state_->step(static_cast<const double*>(nullptr), 1, {});
+  state().program->need_no_inputs("Trainer::step");
+  return state().step<double>(nullptr, 1, {});
 }
 
 void Trainer::clip_norm(double most) {
-  if (!(most >= 0))
-    throw Error("Trainer::clip_norm", "a bound >= 0", std::to_string(most), "give a number that is not negative");
-  state_->most_norm = most;
+  clip_factor(0, most);  // an Error where it is no bound
+  state().most_norm = most;
 }
-void Trainer::before_update(std::function<void(std::span<double>)> hook) { state_->hook = std::move(hook); }
-void Trainer::write_back() { state_->write_back(); }
-void Trainer::read_again() { state_->load(); }
-std::uint64_t Trainer::steps() const {
-  return state_->with_side([](const auto& one) { return one.moments.steps; });
-}
+void Trainer::before_update(std::function<void(std::span<double>)> hook) { state().hook = std::move(hook); }
+void Trainer::write_back() { state().program->store_parameters(); }
+void Trainer::read_again() { state().program->load_parameters(); }
+std::uint64_t Trainer::steps() const { return state().steps(); }
 
 }  // namespace gradwalk

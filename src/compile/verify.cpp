@@ -126,8 +126,7 @@ void verify(const Instructions& all) {
     for (std::uint64_t i = 0; i < count; ++i) {
       if (operand.table != none)
         demand(operand.table + i < all.tables.size(), pass, "tables in their list", at("instruction", number));
-      const std::uint64_t place =
-          operand.table != none ? all.tables[operand.table + i] : operand.place + operand.stride * i;
+      const std::uint64_t place = all.place(operand, static_cast<std::uint32_t>(i));
       const bool known = operand.domain == Domain::constant  ? place < all.constants.size()
                          : operand.domain == Domain::uniform ? place < uniform.size() && uniform[place]
                                                              : place < varying.size() && varying[place];

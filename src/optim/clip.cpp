@@ -16,11 +16,15 @@ void need_bound(const char* call, double most) {
 
 }  // namespace
 
-double clip_gradient_norm(std::span<const Value> parameters, double most) {
+double clip_factor(double norm, double most) {
   need_bound("clip_gradient_norm", most);
+  return std::min(most / (norm + 1e-6), 1.0);
+}
+
+double clip_gradient_norm(std::span<const Value> parameters, double most) {
   double squares = 0;
   for (const Value& p : parameters) squares += p.grad() * p.grad();
-  const double norm = std::sqrt(squares), factor = std::min(most / (norm + 1e-6), 1.0);
+  const double norm = std::sqrt(squares), factor = clip_factor(norm, most);
   for (Value p : parameters) p.grad() *= factor;
   return norm;
 }

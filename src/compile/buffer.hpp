@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// An array of numbers that begins where a cache line does.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+
+namespace gradwalk::compiler {
+
+inline constexpr std::size_t cache_line = 64;  // bytes
+constexpr std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
+
+template <class T> class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(std::size_t size) { resize(size); }
+
+  void resize(std::size_t size) {  // zeros
+    const std::size_t bytes = round_up((size + 1) * sizeof(T), cache_line);
+    at_.reset(static_cast<T*>(std::aligned_alloc(cache_line, bytes)));
+    if (at_ == nullptr) throw std::bad_alloc();
+    std::memset(static_cast<void*>(at_.get()), 0, bytes);
+    size_ = size;
+  }
+  T* data() { return at_.get(); }
+  const T* data() const { return at_.get(); }
+  std::size_t size() const { return size_; }
+
+ private:
+  struct Free {
+    void operator()(T* at) const { std::free(at); }
+  };
+  std::unique_ptr<T[], Free> at_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace gradwalk::compiler

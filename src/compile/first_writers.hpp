@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// Who is the first to write each of an array of gradients. Told of all writers in the order of a backward pass, it says
+// who may write over what is there, and what has to be 0 before the pass because it is only ever added to.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace gradwalk::compiler {
+
+struct Range {
+  std::size_t begin, count;
+};
+
+class FirstWriters {
+ public:
+  explicit FirstWriters(std::size_t places) : written_(places), to_zero_(places, true) {}
+
+  bool is_written(std::size_t place) const { return written_[place]; }
+  void add(std::size_t place) { written_[place] = true; }
+  // To place(0) ... place(count - 1) in one go: whether it is the first at all of them, and meets none twice.
+  template <class Place> bool store(std::size_t count, Place place) {
+    bool is_first = true;
+    for (std::size_t i = 0; i < count; ++i) {
+      is_first = is_first && !written_[place(i)];
+      written_[place(i)] = true;
+    }
+    for (std::size_t i = 0; is_first && i < count; ++i) to_zero_[place(i)] = false;
+    return is_first;
+  }
+
+  std::vector<Range> to_zero() const {
+    std::vector<Range> ranges;
+    for (std::size_t i = 0; i < to_zero_.size(); ++i) {
+      if (!to_zero_[i]) continue;
+      if (!ranges.empty() && ranges.back().begin + ranges.back().count == i)
+        ++ranges.back().count;
+      else
+        ranges.push_back({i, 1});
+    }
+    return ranges;
+  }
+
+ private:
+  std::vector<bool> written_, to_zero_;
+};
+
+}  // namespace gradwalk::compiler
