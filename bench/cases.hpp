@@ -34,6 +34,7 @@ struct Limits {
   std::optional<double> bytes = {};        // an op, at most
   std::string to = {};                     // which variant; empty: the baseline; where it is not there, no limit
   std::optional<double> to_baseline = {};  // at most, beside a ratio to another variant
+  std::optional<double> ms = {};           // a run, at most: a promise to users, kept on any machine of today
 };
 
 struct Variant {

@@ -158,7 +158,9 @@ struct Program::State {
     check_thread();
     with_machine([&]<class T>(Machine<T>& one) {
       const auto to = one.parameters();
-      for (std::size_t i = 0; i < addresses.size(); ++i) to[i] = static_cast<T>(*addresses[i].data);
+      one.in_parts(addresses.size(), [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) to[i] = static_cast<T>(*addresses[i].data);
+      });
     });
   }
 
@@ -166,21 +168,27 @@ struct Program::State {
     check_thread();
     with_machine([&](auto& one) {
       const auto from = one.parameters();
-      for (std::size_t i = 0; i < addresses.size(); ++i) *addresses[i].data = static_cast<double>(from[i]);
+      one.in_parts(addresses.size(), [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) *addresses[i].data = static_cast<double>(from[i]);
+      });
     });
   }
 
   void add_gradients() {
     with_machine([&](auto& one) {
       const auto from = one.gradients();
-      for (std::size_t i = 0; i < addresses.size(); ++i) *addresses[i].grad += static_cast<double>(from[i]);
+      one.in_parts(addresses.size(), [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) *addresses[i].grad += static_cast<double>(from[i]);
+      });
     });
   }
 
   void copy_gradients(std::span<double> to) {
     with_machine([&](auto& one) {
       const auto from = one.gradients();
-      std::transform(from.begin(), from.end(), to.begin(), [](auto g) { return static_cast<double>(g); });
+      one.in_parts(to.size(), [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) to[i] = static_cast<double>(from[i]);
+      });
     });
   }
 
@@ -189,6 +197,10 @@ struct Program::State {
       throw Error(call, "room for " + std::to_string(parameters.size()) + " gradients",
                   "room for " + std::to_string(size), "give one number a parameter");
   }
+};
+
+struct detail::ProgramAccess {
+  static Program::State& state(const Program& program) { return program.state(); }
 };
 
 }  // namespace gradwalk
