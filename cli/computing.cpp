@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The one file of the command line that knows whether gradwalk::compile is there.
+// With gradwalk::compile or without: this file and compile.cpp know which.
 #include "computing.hpp"
 
 #include <cstdlib>

@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
     gradwalk::cli::add_walk(app);
     gradwalk::cli::add_explain(app);
     gradwalk::cli::add_draw(app);
+    gradwalk::cli::add_compile(app);
     gradwalk::cli::add_ops(app);
     gradwalk::cli::add_train(app);
     gradwalk::cli::add_predict(app);
