@@ -5,7 +5,7 @@ import json
 import subprocess
 
 import pytest
-from cli import PRESETS, PROGRAM, gradwalk, gradwalk_json
+from cli import PROGRAM, gradwalk, gradwalk_json
 
 
 def test_eval_prints_an_aligned_table():
