@@ -328,7 +328,7 @@ TYPED_TEST(KernelsOf, AddUpTermsWithAnyOfTheirThreeFactors) {
           for (const In<T>& b : all) terms.push_back({f, a, b});
       for (const In<T> from : {In<T>{}, In<T>{start.data()}, In<T>{start.data(), 0}}) {
         Array<T> out(n);
-        k.sums(n, from, terms, out.begin());
+        k.sums(1, n, from, terms, out.begin(), 0);
         EXPECT_TRUE(out.is_unharmed());
         for (std::size_t i = 0; i < n; ++i) {
           double want = from.at == nullptr ? 0 : read(from, i);
@@ -351,7 +351,7 @@ TYPED_TEST(KernelsOf, AddUpTermsWithAnyOfTheirThreeFactors) {
             EXPECT_LE(error_in_ulp(k.pass_sum(n, f, a, b), want, 800), 16);
           }
       Array<T> out(n, T{5});
-      k.sums(n, {}, {}, out.begin());
+      k.sums(1, n, {}, {}, out.begin(), 0);
       for (const T sum : out) EXPECT_EQ(sum, 0);
     }
     EXPECT_EQ(k.dot(0, {}, {}, {}), 0);

@@ -71,7 +71,8 @@ class GRADWALK_EXPORT Program {
     std::size_t recorded = 0;            // nodes of the graph
     std::size_t computed = 0;            // of these, after equal ones were shared and sums made one
     std::size_t instructions = 0;        // of the program
-    std::vector<std::string> layers;     // "16 x 2": outputs and inputs of each matrix product
+    std::vector<std::string> layers;     // "16 x 2": outputs and inputs of each matrix product; "16 x 2, 8 times": its
+                                         // weights are shared, as by the places of a text
     std::vector<std::string> constants;  // leaves that are neither input nor parameter
     std::size_t bytes = 0;               // of the program
     std::string instruction_set;

@@ -12,13 +12,32 @@
 
 namespace gradwalk::compiler {
 
+// Numbers of an instruction that one call of a kernel can do: each operand goes on by the same step from one to the
+// next. Of a function, and where it is joined, they lie side by side: all their rows are one vector.
+struct Run {
+  std::uint32_t first = 0, count = 0;
+  bool joined = false;       // forwards
+  bool joined_back = false;  // and backwards: what it passes on to lies apart, too
+};
+
+// Copies of a layer whose inputs lie side by side.
+struct Stretch {
+  std::uint32_t first = 0, count = 0;
+  std::uint32_t stride = 0;  // from input to input; 0: as the table says
+  bool direct = false;       // gradients of its inputs can be made where they lie,
+  bool stores = false;       // and are the first there
+};
+
 template <class T> struct Plan {  // of a varying instruction
   typename detail::Kernels<T>::Value value = nullptr;
   std::array<typename detail::Kernels<T>::Local, 3> local{};
-  bool one_call = false;                             // does for all its numbers and rows
   bool is_needed = false;                            // the first output depends on it
   bool stores_weights = false, stores_bias = false;  // of a layer: is first to write their gradients
-  std::vector<bool> stores;  // whether what it passes on is the first to be written, operand by operand
+  std::vector<Run> runs;                             // of functions and sums
+  std::vector<Stretch> stretches;                    // of layers
+  // Whether what a function or a sum passes on is the first to be written: run by run, operand by operand. Where the
+  // runs of a function are not joined, number by number.
+  std::vector<bool> stores;
 };
 
 template <class T> struct RowsPlan {
