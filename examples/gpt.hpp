@@ -83,6 +83,28 @@ inline Value surprise(const Vector& scores, const Vector& token) {
   return log(total(powers(scores, most))) + most - dot(token, scores);
 }
 
+// A document whose tokens are inputs of a compiled program, as Vectors that surprise() takes.
+struct OneHot {
+  std::vector<Vector> tokens;
+  OneHot(std::size_t count, std::size_t vocabulary) {
+    for (std::size_t i = 0; i < count; ++i) tokens.emplace_back(vocabulary);
+  }
+  Vector inputs() const {
+    Vector all;
+    for (const Vector& token : tokens) all.insert(all.end(), token.begin(), token.end());
+    return all;
+  }
+};
+
+// A document as the program's row: for each token, as many numbers as there are tokens, 1 for its own.
+template <class Number>
+void append_one_hot(std::vector<Number>& rows, std::span<const std::size_t> tokens, std::size_t vocabulary) {
+  for (const std::size_t token : tokens) {
+    rows.resize(rows.size() + vocabulary);
+    rows[rows.size() - vocabulary + token] = 1;
+  }
+}
+
 struct Shape {
   std::size_t vocabulary = 27;
   std::size_t context = 16;    // tokens it can look back on, its own included

@@ -209,9 +209,8 @@ template <class T> struct SumsBody {
     for (std::size_t r = 0; r < registers; ++r) part.put(sum[r], out + i + r * step);
   }
 };
-template <class T>
-void sums(std::size_t vectors, std::size_t n, In<T> start, std::span<const Term<T>> terms, T* out,
-          std::size_t out_step) {
+template <class T> void sums(std::size_t vectors, std::size_t n, In<T> start, std::span<const Term<T>> terms, T* out,
+                             std::size_t out_step) {
   for (std::size_t v = 0; v < vectors; ++v, out += out_step) each_piece<T>(n, SumsBody<T>{v, start, terms, out});
 }
 
@@ -234,9 +233,9 @@ template <class T> struct SumsBackBody {
   }
 
  private:
-  template <std::size_t registers, class Part>
-  HWY_INLINE void pass(const Lanes<T> (&scaled)[registers], const Target<T>& to, In<T> other, std::size_t i,
-                       Part part) const {
+  template <std::size_t registers, class Part> HWY_INLINE void pass(const Lanes<T> (&scaled)[registers],
+                                                                    const Target<T>& to, In<T> other, std::size_t i,
+                                                                    Part part) const {
     if (to.at == nullptr) return;
     T* const at = to.at + static_cast<std::ptrdiff_t>(vector) * to.step + i;
     const Source<T> factor = source_of(other, vector);
@@ -247,8 +246,7 @@ template <class T> struct SumsBackBody {
     }
   }
 };
-template <class T>
-void sums_back(std::size_t vectors, std::size_t n, In<T> g, std::span<const TermBack<T>> terms) {
+template <class T> void sums_back(std::size_t vectors, std::size_t n, In<T> g, std::span<const TermBack<T>> terms) {
   for (std::size_t v = 0; v < vectors; ++v) each_piece<T>(n, SumsBackBody<T>{v, source_of(g, v), terms});
 }
 

@@ -77,7 +77,7 @@ struct Group {
   enum class Form : std::uint8_t { function, extreme, sum, layer } form = Form::function;
   Op op = Op::leaf;
   Domain domain = Domain::uniform;
-  std::uint32_t count = 0;  // operands or products a node; of long sums and extremes it may differ
+  std::uint32_t count = 0;   // operands or products a node; of long sums and extremes it may differ
   std::uint32_t copies = 1;  // of a layer
   std::vector<Id> members;
 };
@@ -109,11 +109,11 @@ struct Instruction {
   } form = Form::function;
   Op op = Op::leaf;
   Domain domain = Domain::uniform;
-  std::uint32_t count = 0;             // numbers in the vector; of an extreme, operands; of a layer, outputs of a copy
-  std::uint32_t out = 0;               // its first place
-  std::array<Operand, 3> in{};         // of a layer: weights, inputs, bias
-  Operand start{};                     // not there: 0
-  std::uint32_t begin = 0, terms = 0;  // in factors
+  std::uint32_t count = 0;              // numbers in the vector; of an extreme, operands; of a layer, outputs of a copy
+  std::uint32_t out = 0;                // its first place
+  std::array<Operand, 3> in{};          // of a layer: weights, inputs, bias
+  Operand start{};                      // not there: 0
+  std::uint32_t begin = 0, terms = 0;   // in factors
   std::uint32_t depth = 0, copies = 1;  // of a layer: inputs of a copy, and copies
   std::uint32_t row = 0, column = 0;    // of a layer: from weight to weight
   std::uint32_t bias_copy = 0;          // of a layer: from a copy's bias to the next one's

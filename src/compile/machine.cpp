@@ -71,15 +71,16 @@ template <class T> std::size_t Machine<T>::work_a_row() const {
   return work;
 }
 
-// A block has as many columns as keep its numbers in the cache, whole vectors, and no more than there are rows; its
-// cells are all of it where the work is little, and else such that several threads have some.
+// A block has as many columns as keep its numbers in the cache, whole vectors, and no more than there are rows; several
+// have as many each. Its cells are all of it where the work is little, and else such that several threads have some.
 template <class T> void Machine<T>::set_block(std::size_t rows) {
   constexpr std::size_t cached = std::size_t{1} << 20;  // bytes
   constexpr std::size_t little = 2'000'000;             // operations
   const std::size_t unit = cache_line / sizeof(T);
   const std::size_t most = cached / (2 * sizeof(T) * std::max<std::size_t>(program_.varying_places, 1));
   const std::size_t fit = std::clamp<std::size_t>(most / unit * unit, 4 * unit, 1024);
-  const std::size_t wanted = round_up(std::min(rows, fit), unit);
+  const std::size_t blocks = (rows + fit - 1) / fit;
+  const std::size_t wanted = round_up((rows + blocks - 1) / blocks, unit);
   if (wanted == columns_) return;
   columns_ = 0;  // until all is there
   const bool is_little = work_a_row() * wanted < little;
@@ -147,8 +148,7 @@ template <class T> void Machine<T>::forward(Worker& worker) {
   }
 }
 
-template <class T>
-void Machine<T>::forward_of_function(Worker& worker, const Instruction& one, const Plan<T>& plan) {
+template <class T> void Machine<T>::forward_of_function(Worker& worker, const Instruction& one, const Plan<T>& plan) {
   const Columns columns = worker.columns;
   const std::size_t width = columns.end - columns.begin;
   const bool joined = width == columns_;
@@ -160,8 +160,7 @@ void Machine<T>::forward_of_function(Worker& worker, const Instruction& one, con
     }
 }
 
-template <class T>
-void Machine<T>::forward_of_sums(Worker& worker, const Instruction& one, const Plan<T>& plan) {
+template <class T> void Machine<T>::forward_of_sums(Worker& worker, const Instruction& one, const Plan<T>& plan) {
   const Columns columns = worker.columns;
   const std::size_t width = columns.end - columns.begin;
   for (const Run& run : plan.runs) {
@@ -178,8 +177,7 @@ void Machine<T>::forward_of_sums(Worker& worker, const Instruction& one, const P
 }
 
 // The copies of a stretch at once, where they have no biases of their own; otherwise one by one.
-template <class T>
-void Machine<T>::forward_of_layer(Worker& worker, const Instruction& one, const Plan<T>& plan) {
+template <class T> void Machine<T>::forward_of_layer(Worker& worker, const Instruction& one, const Plan<T>& plan) {
   const Columns columns = worker.columns;
   const std::size_t width = columns.end - columns.begin;
   const bool joined = width == columns_ && one.bias_copy == 0;
@@ -214,9 +212,10 @@ void Machine<T>::forward_of_layer(Worker& worker, const Instruction& one, const 
 template <class T> void Machine<T>::backward(Worker& worker, bool to_inputs) {
   const Columns columns = worker.columns;
   const std::size_t width = columns.end - columns.begin;
+  const bool joined = width == columns_;
   for (const Range& rows : plan_.to_zero)
-    for (std::size_t i = rows.begin; i < rows.begin + rows.count; ++i)
-      std::memset(row_adjoints_.data() + i * columns_ + columns.begin, 0, width * sizeof(T));
+    for (std::size_t i = rows.begin; i < rows.begin + (joined ? 1 : rows.count); ++i)
+      std::memset(gradients_at(i, columns), 0, (joined ? rows.count * width : width) * sizeof(T));
   each_cell(columns, [&](std::size_t, std::size_t, T* sums) { std::fill_n(sums, plan_.reduced.size(), T(0)); });
   const auto& output = program_.outputs.front();
   if (output.domain == Domain::varying)
@@ -380,9 +379,8 @@ template <class T> void Machine<T>::reduce_layers(std::size_t worker, bool is_fi
 }
 
 // Copies that lie side by side are one long row, others parts.
-template <class T>
-void Machine<T>::reduce_weights(const Instruction& one, const Plan<T>& plan, std::size_t begin, std::size_t end,
-                                bool is_first) {
+template <class T> void Machine<T>::reduce_weights(const Instruction& one, const Plan<T>& plan, std::size_t begin,
+                                                   std::size_t end, bool is_first) {
   const bool is_one = plan.stretches.size() == 1;
   detail::OuterProduct<T> outer;
   outer.rows = end - begin;
@@ -408,9 +406,8 @@ void Machine<T>::reduce_weights(const Instruction& one, const Plan<T>& plan, std
   kernels_.outer(outer);
 }
 
-template <class T>
-void Machine<T>::reduce_bias(const Instruction& one, const Plan<T>& plan, std::size_t begin, std::size_t end,
-                             bool is_first) {
+template <class T> void Machine<T>::reduce_bias(const Instruction& one, const Plan<T>& plan, std::size_t begin,
+                                                std::size_t end, bool is_first) {
   const std::uint32_t shared_by = one.bias_copy == 0 ? one.copies : 1;
   for (std::size_t i = begin; i < end; ++i)
     for (std::uint32_t c = 0; c < one.copies; c += shared_by) {

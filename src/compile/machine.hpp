@@ -95,7 +95,9 @@ template <class T> class Machine {
   std::ptrdiff_t step(const Operand& operand, const Run& run) const;
   T* gradient_of(const Operand& operand, std::uint32_t i, Columns columns);
   T* values_at(std::size_t place, Columns columns) { return row_values_.data() + place * columns_ + columns.begin; }
-  T* gradients_at(std::size_t place, Columns columns) { return row_adjoints_.data() + place * columns_ + columns.begin; }
+  T* gradients_at(std::size_t place, Columns columns) {
+    return row_adjoints_.data() + place * columns_ + columns.begin;
+  }
 
   Instructions program_;
   const detail::Kernels<T>& kernels_;

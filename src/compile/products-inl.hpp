@@ -281,8 +281,7 @@ template <class T, std::size_t rows, std::size_t steps, bool skip> struct Dots {
   const T *left[rows], *right[steps];
   Vector<T> sum[rows * padded];
 
-  template <std::size_t... at>
-  HWY_INLINE explicit Dots(std::index_sequence<at...>) : sum{(void(at), hn::Zero(d))...} {}
+  template <std::size_t... at> HWY_INLINE explicit Dots(std::index_sequence<at...>) : sum{(void(at), hn::Zero(d))...} {}
 
   template <std::size_t... row, std::size_t... step>
   HWY_INLINE void begin(const OuterProduct<T>& p, std::size_t part, std::size_t i, std::size_t t,

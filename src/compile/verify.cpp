@@ -81,7 +81,8 @@ namespace {
 
 void verify_layer(const Terms& terms, const Group& layer, const std::string& where) {
   const char* const pass = "lift";
-  demand(layer.copies > 0 && layer.members.size() % layer.copies == 0, pass, "an output of each copy of a layer", where);
+  demand(layer.copies > 0 && layer.members.size() % layer.copies == 0, pass, "an output of each copy of a layer",
+         where);
   const auto product = [&](std::size_t member, std::uint32_t k) {
     return terms.products[terms.nodes[layer.members[member]].begin + k];
   };
