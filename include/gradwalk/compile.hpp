@@ -105,6 +105,8 @@ GRADWALK_EXPORT Program compile(const RowFunction& function, const std::vector<s
 class GRADWALK_EXPORT Trainer {
  public:
   Trainer(const Program& program, const OptimizerConfig& config, Schedule schedule = {});
+  // Of several programs with the same parameters and precision, as for texts of several lengths.
+  Trainer(std::span<const Program> programs, const OptimizerConfig& config, Schedule schedule = {});
   Trainer(Trainer&&) noexcept;
   Trainer& operator=(Trainer&&) = delete;
   ~Trainer();
@@ -114,6 +116,10 @@ class GRADWALK_EXPORT Trainer {
   double step(std::span<const double> rows, const RunOptions& options = {});
   double step(std::span<const float> rows, const RunOptions& options = {});
   double step();  // of a program without inputs
+  // One step for rows of all programs: of each program in turn, none or more. Sum, mean and what the options name are
+  // of all these rows, one program's after the other's.
+  double step(std::span<const std::vector<double>> rows, const RunOptions& options = {});
+  double step(std::span<const std::vector<float>> rows, const RunOptions& options = {});
 
   void clip_norm(double most);  // from now on; infinity: not
   // Called before each update with the gradient, which it may change: add up what several computed, or look at it.

@@ -94,14 +94,21 @@ template <class T> void Machine<T>::set_block(std::size_t rows) {
   std::size_t most_rows = 1;  // of scratch
   for (const Instruction& one : program_.varying) most_rows = std::max<std::size_t>({most_rows, one.depth, one.count});
   const std::size_t count = std::min(threads_, cells);
-  workers_.clear();
+  workers_.resize(count);
   for (std::size_t w = 0; w < count; ++w) {
-    Worker& worker = workers_.emplace_back();
+    Worker& worker = workers_[w];
     worker.columns = {cells * w / count * cell_, std::min(cells * (w + 1) / count * cell_, wanted)};
     worker.scratch.resize(most_rows * (worker.columns.end - worker.columns.begin));
   }
-  if (pool_ == nullptr || pool_->size() != count) pool_ = std::make_unique<Pool>(count);
+  if (count > 1 && (pool_ == nullptr || pool_->size() < count)) pool_ = std::make_unique<Pool>(count);
   columns_ = wanted;
+}
+
+template <class T> template <class Work> void Machine<T>::share(Work work) {
+  if (workers_.size() == 1) return work(0);
+  pool_->run([&](std::size_t w) {
+    if (w < workers_.size()) work(w);
+  });
 }
 
 // Inputs side by side for all rows. The last row is repeated where there are no more: what it computes is as good as
@@ -456,7 +463,7 @@ template <class T> void Machine<T>::write_outputs(std::size_t begin, Columns col
 template <class T> void Machine<T>::run_block(const Rows& rows, std::size_t begin, const Wanted& wanted) {
   rows_ = std::min(columns_, rows.count - begin);
   const bool to_inputs = wanted.input_gradients != nullptr;
-  pool_->run([&](std::size_t w) {
+  share([&](std::size_t w) {
     Worker& worker = workers_[w];
     load(rows, begin, worker.columns);
     forward(worker);
@@ -471,7 +478,7 @@ template <class T> void Machine<T>::run_block(const Rows& rows, std::size_t begi
             static_cast<double>(row_adjoints_.data()[i * columns_ + r]);
   });
   if (!wanted.gradients) return;
-  pool_->run([&](std::size_t w) { reduce_layers(w, begin == 0); });
+  share([&](std::size_t w) { reduce_layers(w, begin == 0); });
   each_cell({0, columns_}, [&](std::size_t, std::size_t, const T* sums) {
     for (std::size_t i = 0; i < plan_.reduced.size(); ++i) uniform_.gradients()[plan_.reduced[i]] += sums[i];
   });

@@ -85,6 +85,7 @@ template <class T> class Machine {
   void reduce_layers(std::size_t worker, bool is_first);
   void reduce_weights(const Instruction& one, const Plan<T>& plan, std::size_t begin, std::size_t end, bool is_first);
   void reduce_bias(const Instruction& one, const Plan<T>& plan, std::size_t begin, std::size_t end, bool is_first);
+  template <class Work> void share(Work work);                    // work(w) for each worker, on a thread each
   template <class Add> void each_cell(Columns columns, Add add);  // add(first column, columns, the cell's sums)
   bool is_unwanted(const Operand& operand, std::uint32_t i, bool to_inputs) const {
     return !to_inputs && operand.domain == Domain::varying && program_.place(operand, i) < program_.inputs;
