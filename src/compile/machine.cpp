@@ -35,17 +35,15 @@ template <class T> In<T> Machine<T>::in(const Operand& operand, std::uint32_t i,
   return {(operand.domain == Domain::constant ? uniform_.constants() : std::as_const(uniform_).values()) + at, 0};
 }
 
-// From one of the run's numbers to the next.
-template <class T> std::ptrdiff_t Machine<T>::step(const Operand& operand, const Run& run) const {
-  if (run.count == 1) return 0;
-  const auto places = static_cast<std::ptrdiff_t>(program_.place(operand, run.first + 1)) -
-                      static_cast<std::ptrdiff_t>(program_.place(operand, run.first));
-  return operand.domain == Domain::varying ? places * static_cast<std::ptrdiff_t>(columns_) : places;
-}
-template <class T> In<T> Machine<T>::in(const Operand& operand, const Run& run, Columns columns) const {
-  In<T> first = in(operand, run.first, columns);
-  if (operand.exists()) first.step = step(operand, run);
-  return first;
+// The operand of a run, for these columns.
+template <class T> In<T> Machine<T>::in(const RunOperand& operand, Columns columns) const {
+  if (operand.place == none) return {nullptr, 0};
+  if (operand.domain == Domain::varying) {
+    const auto width = static_cast<std::ptrdiff_t>(columns_);
+    return {row_values_.data() + operand.place * columns_ + columns.begin, 1, operand.step * width};
+  }
+  const T* const from = operand.domain == Domain::constant ? uniform_.constants() : std::as_const(uniform_).values();
+  return {from + operand.place, 0, operand.step};
 }
 
 // Where its gradients for these columns are added to.
@@ -170,16 +168,15 @@ template <class T> void Machine<T>::forward_of_function(Worker& worker, const In
 template <class T> void Machine<T>::forward_of_sums(Worker& worker, const Instruction& one, const Plan<T>& plan) {
   const Columns columns = worker.columns;
   const std::size_t width = columns.end - columns.begin;
-  for (const Run& run : plan.runs) {
-    worker.terms.clear();
-    for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) {
-      const Factors& factors = program_.factors[t];
-      worker.terms.push_back(
-          {in(factors.factor, run, columns), in(factors.a, run, columns), in(factors.b, run, columns)});
-    }
+  worker.terms.resize(std::max<std::size_t>(worker.terms.size(), one.terms));
+  const RunTerm* from = plan.terms.data();
+  for (std::size_t n = 0; n < plan.runs.size(); ++n) {
+    const Run& run = plan.runs[n];
+    for (std::uint32_t t = 0; t < one.terms; ++t, ++from)
+      worker.terms[t] = {in(from->factor, columns), in(from->a, columns), in(from->b, columns)};
     const bool joined = run.joined && width == columns_;
-    kernels_.sums(joined ? 1 : run.count, joined ? run.count * width : width, in(one.start, run, columns), worker.terms,
-                  values_at(one.out + run.first, columns), columns_);
+    kernels_.sums(joined ? 1 : run.count, joined ? run.count * width : width, in(plan.starts[n], columns),
+                  std::span(worker.terms).first(one.terms), values_at(one.out + run.first, columns), columns_);
   }
 }
 
@@ -279,27 +276,29 @@ template <class T>
 void Machine<T>::backward_of_sums(Worker& worker, const Instruction& one, const Plan<T>& plan, bool to_inputs) {
   const Columns columns = worker.columns;
   const std::size_t width = columns.end - columns.begin;
-  auto stores = plan.stores.begin();
+  const auto target = [&](const RunOperand& operand, bool stores) -> detail::Target<T> {
+    if (operand.place == none || operand.domain != Domain::varying) return {};
+    if (!to_inputs && operand.place < program_.inputs) return {};
+    return {gradients_at(operand.place, columns), operand.step * static_cast<std::ptrdiff_t>(columns_), !stores};
+  };
+  const auto is_uniform = [](const RunOperand& operand) {
+    return operand.place != none && operand.domain == Domain::uniform;
+  };
+  worker.backs.resize(std::max<std::size_t>(worker.backs.size(), one.terms));
+  const RunTerm* from = plan.terms.data();
   for (const Run& run : plan.runs) {
-    worker.backs.clear();
+    std::size_t count = 0;
     bool has_uniform = false;
-    for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) {
-      const Factors& factors = program_.factors[t];
-      const auto target = [&](const Operand& operand) -> detail::Target<T> {
-        const bool store = *stores++;
-        has_uniform = has_uniform || (operand.exists() && operand.domain == Domain::uniform);
-        if (!operand.exists() || operand.domain != Domain::varying || is_unwanted(operand, run.first, to_inputs))
-          return {};
-        return {gradient_of(operand, run.first, columns), step(operand, run), !store};
-      };
-      const detail::Target<T> to_a = target(factors.a), to_b = target(factors.b);
+    for (std::uint32_t t = 0; t < one.terms; ++t, ++from) {
+      has_uniform = has_uniform || is_uniform(from->a) || is_uniform(from->b);
+      const detail::Target<T> to_a = target(from->a, from->stores_a), to_b = target(from->b, from->stores_b);
       if (to_a.at == nullptr && to_b.at == nullptr) continue;
-      worker.backs.push_back(
-          {{in(factors.factor, run, columns), in(factors.a, run, columns), in(factors.b, run, columns)}, to_a, to_b});
+      worker.backs[count++] = {{in(from->factor, columns), in(from->a, columns), in(from->b, columns)}, to_a, to_b};
     }
     const bool joined = run.joined_back && width == columns_;
     const In<T> g{gradients_at(one.out + run.first, columns), 1, static_cast<std::ptrdiff_t>(columns_)};
-    kernels_.sums_back(joined ? 1 : run.count, joined ? run.count * width : width, g, worker.backs);
+    kernels_.sums_back(joined ? 1 : run.count, joined ? run.count * width : width, g,
+                       std::span(worker.backs).first(count));
     if (has_uniform) reduce_sums(one, run, columns);
   }
 }

@@ -92,8 +92,7 @@ template <class T> class Machine {
   }
   bool are_unwanted(const Instruction& layer, const Stretch& stretch, bool to_inputs) const;
   detail::In<T> in(const Operand& operand, std::uint32_t i, Columns columns) const;
-  detail::In<T> in(const Operand& operand, const Run& run, Columns columns) const;
-  std::ptrdiff_t step(const Operand& operand, const Run& run) const;
+  detail::In<T> in(const RunOperand& operand, Columns columns) const;
   T* gradient_of(const Operand& operand, std::uint32_t i, Columns columns);
   T* values_at(std::size_t place, Columns columns) { return row_values_.data() + place * columns_ + columns.begin; }
   T* gradients_at(std::size_t place, Columns columns) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 namespace gradwalk::compiler {
 namespace {
@@ -81,6 +82,13 @@ std::vector<Run> runs_of(const Instructions& program, const Instruction& one, bo
   return runs;
 }
 
+RunOperand run_operand(const Instructions& program, const Operand& operand, const Run& run) {
+  if (!operand.exists()) return {};
+  const std::uint32_t place = program.place(operand, run.first);
+  const std::uint32_t step = run.count > 1 ? program.place(operand, run.first + 1) - place : 0;
+  return {operand.domain, place, static_cast<std::int32_t>(step)};
+}
+
 // Cut where the inputs of a copy are not next to those of the one before.
 std::vector<Stretch> stretches_of(const Instructions& program, const Instruction& layer) {
   std::vector<Stretch> stretches;
@@ -155,6 +163,7 @@ template <class T> class Planner {
         plan.stretches = stretches_of(program_, one);
       else
         plan.runs = runs_of(program_, one, one.form == Instruction::Form::function);
+      if (one.form == Instruction::Form::sums) plan_sums(one, plan);
       for (std::uint32_t i = 0; i < one.outputs(); ++i)
         plan.is_needed = plan.is_needed || writers.is_written(one.out + i);
       if (plan.is_needed) plan_back(one, plan, writers);
@@ -183,17 +192,32 @@ template <class T> class Planner {
                               }));
   }
 
+  void plan_sums(const Instruction& one, Plan<T>& plan) {
+    for (const Run& run : plan.runs) {
+      plan.starts.push_back(run_operand(program_, one.start, run));
+      for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) {
+        const Factors& term = program_.factors[t];
+        plan.terms.push_back({run_operand(program_, term.factor, run), run_operand(program_, term.a, run),
+                              run_operand(program_, term.b, run)});
+      }
+    }
+  }
+
   // Number by number, and for each term by term.
   void plan_sums_back(const Instruction& one, Plan<T>& plan, FirstWriters& writers) {
+    std::span<RunTerm> terms(plan.terms);
     for (const Run& run : plan.runs) {
       const auto place = [&](std::size_t i, std::size_t writer) -> std::optional<std::size_t> {
-        const Factors& term = program_.factors[one.begin + writer / 2];
-        const Operand& operand = writer % 2 == 0 ? term.a : term.b;
-        if (!operand.exists() || operand.domain != Domain::varying) return std::nullopt;
-        return program_.place(operand, run.first + static_cast<std::uint32_t>(i));
+        const RunOperand& operand = writer % 2 == 0 ? terms[writer / 2].a : terms[writer / 2].b;
+        if (operand.place == none || operand.domain != Domain::varying) return std::nullopt;
+        return operand.place + static_cast<std::uint32_t>(operand.step) * static_cast<std::uint32_t>(i);
       };
       const std::vector<bool> stores = writers.store_in_turns(run.count, std::size_t{2} * one.terms, place);
-      plan.stores.insert(plan.stores.end(), stores.begin(), stores.end());
+      for (std::uint32_t t = 0; t < one.terms; ++t) {
+        terms[t].stores_a = stores[2 * t];
+        terms[t].stores_b = stores[2 * t + 1];
+      }
+      terms = terms.subspan(one.terms);
     }
   }
 

@@ -20,6 +20,17 @@ struct Run {
   bool joined_back = false;  // and backwards: what it passes on to lies apart, too
 };
 
+// Where an operand of a run lies for its first number, and how much further on for each after it.
+struct RunOperand {
+  Domain domain = Domain::constant;
+  std::uint32_t place = none;  // none: there is no operand
+  std::int32_t step = 0;
+};
+struct RunTerm {
+  RunOperand factor, a, b;
+  bool stores_a = false, stores_b = false;  // what is passed on is the first to be written there
+};
+
 // Copies of a layer whose inputs lie side by side.
 struct Stretch {
   std::uint32_t first = 0, count = 0;
@@ -35,9 +46,9 @@ template <class T> struct Plan {  // of a varying instruction
   bool stores_weights = false, stores_bias = false;  // of a layer: is first to write their gradients
   std::vector<Run> runs;                             // of functions and sums
   std::vector<Stretch> stretches;                    // of layers
-  // Whether what a function or a sum passes on is the first to be written: run by run, operand by operand. Where the
-  // runs of a function are not joined, number by number.
-  std::vector<bool> stores;
+  std::vector<RunOperand> starts;                    // of sums, one a run
+  std::vector<RunTerm> terms;                        // of sums, run by run
+  std::vector<bool> stores;  // of a function: whether what it passes on is the first to be written, run by run
 };
 
 template <class T> struct RowsPlan {
