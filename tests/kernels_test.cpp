@@ -328,7 +328,7 @@ TYPED_TEST(KernelsOf, AddUpTermsWithAnyOfTheirThreeFactors) {
           for (const In<T>& b : all) terms.push_back({f, a, b});
       for (const In<T> from : {In<T>{}, In<T>{start.data()}, In<T>{start.data(), 0}}) {
         Array<T> out(n);
-        k.sums(1, n, from, terms, out.begin(), 0);
+        k.sums(n, from, terms, out.begin());
         EXPECT_TRUE(out.is_unharmed());
         for (std::size_t i = 0; i < n; ++i) {
           double want = from.at == nullptr ? 0 : read(from, i);
@@ -351,7 +351,7 @@ TYPED_TEST(KernelsOf, AddUpTermsWithAnyOfTheirThreeFactors) {
             EXPECT_LE(error_in_ulp(k.pass_sum(n, f, a, b), want, 800), 16);
           }
       Array<T> out(n, T{5});
-      k.sums(1, n, {}, {}, out.begin(), 0);
+      k.sums(n, {}, {}, out.begin());
       for (const T sum : out) EXPECT_EQ(sum, 0);
     }
     EXPECT_EQ(k.dot(0, {}, {}, {}), 0);
@@ -365,11 +365,11 @@ TYPED_TEST(KernelsOf, AddUpTermsOfSeveralVectorsInSteps) {
     for (const std::size_t n : lengths) {
       const auto length = static_cast<std::ptrdiff_t>(n);
       const std::vector<T> x = numbers<T>(vectors * n, 1), y = numbers<T>(n, 2), c = numbers<T>(vectors, 3);
-      const In<T> factor{c.data(), 0, 1}, each{x.data(), 1, length}, same{y.data(), 1, 0},
-          back{x.data() + (vectors - 1) * n, 1, -length};
-      const std::vector<Term<T>> terms{{factor, each, same}, {{}, back, {}}, {{}, each, each}};
+      const InSteps<T> factor{{c.data(), 0}, 1}, each{{x.data()}, length}, same{{y.data()}, 0},
+          back{{x.data() + (vectors - 1) * n}, -length};
+      const std::vector<TermInSteps<T>> terms{{factor, each, same}, {{}, back, {}}, {{}, each, each}};
       Array<T> out(vectors * (n + 1), T{9});
-      k.sums(vectors, n, {c.data(), 0, 1}, terms, out.begin(), n + 1);
+      k.sums_in_steps(vectors, n, factor, terms, out.begin(), n + 1);
       EXPECT_TRUE(out.is_unharmed());
       for (std::size_t v = 0; v < vectors; ++v) {
         for (std::size_t i = 0; i < n; ++i) {
@@ -397,14 +397,14 @@ TYPED_TEST(KernelsOf, PassOnToTheTermsOfSumsInTurn) {
       Array<T> to_x((vectors + 1) * n, T{9}), to_y(n, T{1});
       std::fill_n(to_x.begin(), n, T{0});
       // c[v] * x[v] * y, x[v] * x[v + 1], and x[v + 1] alone: the last of x is written first by the second term.
-      const In<T> here{x.data(), 1, length}, next{x.data() + n, 1, length};
+      const InSteps<T> here{{x.data()}, length}, next{{x.data() + n}, length}, factor{{c.data(), 0}, 1},
+          same{{y.data()}, 0};
       const Target<T> to_here{to_x.begin(), length, true}, to_next{to_x.begin() + n, length, false};
-      const std::vector<TermBack<T>> terms{
-          {{{c.data(), 0, 1}, here, {y.data(), 1, 0}}, to_here, {to_y.begin(), 0, true}},
-          {{{}, here, next}, to_here, to_next},
-          {{{}, next, {}}, {to_x.begin() + n, length, true}, {}},
-          {{{}, here, next}, {}, {}}};
-      k.sums_back(vectors, n, {g.data(), 1, length}, terms);
+      const std::vector<TermBack<T>> terms{{{factor, here, same}, to_here, {to_y.begin(), 0, true}},
+                                           {{{}, here, next}, to_here, to_next},
+                                           {{{}, next, {}}, {to_x.begin() + n, length, true}, {}},
+                                           {{{}, here, next}, {}, {}}};
+      k.sums_back(vectors, n, {{g.data()}, length}, terms);
       EXPECT_TRUE(to_x.is_unharmed() && to_y.is_unharmed());
       for (std::size_t i = 0; i < n; ++i) {
         const auto at = [&](const std::vector<T>& all, std::size_t v) { return static_cast<double>(all[v * n + i]); };
@@ -421,8 +421,8 @@ TYPED_TEST(KernelsOf, PassOnToTheTermsOfSumsInTurn) {
     }
     const std::vector<T> zero(4), one(4, T{1}), infinite(4, inf<T>);
     std::vector<T> out(4, T{7});
-    const TermBack<T> term{{{zero.data()}, {one.data()}, {infinite.data()}}, {out.data()}, {}};
-    k.sums_back(1, 4, {one.data()}, {&term, 1});
+    const TermBack<T> term{{{{zero.data()}, 0}, {{one.data()}, 0}, {{infinite.data()}, 0}}, {out.data()}, {}};
+    k.sums_back(1, 4, {{one.data()}, 0}, {&term, 1});
     EXPECT_EQ(out, std::vector<T>(4, T{7})) << "0 passes nothing on";
   });
 }

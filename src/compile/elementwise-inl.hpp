@@ -166,8 +166,8 @@ template <class T> typename Kernels<T>::Local local_of(Op op, std::size_t by) {
   }
 }
 
-// Runs the body at every registers' worth of numbers of a vector: body.at<registers>(i, Whole or Rest). Several at a
-// time, so that what goes for them all is looked at once.
+// Runs the body at every number of a vector: body.at<registers>(i, Whole or Rest). Several registers at a time, so that
+// what goes for them all is looked at once.
 template <class T, class Body> HWY_INLINE void each_piece(std::size_t n, const Body& body) {
   std::size_t i = 0;
   for (; i + 4 * lanes<T> <= n; i += 4 * lanes<T>) body.template at<4>(i, Whole<T>());
@@ -175,43 +175,42 @@ template <class T, class Body> HWY_INLINE void each_piece(std::size_t n, const B
   if (i < n) body.template at<1>(i, Rest<T>(n - i));
 }
 
-// The numbers of the operand for the vector given.
-template <class T> HWY_INLINE Source<T> source_of(In<T> in, std::size_t vector) {
-  if (in.at != nullptr) in.at += static_cast<std::ptrdiff_t>(vector) * in.step;
-  return Source<T>(in);
+// The operand's numbers for a vector; where there is only one, these.
+template <class T> HWY_INLINE Source<T> source_of(const In<T>& in, std::size_t) { return Source<T>(in); }
+template <class T> HWY_INLINE Source<T> source_of(const InSteps<T>& in, std::size_t vector) {
+  return Source<T>(
+      In<T>{in.at == nullptr ? nullptr : in.at + static_cast<std::ptrdiff_t>(vector) * in.step, in.stride});
 }
 
-template <class T> struct SumsBody {
+template <class T, class Operand, class OneTerm> struct SumsBody {
   std::size_t vector;
-  In<T> start;
-  std::span<const Term<T>> terms;
+  Operand start;
+  std::span<const OneTerm> terms;
   T* out;
 
   template <std::size_t registers, class Part> HWY_INLINE void at(std::size_t i, Part part) const {
     constexpr std::size_t step = lanes<T>;
     Lanes<T> sum[registers];
-    const Source<T> first = source_of(start, vector);
     for (std::size_t r = 0; r < registers; ++r)
-      sum[r] = start.at == nullptr ? Lanes<T>(0.0) : first.get(i + r * step, part);
-    for (const Term<T>& term : terms) {
+      sum[r] = start.at == nullptr ? Lanes<T>(0.0) : source_of(start, vector).get(i + r * step, part);
+    for (const OneTerm& term : terms) {
       const Source<T> factor = source_of(term.factor, vector), a = source_of(term.a, vector),
                       b = source_of(term.b, vector);
-      if (term.factor.at == nullptr && a.each && b.each) {
-        for (std::size_t r = 0; r < registers; ++r)
-          sum[r] = hn::MulAdd(part.get(a.at + i + r * step).v, part.get(b.at + i + r * step).v, sum[r].v);
-      } else {
-        for (std::size_t r = 0; r < registers; ++r) {
-          const std::size_t place = i + r * step;
-          sum[r] = hn::MulAdd((factor.get(place, part) * a.get(place, part)).v, b.get(place, part).v, sum[r].v);
-        }
+      for (std::size_t r = 0; r < registers; ++r) {
+        const std::size_t place = i + r * step;
+        sum[r] = hn::MulAdd((factor.get(place, part) * a.get(place, part)).v, b.get(place, part).v, sum[r].v);
       }
     }
     for (std::size_t r = 0; r < registers; ++r) part.put(sum[r], out + i + r * step);
   }
 };
-template <class T> void sums(std::size_t vectors, std::size_t n, In<T> start, std::span<const Term<T>> terms, T* out,
-                             std::size_t out_step) {
-  for (std::size_t v = 0; v < vectors; ++v, out += out_step) each_piece<T>(n, SumsBody<T>{v, start, terms, out});
+template <class T> void sums(std::size_t n, In<T> start, std::span<const Term<T>> terms, T* out) {
+  each_piece<T>(n, SumsBody<T, In<T>, Term<T>>{0, start, terms, out});
+}
+template <class T> void sums_in_steps(std::size_t vectors, std::size_t n, InSteps<T> start,
+                                      std::span<const TermInSteps<T>> terms, T* out, std::size_t out_step) {
+  for (std::size_t v = 0; v < vectors; ++v, out += out_step)
+    each_piece<T>(n, SumsBody<T, InSteps<T>, TermInSteps<T>>{v, start, terms, out});
 }
 
 template <class T> struct SumsBackBody {
@@ -227,15 +226,15 @@ template <class T> struct SumsBackBody {
       const Source<T> factor = source_of(back.term.factor, vector);
       for (std::size_t r = 0; r < registers; ++r)
         scaled[r] = back.term.factor.at == nullptr ? gradient[r] : gradient[r] * factor.get(i + r * lanes<T>, part);
-      pass(scaled, back.a, back.term.b, i, part);
-      pass(scaled, back.b, back.term.a, i, part);
+      pass(scaled, back.to_a, back.term.b, i, part);
+      pass(scaled, back.to_b, back.term.a, i, part);
     }
   }
 
  private:
   template <std::size_t registers, class Part> HWY_INLINE void pass(const Lanes<T> (&scaled)[registers],
-                                                                    const Target<T>& to, In<T> other, std::size_t i,
-                                                                    Part part) const {
+                                                                    const Target<T>& to, const InSteps<T>& other,
+                                                                    std::size_t i, Part part) const {
     if (to.at == nullptr) return;
     T* const at = to.at + static_cast<std::ptrdiff_t>(vector) * to.step + i;
     const Source<T> factor = source_of(other, vector);
@@ -246,7 +245,8 @@ template <class T> struct SumsBackBody {
     }
   }
 };
-template <class T> void sums_back(std::size_t vectors, std::size_t n, In<T> g, std::span<const TermBack<T>> terms) {
+template <class T>
+void sums_back(std::size_t vectors, std::size_t n, InSteps<T> g, std::span<const TermBack<T>> terms) {
   for (std::size_t v = 0; v < vectors; ++v) each_piece<T>(n, SumsBackBody<T>{v, source_of(g, v), terms});
 }
 

@@ -14,12 +14,10 @@
 
 namespace gradwalk::detail {
 
-// Numbers side by side (stride 1), or one for all (stride 0). Where a kernel does several vectors, those of the next
-// one lie `step` further on.
+// Numbers side by side (stride 1), or one for all (stride 0).
 template <class T> struct In {
   const T* at = nullptr;
   std::size_t stride = 1;
-  std::ptrdiff_t step = 0;
 };
 
 // A term of a sum: factor * a * b. What is nullptr counts as 1.
@@ -27,15 +25,23 @@ template <class T> struct Term {
   In<T> factor, a, b;
 };
 
-// The same on the way back: where the gradients of a and b are; nullptr: not wanted.
+// The same for several vectors: the numbers of the next one lie `step` further on.
+template <class T> struct InSteps : In<T> {
+  std::ptrdiff_t step = 0;
+};
+template <class T> struct TermInSteps {
+  InSteps<T> factor, a, b;
+};
+
+// And on the way back: where the gradients of a and b are; nullptr: not wanted.
 template <class T> struct Target {
   T* at = nullptr;
   std::ptrdiff_t step = 0;
   bool add = true;  // to what is there; else it is written over
 };
 template <class T> struct TermBack {
-  Term<T> term;
-  Target<T> a, b;
+  TermInSteps<T> term;
+  Target<T> to_a, to_b;
 };
 
 // Y[i][j] = bias[i] + sum over t of A[i * a_row + t * a_column] * X[t][j], 0 <= i < rows, 0 <= j < columns.
@@ -83,12 +89,14 @@ template <class T> struct Kernels {
   using Local = void (*)(std::size_t n, const In<T>* in, const T* r, const T* g, T* out, bool add);
   Local (*local)(Op op, std::size_t by) = nullptr;  // nullptr where the table writes 0: nothing is passed on
 
-  // out[i] = start[i] + the sum of terms[t][i] in order; start nullptr is 0. So many vectors of n numbers each.
-  void (*sums)(std::size_t vectors, std::size_t n, In<T> start, std::span<const Term<T>> terms, T* out,
-               std::size_t out_step) = nullptr;
+  // out[i] = start[i] + the sum of terms[t][i] in order; start nullptr is 0.
+  void (*sums)(std::size_t n, In<T> start, std::span<const Term<T>> terms, T* out) = nullptr;
+  // The same for several vectors of n numbers each.
+  void (*sums_in_steps)(std::size_t vectors, std::size_t n, InSteps<T> start, std::span<const TermInSteps<T>> terms,
+                        T* out, std::size_t out_step) = nullptr;
   // The way back, for vector after vector and term after term: to a's gradient (+)= g[i] * factor * b[i], then to b's
   // the same with a; 0 where g[i] * factor is 0.
-  void (*sums_back)(std::size_t vectors, std::size_t n, In<T> g, std::span<const TermBack<T>> terms) = nullptr;
+  void (*sums_back)(std::size_t vectors, std::size_t n, InSteps<T> g, std::span<const TermBack<T>> terms) = nullptr;
   // out[i] (+)= g[i] * factor[i] * b[i]; 0 where g[i] * factor[i] is 0.
   void (*pass_on)(std::size_t n, In<T> g, In<T> factor, In<T> b, T* out, bool add) = nullptr;
   // The sum over i of the same.

@@ -36,14 +36,14 @@ template <class T> In<T> Machine<T>::in(const Operand& operand, std::uint32_t i,
 }
 
 // The operand of a run, for these columns.
-template <class T> In<T> Machine<T>::in(const RunOperand& operand, Columns columns) const {
-  if (operand.place == none) return {nullptr, 0};
+template <class T> detail::InSteps<T> Machine<T>::in(const RunOperand& operand, Columns columns) const {
+  if (operand.place == none) return {{nullptr, 0}, 0};
   if (operand.domain == Domain::varying) {
     const auto width = static_cast<std::ptrdiff_t>(columns_);
-    return {row_values_.data() + operand.place * columns_ + columns.begin, 1, operand.step * width};
+    return {{row_values_.data() + operand.place * columns_ + columns.begin, 1}, operand.step * width};
   }
   const T* const from = operand.domain == Domain::constant ? uniform_.constants() : std::as_const(uniform_).values();
-  return {from + operand.place, 0, operand.step};
+  return {{from + operand.place, 0}, operand.step};
 }
 
 // Where its gradients for these columns are added to.
@@ -175,8 +175,8 @@ template <class T> void Machine<T>::forward_of_sums(Worker& worker, const Instru
     for (std::uint32_t t = 0; t < one.terms; ++t, ++from)
       worker.terms[t] = {in(from->factor, columns), in(from->a, columns), in(from->b, columns)};
     const bool joined = run.joined && width == columns_;
-    kernels_.sums(joined ? 1 : run.count, joined ? run.count * width : width, in(plan.starts[n], columns),
-                  std::span(worker.terms).first(one.terms), values_at(one.out + run.first, columns), columns_);
+    kernels_.sums_in_steps(joined ? 1 : run.count, joined ? run.count * width : width, in(plan.starts[n], columns),
+                           std::span(worker.terms).first(one.terms), values_at(one.out + run.first, columns), columns_);
   }
 }
 
@@ -296,7 +296,7 @@ void Machine<T>::backward_of_sums(Worker& worker, const Instruction& one, const 
       worker.backs[count++] = {{in(from->factor, columns), in(from->a, columns), in(from->b, columns)}, to_a, to_b};
     }
     const bool joined = run.joined_back && width == columns_;
-    const In<T> g{gradients_at(one.out + run.first, columns), 1, static_cast<std::ptrdiff_t>(columns_)};
+    const detail::InSteps<T> g{{gradients_at(one.out + run.first, columns), 1}, static_cast<std::ptrdiff_t>(columns_)};
     kernels_.sums_back(joined ? 1 : run.count, joined ? run.count * width : width, g,
                        std::span(worker.backs).first(count));
     if (has_uniform) reduce_sums(one, run, columns);
@@ -324,15 +324,6 @@ template <class T> void Machine<T>::reduce_sums(const Instruction& one, const Ru
 }
 
 template <class T>
-bool Machine<T>::are_unwanted(const Instruction& layer, const Stretch& stretch, bool to_inputs) const {
-  if (to_inputs) return false;
-  for (std::uint32_t c = stretch.first; c < stretch.first + stretch.count; ++c)
-    for (std::uint32_t t = 0; t < layer.depth; ++t)
-      if (program_.input(layer, t, c) >= program_.inputs) return false;
-  return true;
-}
-
-template <class T>
 void Machine<T>::backward_of_layer(Worker& worker, const Instruction& one, const Plan<T>& plan, bool to_inputs) {
   const Columns columns = worker.columns;
   const std::size_t width = columns.end - columns.begin;
@@ -354,7 +345,7 @@ void Machine<T>::backward_of_layer(Worker& worker, const Instruction& one, const
   product.x_row = one.copies * columns_;
   product.skip_zeros = skip_zeros_;
   for (const Stretch& stretch : plan.stretches) {
-    if (are_unwanted(one, stretch, to_inputs)) continue;
+    if (stretch.only_inputs && !to_inputs) continue;
     const bool at_once = joined && stretch.direct;
     product.columns = at_once ? stretch.count * width : width;
     product.add = stretch.direct && !stretch.stores;

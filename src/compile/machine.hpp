@@ -54,7 +54,7 @@ template <class T> class Machine {
   struct Worker {
     Columns columns;
     Buffer<T> scratch;
-    std::vector<detail::Term<T>> terms;
+    std::vector<detail::TermInSteps<T>> terms;
     std::vector<detail::TermBack<T>> backs;
   };
 
@@ -90,9 +90,8 @@ template <class T> class Machine {
   bool is_unwanted(const Operand& operand, std::uint32_t i, bool to_inputs) const {
     return !to_inputs && operand.domain == Domain::varying && program_.place(operand, i) < program_.inputs;
   }
-  bool are_unwanted(const Instruction& layer, const Stretch& stretch, bool to_inputs) const;
   detail::In<T> in(const Operand& operand, std::uint32_t i, Columns columns) const;
-  detail::In<T> in(const RunOperand& operand, Columns columns) const;
+  detail::InSteps<T> in(const RunOperand& operand, Columns columns) const;
   T* gradient_of(const Operand& operand, std::uint32_t i, Columns columns);
   T* values_at(std::size_t place, Columns columns) { return row_values_.data() + place * columns_ + columns.begin; }
   T* gradients_at(std::size_t place, Columns columns) {

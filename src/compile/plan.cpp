@@ -108,6 +108,8 @@ std::vector<Stretch> stretches_of(const Instructions& program, const Instruction
       if (program.input(layer, t, one.first) != first + t * one.stride) one.stride = 0;
     if (one.stride >= 0x80000000) one.stride = 0;
     one.direct = one.stride >= one.count;
+    for (std::uint32_t t = 0; t < layer.depth; ++t)  // an input follows an input
+      one.only_inputs = one.only_inputs && program.input(layer, t, one.first) + one.count <= program.inputs;
   }
   return stretches;
 }

@@ -35,6 +35,7 @@ struct RunTerm {
 struct Stretch {
   std::uint32_t first = 0, count = 0;
   std::uint32_t stride = 0;  // from input to input; 0: as the table says
+  bool only_inputs = true;   // of the program: nobody may want their gradients
   bool direct = false;       // gradients of its inputs can be made where they lie,
   bool stores = false;       // and are the first there
 };

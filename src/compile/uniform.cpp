@@ -141,7 +141,7 @@ template <class T> void UniformPart<T>::forward() {
     for (const auto& gather : one.gathers) kernels_.gather(gather.count, gather.from, gather.table, gather.to);
     switch (one.form) {
       case Instruction::Form::function: one.value(one.count, one.in.data(), one.out); break;
-      case Instruction::Form::sums: kernels_.sums(1, one.count, one.start, one.terms, one.out, 0); break;
+      case Instruction::Form::sums: kernels_.sums(one.count, one.start, one.terms, one.out); break;
       case Instruction::Form::dot: {
         T sum = one.start.at == nullptr ? T(0) : *one.start.at;
         for (std::size_t t = 0; t < one.terms.size(); ++t)
