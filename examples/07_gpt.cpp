@@ -149,16 +149,16 @@ std::string invent(const gpt::Model& model, Random& random) {
 
 struct Options {
   std::string file = "/usr/share/dict/propernames.gz";
-  std::size_t steps = 1000, batch = 32, seed = 42;
+  std::size_t steps = 500, batch = 32, seed = 42;
   bool eager = false;
 };
 
-std::size_t number(const std::string& option, const std::string& word, std::size_t least) {
+std::size_t number(const std::string& option, const std::string& word, std::size_t least, const char* usual) {
   std::size_t result = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), result);
   if (error != std::errc{} || end != word.data() + word.size() || result < least)
     throw Error("07_gpt", option + " N, a whole number" + (least > 0 ? " above 0" : ""), word,
-                "try " + option + " " + std::to_string(1000));
+                "try " + option + " " + usual);
   return result;
 }
 
@@ -166,11 +166,11 @@ Options read_options(const std::vector<std::string>& words) {
   Options options;
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (words[i] == "--steps" && i + 1 < words.size()) {
-      options.steps = number("--steps", words[++i], 0);
+      options.steps = number("--steps", words[++i], 0, "1000");
     } else if (words[i] == "--batch" && i + 1 < words.size()) {
-      options.batch = number("--batch", words[++i], 1);
+      options.batch = number("--batch", words[++i], 1, "32");
     } else if (words[i] == "--seed" && i + 1 < words.size()) {
-      options.seed = number("--seed", words[++i], 0);
+      options.seed = number("--seed", words[++i], 0, "7");
     } else if (words[i] == "--eager") {
       options.eager = true;
     } else if (words[i].starts_with("-")) {
