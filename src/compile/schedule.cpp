@@ -122,6 +122,15 @@ class Scheduler {
     return {first.domain, first.at, 0, table};
   }
 
+  // The same for what is read number by number, also where it is one number again and again.
+  Operand listed(const Column& column) {
+    Operand made = operand(column, 0, column.size());
+    if (made.table != none || made.stride != 0 || column.size() == 1) return made;
+    made.table = static_cast<std::uint32_t>(all_.tables.size());
+    for (const Place& one : column) all_.tables.push_back(one.at);
+    return made;
+  }
+
   // Factors are constants: one for all, or a row of them.
   Operand factor(std::span<const double> factors) {
     if (std::all_of(factors.begin(), factors.end(), [&](double one) { return one == factors[0]; }))
@@ -220,7 +229,7 @@ class Scheduler {
       Instruction made = instruction(group, Instruction::Form::extreme);
       made.out = places_[id].at;
       made.count = node(id).count;
-      made.in[0] = operand(columns_[0], 0, made.count);
+      made.in[0] = listed(columns_[0]);
       add(made);
     }
   }
@@ -378,11 +387,7 @@ class Scheduler {
     Column inputs;
     for (const Product& product : products(members_[0]))
       if (product.b != none) inputs.push_back(place(product.b));
-    made.in[1] = operand(inputs, 0, inputs.size());
-    if (made.in[1].table == none && inputs.size() > 1 && made.in[1].stride == 0) {  // one input again and again
-      made.in[1].table = static_cast<std::uint32_t>(all_.tables.size());
-      for (const Place& input : inputs) all_.tables.push_back(input.at);
-    }
+    made.in[1] = listed(inputs);
     weights(made);
     if (products(members_[0]).size() > group.count)
       bias(made);
