@@ -55,6 +55,11 @@ class Rounded {
     return got == value || std::abs(got - value) <= precision->tolerance * error;
   }
   double reach() const { return precision->reach * error; }
+  // A number that is there in one precision, and whose products are not in another.
+  static bool is_doubtful(double number) {
+    const double size = std::abs(number);
+    return std::isfinite(number) && number != 0 && (size < precision->least || size > precision->most);
+  }
 
   friend Rounded operator+(const Rounded& x, const Rounded& y) {
     return made(x.value + y.value, x.error + y.error + std::abs(x.value) + std::abs(y.value));
@@ -128,8 +133,7 @@ class Rounded {
   // What is not finite has no error.
   static Rounded made(double value, double error) {
     if (!std::isfinite(value)) return {value};
-    const double size = std::abs(value);
-    doubt_if(!std::isfinite(error) || (size != 0 && (size < precision->least || size > precision->most)));
+    doubt_if(!std::isfinite(error) || is_doubtful(value));
     static thread_local std::int64_t last = 0;
     return copy(value, error, ++last);
   }
