@@ -3,7 +3,7 @@
 //
 // A case is one piece of work in several variants. The first variant is the baseline: times are ratios to its time.
 // Variants must agree on every result that more than one of them gives, a later one giving at least as many as those
-// before it. Limits are the bars and goals the project set itself.
+// before it, or none. Limits are the bars and goals the project set itself.
 #pragma once
 
 #include <cstddef>
@@ -34,6 +34,7 @@ struct Limits {
   std::optional<double> bytes = {};        // an op, at most
   std::string to = {};                     // which variant; empty: the baseline; where it is not there, no limit
   std::optional<double> to_baseline = {};  // at most, beside a ratio to another variant
+  std::optional<double> ms = {};           // a run, at most: a promise to users, kept on any machine of today
 };
 
 struct Variant {

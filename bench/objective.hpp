@@ -69,6 +69,20 @@ template <class Objective> class Compiled final : public ObjectiveTask<Objective
   gradwalk::Program program_;
 };
 
+// What compiling takes, where the objective is recorded.
+template <class Objective> class Compiling final : public ObjectiveTask<Objective> {
+ public:
+  Compiling(Objective objective, std::vector<double> inputs)
+      : ObjectiveTask<Objective>(std::move(objective), std::move(inputs)),
+        x_(this->inputs_.begin(), this->inputs_.end()),
+        result_(this->objective_(x_)) {}
+  void run() override { gradwalk::compile(result_, {.parameters = x_}); }
+
+ private:
+  std::vector<gradwalk::Value> x_;
+  gradwalk::Value result_;
+};
+
 #ifdef GRADWALK_BENCH_CODIPACK
 template <class Objective> class ByCodipack final : public ObjectiveTask<Objective> {
  public:
@@ -106,6 +120,8 @@ template <class Objective> Case objective_case(std::string name, const Objective
 #endif
   c.variants.push_back({"engine", ops, starting<ByEngine<Objective>>(objective, inputs), std::move(limits)});
   c.variants.push_back({"compiled", ops, starting<Compiled<Objective>>(objective, inputs), std::move(compiled)});
+  c.variants.push_back(
+      {"compiling", ops, starting<Compiling<Objective>>(objective, inputs), {.ratio = 10, .to = "engine"}});
   c.known = [=] { return central_differences(objective, inputs); };
   return c;
 }

@@ -24,6 +24,7 @@ std::optional<double> bar(const Row& row) { return has_peer(row) ? row.limits.to
 std::optional<double> bar_to_peer(const Row& row) { return has_peer(row) ? row.limits.ratio : std::nullopt; }
 
 std::string verdict(const Row& row) {
+  if (row.limits.ms) return fmt::format("{:.2f} ms{}", row.ms, missed_bars(row).empty() ? "" : ", over the bar");
   if (!row.limits.ratio && !row.limits.to_baseline && !row.limits.bytes) return "";
   if (!missed_bars(row).empty()) return "over the bar";
   return row.limits.goal && !over(row.ratio_to_peer.value_or(row.ratio), row.limits.goal) ? "goal reached" : "ok";
@@ -48,13 +49,14 @@ std::vector<Row> rows(const Case& c, const std::vector<double>& ns_per_op,
   for (std::size_t i = 0; i < c.variants.size(); ++i) {
     Row row{c.name,          c.variants[i].name,  c.variants[0].name, ns_per_op[i], ns_per_op[i] / ns_per_op[0],
             bytes_per_op[i], c.variants[i].limits};
+    row.ms = ns_per_op[i] * c.variants[i].ops / 1e6;
     for (std::size_t peer = 0; peer < c.variants.size(); ++peer) {
       if (c.variants[peer].name != row.limits.to) continue;
       row.peer = row.limits.to;
       row.ratio_to_peer = ns_per_op[i] / ns_per_op[peer];
     }
     if (row.peer != row.limits.to) row.limits.ratio = row.limits.goal = std::nullopt;
-    if (c.steps > 0) row.us_per_step = ns_per_op[i] * c.variants[i].ops / c.steps / 1000;
+    if (c.steps > 0 && !row.limits.ms) row.us_per_step = ns_per_op[i] * c.variants[i].ops / c.steps / 1000;
     rows.push_back(row);
   }
   return rows;
@@ -80,6 +82,7 @@ std::string json_line(const Row& row) {
   if (row.ratio_to_peer)
     text += fmt::format(R"(,"peer":"{}","ratio_to_peer":{})", row.peer, json_number(row.ratio_to_peer));
   if (row.us_per_step) text += fmt::format(R"(,"us_per_step":{})", json_number(row.us_per_step));
+  if (row.limits.ms) text += fmt::format(R"(,"ms":{})", json_number(row.ms));
   return text + "}";
 }
 
@@ -88,6 +91,9 @@ std::vector<std::string> missed_bars(const Row& row) {
   if (over(row.ratio, bar(row))) missed.push_back(missed_ratio(row, bar(row), row.baseline, row.ratio));
   if (over(row.ratio_to_peer, bar_to_peer(row)))
     missed.push_back(missed_ratio(row, bar_to_peer(row), row.peer, *row.ratio_to_peer));
+  if (over(row.ms, row.limits.ms))
+    missed.push_back(
+        fmt::format("{} {}: needs at most {} ms, got {:.2f}", row.name, row.variant, cell(row.limits.ms, 0), row.ms));
   if (row.limits.bytes && (!row.bytes_per_op || over(row.bytes_per_op, row.limits.bytes))) {
     missed.push_back(fmt::format("{} {}: needs at most {} bytes an op, got {}", row.name, row.variant,
                                  cell(row.limits.bytes, 0),

@@ -22,11 +22,13 @@ int main(int argc, char** argv) {
     gradwalk::cli::add_walk(app);
     gradwalk::cli::add_explain(app);
     gradwalk::cli::add_draw(app);
+    gradwalk::cli::add_compile(app);
     gradwalk::cli::add_ops(app);
     gradwalk::cli::add_train(app);
     gradwalk::cli::add_predict(app);
     gradwalk::cli::add_inspect(app);
     gradwalk::cli::add_lesson(app);
+    gradwalk::cli::add_completion(app);
     app.parse(argc, argv);
     if (std::fflush(stdout) != 0)
       throw gradwalk::Error("gradwalk", "a place to write its output", std::strerror(errno),

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "computing.hpp"
 #include "gradwalk/files.hpp"
 #include "gradwalk/model_file.hpp"
 #include "source.hpp"
@@ -33,10 +34,12 @@ std::string field(const std::string& text) {
   return quoted + "\"";
 }
 
-std::vector<Prediction> predict(const Classifier& model, std::size_t rows, const auto& row) {
+std::vector<Prediction> predict(const Classifier& model, std::span<const double> rows) {
+  const std::vector<double> all = Computing().scores(model, rows);
+  const std::size_t outputs = model.network.outputs();
   std::vector<Prediction> result;
-  for (std::size_t i = 0; i < rows; ++i) {
-    const std::vector<double> scores = model.scores(row(i));
+  for (std::size_t i = 0; i < all.size(); i += outputs) {
+    const auto scores = std::span(all).subspan(i, outputs);
     const std::size_t label = Classifier::label_of(scores);
     const double score = scores.size() == 1 ? scores[0] : scores[label];
     result.push_back({model.label_names[label], model.has_probabilities() ? model.probability(scores, label) : score});
@@ -66,11 +69,11 @@ void run(const PredictArguments& options) {
   csv.features = model.feature_names;
   const std::string text = read_file(options.data, longest_csv);
   const Table table = read_csv_features(text, csv);
-  const std::vector<Prediction> predictions = predict(model, table.rows(), [&](std::size_t i) { return table.row(i); });
+  const std::vector<Prediction> predictions = predict(model, table.x);
   Classifier::Result result;
   if (options.score) {
     csv.labels = model.label_names;
-    result = model.evaluate(read_csv(text, csv));
+    result = Computing().evaluate(model, read_csv(text, csv));
   }
   const std::string out =
       options.json ? as_json(model, predictions, options.score ? &result : nullptr) : as_csv(model, predictions);

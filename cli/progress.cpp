@@ -9,19 +9,10 @@
 #include <cstdio>
 #include <string>
 
+#include "stopwatch.hpp"
 #include "terminal.hpp"
 
 namespace gradwalk::cli {
-namespace {
-
-std::string duration(double seconds) {
-  if (seconds < 100) return fmt::format("{:.1f} s", seconds);
-  const auto minutes = static_cast<std::uint64_t>(seconds / 60);
-  return minutes < 100 ? fmt::format("{} min", minutes) : fmt::format("{} h", minutes / 60);
-}
-
-}  // namespace
-
 Progress::Progress(std::uint64_t done, std::uint64_t steps, bool quiet)
     : done_(done),
       steps_(steps),
@@ -47,8 +38,8 @@ void Progress::show(const TrainingRun::Report& report) {
 void Progress::draw(const TrainingRun::Report& report) {
   const double seconds = std::chrono::duration<double>(last_ - start_).count();
   const double each = seconds / static_cast<double>(report.step - done_);
-  const std::string time = report.step == steps_ ? "in " + duration(seconds)
-                                                 : duration(each * static_cast<double>(steps_ - report.step)) + " left";
+  const std::string time = report.step == steps_ ? "in " + in_words(seconds)
+                                                 : in_words(each * static_cast<double>(steps_ - report.step)) + " left";
   const std::string text = fmt::format(" {}/{}  loss {:.4g}  accuracy {:.1f}%  rate {:.3g}  {}", report.step, steps_,
                                        report.loss, 100 * report.accuracy, report.rate, time);
   const std::size_t width = terminal_size().value_or(TerminalSize{80, 24}).columns - 1;

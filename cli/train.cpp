@@ -7,15 +7,18 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "checks.hpp"
 #include "commands.hpp"
+#include "computing.hpp"
 #include "gradwalk/files.hpp"
 #include "gradwalk/model_file.hpp"
 #include "picture.hpp"
 #include "progress.hpp"
 #include "recipe.hpp"
 #include "source.hpp"
+#include "stopwatch.hpp"
 #include "style.hpp"
 #include "table.hpp"
 
@@ -25,6 +28,7 @@ namespace {
 struct TrainArguments {
   Source source;
   RecipeOptions recipe;
+  Computing computing;
   Style style;
   std::uint64_t steps = 0;  // 0: as many as is usual
   std::string save, resume, plot;
@@ -46,9 +50,15 @@ struct Job {
   Source source;
   std::uint64_t seed;
   Split data;
-  TrainingRun run;
+  Recipe recipe;
+  std::shared_ptr<const ModelFile> file;  // to go on with, or none
   std::uint64_t steps;
   std::string save;
+
+  // The run as it is before its first step here.
+  TrainingRun start(const MakeStep& make_step) const {
+    return file ? resume(*file, data.train, make_step) : TrainingRun(data.train, recipe, make_step);
+  }
 };
 
 // So that the machine's memory is asked for no network nobody can train.
@@ -73,9 +83,8 @@ Job new_job(const TrainArguments& options) {
   if (options.source.is_made_up()) usual.l2 = 1e-4;  // there is no scarce data to be careful with
   const Recipe recipe = options.recipe.recipe(usual);
   check_size(data.train, recipe);
-  TrainingRun run(data.train, recipe);
-  return {options.source, seed, std::move(data), std::move(run), options.steps > 0 ? options.steps : recipe.rate.steps,
-          options.save};
+  const std::uint64_t steps = options.steps > 0 ? options.steps : recipe.rate.steps;
+  return {options.source, seed, std::move(data), recipe, nullptr, steps, options.save};
 }
 
 Job resumed_job(const TrainArguments& options) {
@@ -84,17 +93,23 @@ Job resumed_job(const TrainArguments& options) {
   for (const CLI::Option* option : options.source.given())
     refuse_options("no more than the data with --resume, for the model knows how it was read", option->get_name(),
                    "leave it out");
-  const ModelFile file = load_model(options.resume);
-  if (!file.run) throw Error(options.resume, "a model saved by training", "one without its training", "train it anew");
-  auto [source, seed] = Source::from_json(file.run->source.description, options.resume);
+  const auto file = std::make_shared<const ModelFile>(load_model(options.resume));
+  if (!file->run) throw Error(options.resume, "a model saved by training", "one without its training", "train it anew");
+  auto [source, seed] = Source::from_json(file->run->source.description, options.resume);
   if (options.source.is_given()) source.set_data(options.source.data());
   Split data = source.load(seed);
-  TrainingRun run = resume(file, data.train);
-  const std::uint64_t steps = options.steps > 0 ? options.steps : file.run->planned_steps;
-  if (run.steps() >= steps)
-    throw Error("train", "more steps than the " + std::to_string(run.steps()) + " the model has made",
-                std::to_string(steps), "give --steps, which is the number in all");
-  return {source, seed, std::move(data), std::move(run), steps, options.save.empty() ? options.resume : options.save};
+  const std::uint64_t made = file->run->state.steps;
+  const std::uint64_t steps = options.steps > 0 ? options.steps : file->run->planned_steps;
+  if (made >= steps)
+    throw Error("train", "more steps than the " + std::to_string(made) + " the model has made", std::to_string(steps),
+                "give --steps, which is the number in all");
+  return {source,
+          seed,
+          std::move(data),
+          file->run->recipe,
+          file,
+          steps,
+          options.save.empty() ? options.resume : options.save};
 }
 
 void check_place(const std::string& path) {
@@ -125,14 +140,14 @@ std::string rescue_place() {
 }
 
 // Saves where it was asked to; if that fails, somewhere, so that the training is not lost.
-void save(const Job& job, const std::string& path) {
+void save(const Job& job, const TrainingRun& run, const std::string& path) {
   const DataSource source{job.source.to_json(job.seed), fingerprint(job.data.train)};
   try {
-    save_model(path, job.run, job.steps, source);
+    save_model(path, run, job.steps, source);
   } catch (const Error& error) {
     const std::string rescue = rescue_place();
     try {
-      save_model(rescue, job.run, job.steps, source);
+      save_model(rescue, run, job.steps, source);
     } catch (const Error&) {
       std::filesystem::remove(std::filesystem::path(rescue).parent_path());  // if we made it: it is empty
       throw error;  // the place that was asked for is the one to mend
@@ -142,37 +157,66 @@ void save(const Job& job, const std::string& path) {
   }
 }
 
-void print_results(const Job& job, const Classifier::Result& train, const Classifier::Result& test, bool quiet) {
+// What there is to say when a run has ended.
+struct Results {
+  std::uint64_t steps = 0;                // made here
+  Duration took;                          // to make them
+  std::optional<Duration> compiled_took;  // the same steps, where these were eager by request
+  Classifier::Result train, test;
+  std::string saved;
+};
+
+void print_time(const Results& results) {
+  fmt::print("{} step{} in {}", results.steps, results.steps == 1 ? "" : "s", in_words(results.took.seconds));
+  if (!Computing::can_compile())
+    fmt::print(", eager, for this gradwalk was built without gradwalk::compile\n");
+  else if (results.compiled_took)
+    fmt::print(", eager; compiled {}, {:.2g} times as fast\n", in_words(results.compiled_took->seconds),
+               results.took.seconds / results.compiled_took->seconds);
+  else
+    fmt::print("\n");
+}
+
+void print_results(const Results& results, bool quiet) {
   std::vector<std::vector<std::string>> rows{{"", "rows", "loss", "accuracy"}};
   const auto add = [&](const char* name, const Classifier::Result& result) {
     rows.push_back({name, std::to_string(result.rows), fmt::format("{:.4g}", result.loss),
                     fmt::format("{:.1f}%", 100 * result.accuracy())});
   };
-  add("train", train);
-  if (job.data.test.rows() > 0) add("test", test);
+  add("train", results.train);
+  if (results.test.rows > 0) add("test", results.test);
   fmt::print("{}{}", quiet ? "" : "\n", table(rows));
 }
 
-void print_json(const Job& job, const Classifier::Result& train, const Classifier::Result& test,
-                const std::string& saved) {
+void print_json(const TrainingRun& run, const Results& results) {
   const auto result = [](const Classifier::Result& one) {
     return nlohmann::ordered_json{{"rows", one.rows}, {"loss", one.loss}, {"accuracy", one.accuracy()}};
   };
   nlohmann::ordered_json json{
-      {"steps", job.run.steps()}, {"parameters", job.run.model().network.parameter_count()}, {"train", result(train)}};
-  if (job.data.test.rows() > 0) json["test"] = result(test);
-  if (!saved.empty()) json["saved"] = saved;
+      {"steps", run.steps()}, {"parameters", run.model().network.parameter_count()}, {"train", result(results.train)}};
+  if (results.test.rows > 0) json["test"] = result(results.test);
+  if (!results.saved.empty()) json["saved"] = results.saved;
+  json["step"] = run.step_kind();
+  json["seconds"] = results.took.seconds;
+  json["processor_seconds"] = results.took.processor;
+  if (results.compiled_took) json["compiled_seconds"] = results.compiled_took->seconds;
   fmt::print("{}\n", json.dump());
 }
 
-void introduce(const Job& job) {
-  const Classifier& model = job.run.model();
+void introduce(const Job& job, const Classifier& model) {
   std::string sizes = std::to_string(model.network.inputs());
   for (const Layer& layer : model.network.layers()) sizes += fmt::format("-{}", layer.outputs());
   fmt::print("{}: {} rows, {} features, {} classes\n", job.source.data(), job.data.train.rows(),
              model.feature_names.size(), model.label_names.size());
   fmt::print("network {}, {} parameters, {} activation, {} loss\n\n", sizes, model.network.parameter_count(),
              name(model.network.options().activation), name(model.loss));
+}
+
+// Steps of another kind round otherwise: whoever expects the same bytes should know.
+void tell_other_kind(const Job& job, const TrainingRun& run) {
+  if (!job.file || job.file->run->step_kind.empty() || job.file->run->step_kind == run.step_kind()) return;
+  fmt::print(stderr, "the steps so far were {}; these are {}, and round otherwise\n", job.file->run->step_kind,
+             run.step_kind());
 }
 
 // As one word of a command.
@@ -183,45 +227,75 @@ std::string for_shell(const std::string& text) {
   return result + "'";
 }
 
-void train(Job& job, bool quiet) {
-  Progress progress(job.run.steps(), job.steps, quiet);
+// Making the step is part of training: a compiled one is compiled then.
+MakeStep timed(MakeStep make_step, Duration& took) {
+  return [make_step = std::move(make_step), &took](const Classifier& model) {
+    const Stopwatch watch(took);
+    return make_step(model);
+  };
+}
+
+void train(const Job& job, TrainingRun& run, Duration& took, bool quiet) {
+  Progress progress(run.steps(), job.steps, quiet);
   interrupted = 0;
   for (const int signal : stopping) std::signal(signal, interrupt);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an Error, which saves elsewhere
-  while (job.run.steps() < job.steps && interrupted == 0) progress.show(job.run.step());
+  const Stopwatch watch(took);
+  while (run.steps() < job.steps && interrupted == 0) progress.show(run.step());
   for (const int signal : stopping) std::signal(signal, SIG_DFL);
+}
+
+Duration time_compiled(const Job& job, const Computing& computing) {
+  Duration took;
+  {
+    TrainingRun run = job.start(timed(computing.compiled(), took));
+    const Stopwatch watch(took);
+    while (run.steps() < job.steps) run.step();
+  }
+  return took;
+}
+
+void print(const Job& job, const TrainingRun& run, const Results& results, const TrainArguments& options) {
+  if (options.json) return print_json(run, results);
+  print_results(results, options.quiet);
+  if (!options.quiet) {
+    fmt::print("\n");
+    print_time(results);
+    print_picture(run, job.data, options.style.is_on());
+  }
+  if (!results.saved.empty()) fmt::print("\nsaved {}\n", results.saved);
 }
 
 void run(const TrainArguments& options) {
   for (const std::string& path : {options.save.empty() ? options.resume : options.save, options.plot})
     if (!path.empty()) check_place(path);
   if (!options.plot.empty()) check_picture_name(options.plot);
-  Job job = options.resume.empty() ? new_job(options) : resumed_job(options);
+  const Job job = options.resume.empty() ? new_job(options) : resumed_job(options);
+  Results results;
+  TrainingRun run = job.start(timed(options.computing.step(), results.took));
+  tell_other_kind(job, run);
+  const std::uint64_t before = run.steps();
   const bool quiet = options.quiet || options.json;
-  if (!quiet) introduce(job);
-  train(job, quiet);
-  const bool stopped = job.run.steps() < job.steps;
-  std::string saved = job.save;
-  if (stopped && saved.empty()) saved = recovery_place();
-  if (!saved.empty()) save(job, saved);
+  if (!quiet) introduce(job, run.model());
+  train(job, run, results.took, quiet);
+  results.steps = run.steps() - before;
+  const bool stopped = run.steps() < job.steps;
+  results.saved = stopped && job.save.empty() ? recovery_place() : job.save;
+  if (!results.saved.empty()) save(job, run, results.saved);
 
-  const Classifier::Result train_result = job.run.model().evaluate(job.data.train);
-  const Classifier::Result test_result = job.run.model().evaluate(job.data.test);
-  if (options.json) {
-    print_json(job, train_result, test_result, saved);
-  } else {
-    print_results(job, train_result, test_result, quiet);
-    if (!quiet) print_picture(job.run, job.data, options.style.is_on());
-  }
-  if (!options.plot.empty()) write_picture(options.plot, job.source.data(), job.run, job.data, train_result);
-  if (!options.json) {
-    if (!saved.empty()) fmt::print("\nsaved {}\n", saved);
-    if (!options.plot.empty()) fmt::print("{}plotted {}\n", saved.empty() ? "\n" : "", options.plot);
+  results.train = options.computing.evaluate(run.model(), job.data.train);
+  results.test = options.computing.evaluate(run.model(), job.data.test);
+  if (options.computing.is_eager() && Computing::can_compile() && !stopped)
+    results.compiled_took = time_compiled(job, options.computing);
+  print(job, run, results, options);
+  if (!options.plot.empty()) {
+    write_picture(options.plot, job.source.data(), run, job.data, results.train);
+    if (!options.json) fmt::print("{}plotted {}\n", results.saved.empty() ? "\n" : "", options.plot);
   }
   if (stopped) {
     std::fflush(stdout);
-    fmt::print(stderr, "stopped at step {} of {}; go on with: gradwalk train --resume {}\n", job.run.steps(), job.steps,
-               for_shell(saved));
+    fmt::print(stderr, "stopped at step {} of {}; go on with: gradwalk train --resume {}\n", run.steps(), job.steps,
+               for_shell(results.saved));
     throw CLI::RuntimeError(128 + interrupted);
   }
 }
@@ -244,6 +318,7 @@ void add_train(CLI::App& app) {
   command->add_flag("-q,--quiet", options->quiet, "print the results alone");
   command->add_flag("--json", options->json, "print the results as JSON");
   options->recipe.add_to(*command);
+  options->computing.add_to(*command);
   options->style.add_to(*command);
   command->footer(
       "Ctrl-C stops after the present step and saves, to gradwalk-recovery.safetensors if there is no --save.\n\n"

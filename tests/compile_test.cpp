@@ -463,7 +463,7 @@ TEST(ACompiledStep, TrainsAsTheEagerOneDoes) {
   const Dataset data = make_moons(100, 0.1, 5);
   const Recipe recipe{.hidden = {16, 16}, .loss = LossKind::softmax, .batch = 20};
   TrainingRun eager(data, recipe);
-  TrainingRun compiled(data, recipe, [](const Classifier& model) { return compiled_step(model, 2); });
+  TrainingRun compiled(data, recipe, [](const Classifier& model) { return compiled_step(model, {.threads = 2}); });
   for (int i = 0; i < 30; ++i) {
     const TrainingRun::Report wanted = eager.step(), got = compiled.step();
     EXPECT_NEAR(got.loss, wanted.loss, 1e-10);

@@ -364,7 +364,7 @@ TEST(ModelFile, NeedsEveryFieldOfItsJsonAndNoOtherType) {
       Json removed = json;
       if (removed[place.parent_pointer()].is_object()) {
         removed[place.parent_pointer()].erase(place.back());
-        check(removed, false);
+        check(removed, place.back() == "step");  // which files of 0.1 do not have
       }
       for (const Json& replacement : replacements) {
         Json changed = json;

@@ -51,6 +51,7 @@ TEST(steps, eager_sums_are_those_of_the_rows_times_the_weight) {
 // Says that the loss falls with the first parameter alone.
 class OneSlope : public BatchStep {
  public:
+  std::string kind() const override { return "one slope"; }
   void run(const Dataset&, std::span<const std::size_t> rows, double weight, BatchSums& sums) override {
     std::ranges::fill(sums.all(), 0);
     sums.gradient()[0] = -1;

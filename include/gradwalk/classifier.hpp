@@ -41,6 +41,8 @@ struct GRADWALK_EXPORT Classifier {
     double accuracy() const { return rows == 0 ? 0 : static_cast<double>(right) / static_cast<double>(rows); }
   };
   Result evaluate(const Dataset& data) const;
+  // The same where the scores of all rows, one after another, are known already.
+  Result evaluate(const Dataset& data, std::span<const double> scores) const;
 
   static std::size_t label_of(std::span<const double> scores);  // the largest; of one score, its sign: 0 if negative
 };

@@ -41,6 +41,10 @@ struct RunOptions {
   std::span<double> outputs = {};          // if given, a number a row and output is written, as by evaluate()
 };
 
+namespace detail {
+struct ProgramAccess;  // for what else stands on programs here
+}
+
 using RowFunction = std::function<Value(const std::vector<Value>& inputs)>;
 
 class GRADWALK_EXPORT Program {
@@ -83,6 +87,7 @@ class GRADWALK_EXPORT Program {
   friend GRADWALK_EXPORT Program compile(const RowFunction& function, const std::vector<std::vector<double>>& rows,
                                          const CompileOptions& options);
   friend class Trainer;
+  friend struct detail::ProgramAccess;
   struct State;
   explicit Program(std::unique_ptr<State> state);
   State& state() const;  // an Error where it was moved from

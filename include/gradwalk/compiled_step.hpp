@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A training step's work on its batch, compiled: what a TrainingRun is given in place of eager_step.
+// A classifier compiled: a training step's work on its batch, which a TrainingRun is given in place of eager_step, and
+// the scores of many rows.
 #pragma once
 
 #include "gradwalk/compile.hpp"
@@ -7,8 +8,28 @@
 
 namespace gradwalk {
 
+struct CompiledStepOptions {
+  std::size_t threads = 1;           // at most; 0: as many as the machine has. The numbers are the same for all
+  std::string instruction_set = {};  // the best this machine has, or one that instruction_sets() names
+};
+
 // The sums are those of eager_step, to rounding. The program is made once, of the model's loss of one row; the
 // parameters are read from the model at each run, and their gradients left as they are.
-GRADWALK_EXPORT std::unique_ptr<BatchStep> compiled_step(const Classifier& model, std::size_t threads = 1);
+GRADWALK_EXPORT std::unique_ptr<BatchStep> compiled_step(const Classifier& model,
+                                                         const CompiledStepOptions& options = {});
+
+// The scores of Classifier::scores(), to rounding, for many rows at a time. The parameters are read from the model at
+// each call.
+class GRADWALK_EXPORT CompiledScores {
+ public:
+  explicit CompiledScores(const Classifier& model, const CompiledStepOptions& options = {});
+
+  // Of rows in the data's own units, one after another.
+  std::vector<double> operator()(std::span<const double> rows);
+
+ private:
+  Classifier model_;
+  Program program_;
+};
 
 }  // namespace gradwalk

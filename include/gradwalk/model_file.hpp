@@ -22,6 +22,7 @@ struct SavedRun {
   TrainingState state;
   std::uint64_t planned_steps = 0;  // in all, as last asked for
   DataSource source;
+  std::string step_kind = {};  // of the steps it made last; empty in files that do not tell
 };
 
 struct ModelFile {
@@ -35,7 +36,8 @@ GRADWALK_EXPORT void save_model(const std::string& path, const TrainingRun& run,
 GRADWALK_EXPORT ModelFile load_model(const std::string& path);
 GRADWALK_EXPORT ModelFile parse_model(std::string_view bytes, std::string_view name = "model");
 
-// The run a file holds, on its data: the next step is the one it would have made. An Error if the data is other data.
-GRADWALK_EXPORT TrainingRun resume(const ModelFile& file, const Dataset& data);
+// The run a file holds, on its data: the next step is the one it would have made, to rounding if its steps were of
+// another kind. An Error if the data is other data.
+GRADWALK_EXPORT TrainingRun resume(const ModelFile& file, const Dataset& data, MakeStep make_step = eager_step);
 
 }  // namespace gradwalk

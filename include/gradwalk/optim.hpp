@@ -57,11 +57,22 @@ struct OptimizerState32 {
 GRADWALK_EXPORT double learning_rate(const OptimizerConfig& config);
 GRADWALK_EXPORT void check_config(const OptimizerConfig& config);  // an Error where a number is out of its range
 GRADWALK_EXPORT OptimizerState initial_state(const OptimizerConfig& config, std::size_t parameters);
+// An Error where the state is none of this rule for so many parameters.
+GRADWALK_EXPORT void check_state(const OptimizerConfig& config, std::size_t parameters, const OptimizerState& state);
 // One step at the rate given, not the config's. The state is one that initial_state() made for as many parameters.
 GRADWALK_EXPORT void update(const OptimizerConfig& config, double lr, std::span<double> data,
                             std::span<const double> grad, OptimizerState& state);
 GRADWALK_EXPORT void update(const OptimizerConfig& config, double lr, std::span<float> data,
                             std::span<const float> grad, OptimizerState32& state);
+
+// The same for some of the parameters, from `begin` to `end`, where others are seen to elsewhere, as on other threads.
+// The state's count of steps is the new one already.
+GRADWALK_EXPORT void update_part(const OptimizerConfig& config, double lr, std::span<double> data,
+                                 std::span<const double> grad, OptimizerState& state, std::size_t begin,
+                                 std::size_t end);
+GRADWALK_EXPORT void update_part(const OptimizerConfig& config, double lr, std::span<float> data,
+                                 std::span<const float> grad, OptimizerState32& state, std::size_t begin,
+                                 std::size_t end);
 
 class GRADWALK_EXPORT Optimizer {
  public:
@@ -99,7 +110,9 @@ GRADWALK_EXPORT Schedule warm_up(std::uint64_t steps, Schedule then);
 // Scales all gradients by one factor so that their norm, which is returned as it was, is at most `most`; as PyTorch,
 // by most / (norm + 1e-6). A norm that is infinite or not a number makes NaNs: look at it.
 GRADWALK_EXPORT double clip_gradient_norm(std::span<const Value> parameters, double most);
-GRADWALK_EXPORT double clip_factor(double norm, double most);  // that factor
+// The same of plain numbers.
+GRADWALK_EXPORT double clip_norm(std::span<double> gradient, double most);
+GRADWALK_EXPORT double clip_norm(std::span<float> gradient, double most);
 // Moves each gradient into [-most, most].
 GRADWALK_EXPORT void clip_gradient_value(std::span<const Value> parameters, double most);
 

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "gradwalk/classifier.hpp"
@@ -41,6 +42,12 @@ class GRADWALK_EXPORT BatchStep {
   // Sets the sums to those of these rows, which may be none: each row's loss and its gradient times `weight`. The
   // features are as the network takes them, standardised or not; the parameters are read as they are now.
   virtual void run(const Dataset& data, std::span<const std::size_t> rows, double weight, BatchSums& sums) = 0;
+
+  // Calls work(begin, end) for parts of 0 ... size that together are all of it: at once, on the threads the step has.
+  virtual void in_parts(std::size_t size, const std::function<void(std::size_t, std::size_t)>& work) { work(0, size); }
+
+  // Steps of one kind give the same bits, those of another may round otherwise: "eager", "compiled, AVX2".
+  virtual std::string kind() const = 0;
 };
 
 // Makes the step of a model. A copy of the model has the same parameters: a step may keep one.

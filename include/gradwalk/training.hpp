@@ -89,6 +89,7 @@ class GRADWALK_EXPORT TrainingRun {
   const Classifier& model() const { return model_; }
   const Recipe& recipe() const { return recipe_; }
   std::uint64_t steps() const { return state_.steps; }
+  std::string step_kind() const { return step_->kind(); }  // of the steps it makes
   const History& history() const { return state_.history; }
 
   TrainingState state() const;
@@ -96,7 +97,14 @@ class GRADWALK_EXPORT TrainingRun {
   void set_state(TrainingState state);
 
  private:
+  struct Place {  // where a parameter's numbers are, for threads that are not its own
+    double *data, *grad;
+  };
+  static std::vector<Place> places_of(std::vector<Value>& parameters);
   void sum_up(std::span<const std::size_t> rows);
+  void read_parameters();
+  double penalise();
+  void move_parameters(double rate);
 
   Recipe recipe_;
   Dataset data_;  // standardised
@@ -106,7 +114,8 @@ class GRADWALK_EXPORT TrainingRun {
   std::unique_ptr<BatchStep> step_;
   Team team_;
   BatchSums sums_;  // of the step at hand
-  Optimizer optimizer_;
+  std::vector<Place> places_;
+  std::vector<double> numbers_;  // the parameters', of the step at hand
   Schedule schedule_;
   Batches batches_;
   std::vector<std::size_t> all_rows_;

@@ -42,6 +42,14 @@ template <class T> class Machine {
   // All outputs, row by row.
   void evaluate(const Rows& rows, double* outputs);
 
+  // Calls work(begin, end) for parts of 0 ... size, at once where there are threads and the work is worth it.
+  template <class Work> void in_parts(std::size_t size, const Work& work) {
+    constexpr std::size_t worth_it = 16384;
+    if (pool_ == nullptr || pool_->size() == 1 || size < worth_it) return work(std::size_t{0}, size);
+    const std::size_t parts = pool_->size();
+    pool_->run([&](std::size_t w) { work(size * w / parts, size * (w + 1) / parts); });
+  }
+
   const Instructions& program() const { return program_; }
   const detail::Kernels<T>& kernels() const { return kernels_; }
   std::size_t threads() const { return threads_; }

@@ -19,11 +19,9 @@ using compiler::Machine;
 struct Program::State {
   using Either = std::variant<std::unique_ptr<Machine<double>>, std::unique_ptr<Machine<float>>>;
 
-  struct Address {
-    double *data, *grad;
-  };
   std::vector<Value> parameters;
-  std::vector<Address> addresses;
+  std::vector<double*> places;     // of their data
+  std::ptrdiff_t to_gradient = 0;  // from there; the same for all leaves
   std::size_t inputs = 0, outputs = 0;
   std::vector<compiler::Frozen> frozen;
   Description description;
@@ -146,8 +144,9 @@ struct Program::State {
   // Where the parameters' numbers and gradients lie: the handles here keep them in place.
   void set_parameters(const std::vector<Value>& values) {
     parameters = values;
-    addresses.clear();
-    for (Value& p : parameters) addresses.push_back({&p.data(), &p.grad()});
+    places.clear();
+    for (Value& p : parameters) places.push_back(&p.data());
+    if (!parameters.empty()) to_gradient = &parameters.front().grad() - places.front();
   }
 
   void check_thread() const {  // an Error where the parameters cannot be reached
@@ -158,7 +157,9 @@ struct Program::State {
     check_thread();
     with_machine([&]<class T>(Machine<T>& one) {
       const auto to = one.parameters();
-      for (std::size_t i = 0; i < addresses.size(); ++i) to[i] = static_cast<T>(*addresses[i].data);
+      one.in_parts(places.size(), [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) to[i] = static_cast<T>(*places[i]);
+      });
     });
   }
 
@@ -166,21 +167,27 @@ struct Program::State {
     check_thread();
     with_machine([&](auto& one) {
       const auto from = one.parameters();
-      for (std::size_t i = 0; i < addresses.size(); ++i) *addresses[i].data = static_cast<double>(from[i]);
+      one.in_parts(places.size(), [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) *places[i] = static_cast<double>(from[i]);
+      });
     });
   }
 
   void add_gradients() {
     with_machine([&](auto& one) {
       const auto from = one.gradients();
-      for (std::size_t i = 0; i < addresses.size(); ++i) *addresses[i].grad += static_cast<double>(from[i]);
+      one.in_parts(places.size(), [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) places[i][to_gradient] += static_cast<double>(from[i]);
+      });
     });
   }
 
   void copy_gradients(std::span<double> to) {
     with_machine([&](auto& one) {
       const auto from = one.gradients();
-      std::transform(from.begin(), from.end(), to.begin(), [](auto g) { return static_cast<double>(g); });
+      one.in_parts(to.size(), [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) to[i] = static_cast<double>(from[i]);
+      });
     });
   }
 
@@ -189,6 +196,10 @@ struct Program::State {
       throw Error(call, "room for " + std::to_string(parameters.size()) + " gradients",
                   "room for " + std::to_string(size), "give one number a parameter");
   }
+};
+
+struct detail::ProgramAccess {
+  static Program::State& state(const Program& program) { return program.state(); }
 };
 
 }  // namespace gradwalk

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // record: the graph below the outputs, each node once. Constants are folded and equal nodes shared on the way: a node
 // is looked up by its op and operands before it is added.
+#include <algorithm>
 #include <bit>
 
 #include "engine/by_op.hpp"
@@ -12,44 +13,60 @@
 namespace gradwalk::compiler {
 namespace {
 
-// Recent nodes by what they compute. A bucket is a cache line and forgets the one not met for longest, so that the
-// table stays small however large the graph is; what it forgets is computed twice.
+// Recent nodes by what they compute. A bucket has room for a few, and a new one takes the place of any, so that the
+// table stays in the cache however large the graph is; what it forgets is computed twice.
 class Known {
  public:
+  explicit Known(std::size_t graph) : bits_(std::clamp(static_cast<int>(std::bit_width(graph / ways)), 6, 14)) {
+    buckets_.resize(std::size_t{1} << bits_);
+  }
+
+  // That a node with these operands will be looked for soon.
+  void expect(Op op, const std::array<Id, 3>& operands) const {
+    __builtin_prefetch(&buckets_[hash_of(op, operands) >> (64 - bits_)]);
+  }
+
   // The node's place in the list if it is known; otherwise `fresh`, which is known from now on.
   Id find(const std::vector<Scalar>& nodes, const Scalar& node, Id fresh) {
-    std::uint64_t hash = static_cast<std::uint64_t>(node.op) + 1;
-    for (const Id operand : node.operands) hash = (hash ^ operand) * 0x9e3779b97f4a7c15u, hash ^= hash >> 29;
-    Bucket& bucket = buckets_[hash % buckets_.size()];
-    const auto tag = static_cast<std::uint32_t>(hash >> 32) | 1;
-    std::size_t i = 0;
-    for (; i < ways; ++i)
+    const std::uint64_t hash = hash_of(node.op, node.operands);
+    Bucket& bucket = buckets_[hash >> (64 - bits_)];
+    const auto tag = static_cast<std::uint32_t>(hash >> 8) | 1;
+    for (std::size_t i = 0; i < ways; ++i)
       if (bucket.tags[i] == tag) {
         const Scalar& other = nodes[bucket.ids[i]];
-        if (other.op == node.op && other.operands == node.operands) break;
+        if (other.op == node.op && other.operands == node.operands) return bucket.ids[i];
       }
-    const Id found = i < ways ? bucket.ids[i] : fresh;
-    for (i = i < ways ? i : ways - 1; i > 0; --i) {
-      bucket.tags[i] = bucket.tags[i - 1];
-      bucket.ids[i] = bucket.ids[i - 1];
-    }
-    bucket.tags[0] = tag;
-    bucket.ids[0] = found;
-    return found;
+    const std::size_t place = next_++ % ways;
+    bucket.tags[place] = tag;
+    bucket.ids[place] = fresh;
+    return fresh;
   }
 
  private:
-  static constexpr std::size_t ways = 8;
-  struct alignas(64) Bucket {
+  // Of add and mul the smaller operand comes first.
+  static std::uint64_t hash_of(Op op, const std::array<Id, 3>& operands) {
+    const auto [a, b, c] = operands;
+    const std::uint64_t hash = (std::uint64_t{a} << 32 | b) * 0x9e3779b97f4a7c15u;
+    return (hash ^ hash >> 32 ^ (std::uint64_t{c} << 8 | static_cast<std::uint64_t>(op))) * 0xff51afd7ed558ccdu;
+  }
+
+  static constexpr std::size_t ways = 4;
+  struct alignas(32) Bucket {
     std::array<std::uint32_t, ways> tags{};
     std::array<Id, ways> ids{};
   };
-  std::vector<Bucket> buckets_ = std::vector<Bucket>(8192);
+  int bits_;
+  std::vector<Bucket> buckets_;
+  std::size_t next_ = 0;
 };
 
 class Recorder {
  public:
-  Recorder(Recorded& recorded) : all_(recorded.scalars) {}
+  // The leaves are in the list already.
+  explicit Recorder(Scalars& all) : all_(all), known_(all.recorded) {
+    domains_.reserve(all_.nodes.capacity());
+    for (const Scalar& leaf : all_.nodes) domains_.push_back(leaf.domain);
+  }
 
   Id constant(double number) {
     Id& place = constants_[std::bit_cast<std::uint64_t>(number)];
@@ -57,38 +74,54 @@ class Recorder {
       place = static_cast<Id>(all_.nodes.size());
       all_.nodes.push_back({Op::constant, Domain::constant, {static_cast<Id>(all_.numbers.size()), none, none}});
       all_.numbers.push_back(number);
+      domains_.push_back(Domain::constant);
     }
     return place;
   }
 
+  void expect(Op op, std::array<Id, 3> operands) const {
+    order(op, operands);
+    known_.expect(op, operands);
+  }
+
   Id node(Op op, std::array<Id, 3> operands) {
-    if (op == Op::pow) {
-      const Scalar& exponent = all_.nodes[operands[1]];
-      if (exponent.op == Op::constant && all_.nodes[operands[0]].op != Op::constant)
-        if (const Id power = whole_power(operands[0], all_.numbers[exponent.operands[0]]); power != none) return power;
-    }
-    // x + 0 and 1 * x are x; x * 0 is not 0, for x may not be finite.
-    const auto is = [&](Id id, double number) {
-      return all_.nodes[id].op == Op::constant && all_.numbers[all_.nodes[id].operands[0]] == number;
-    };
-    const double neutral = op == Op::mul || op == Op::div ? 1 : 0;
-    if (op == Op::add || op == Op::sub || op == Op::mul || op == Op::div) {
-      if (is(operands[1], neutral)) return operands[0];
-      if ((op == Op::add || op == Op::mul) && is(operands[0], neutral)) return operands[1];
-    }
-    Scalar scalar{op, Domain::constant, operands};
-    for (const Id operand : operands)
-      if (operand != none) scalar.domain = std::max(scalar.domain, all_.nodes[operand].domain);
+    const Domain first = domain(operands[0]), second = domain(operands[1]);
+    if (first == Domain::constant || second == Domain::constant)
+      if (const Id same = without_constant(op, operands); same != none) return same;
+    Scalar scalar{op, std::max({first, second, domain(operands[2])}), operands};
     if (scalar.domain == Domain::constant) return folded(op, operands);
-    if ((op == Op::add || op == Op::mul) && operands[1] < operands[0])
-      std::swap(scalar.operands[0], scalar.operands[1]);
+    order(op, scalar.operands);
     const auto fresh = static_cast<Id>(all_.nodes.size());
     const Id found = known_.find(all_.nodes, scalar, fresh);
-    if (found == fresh) all_.nodes.push_back(scalar);
+    if (found == fresh) {
+      all_.nodes.push_back(scalar);
+      domains_.push_back(scalar.domain);
+    }
     return found;
   }
 
  private:
+  static void order(Op op, std::array<Id, 3>& operands) {
+    if ((op == Op::add || op == Op::mul) && operands[1] < operands[0]) std::swap(operands[0], operands[1]);
+  }
+
+  // What is nobody's operand changes no domain. A byte a node, for most of what is asked is far back in the list.
+  Domain domain(Id id) const { return id == none ? Domain::constant : domains_[id]; }
+  bool is(Id id, double number) const {
+    return domains_[id] == Domain::constant && all_.numbers[all_.nodes[id].operands[0]] == number;
+  }
+
+  // The node that this one is equal to where an operand is a number that makes it so, or none.
+  Id without_constant(Op op, const std::array<Id, 3>& operands) {
+    const auto [x, y, z] = operands;
+    if (op == Op::pow && domain(x) != Domain::constant) return whole_power(x, all_.numbers[all_.nodes[y].operands[0]]);
+    // x + 0 and 1 * x are x; x * 0 is not 0, for x may not be finite.
+    if (op != Op::add && op != Op::sub && op != Op::mul && op != Op::div) return none;
+    const double neutral = op == Op::mul || op == Op::div ? 1 : 0;
+    if (is(y, neutral)) return x;
+    return (op == Op::add || op == Op::mul) && is(x, neutral) ? y : none;
+  }
+
   // Small powers as products, which have the same derivatives.
   Id whole_power(Id x, double exponent) {
     const auto product = [&](Id a, Id b) { return node(Op::mul, {a, b, none}); };
@@ -107,6 +140,7 @@ class Recorder {
   }
 
   Scalars& all_;
+  std::vector<Domain> domains_;
   Known known_;
   NumberMap constants_;
 };
@@ -147,7 +181,7 @@ Recorded record(std::span<const Value> outputs, std::span<const Value> inputs, s
   for (std::size_t i = 0; i < inputs.size(); ++i)
     all.nodes.push_back({Op::leaf, Domain::varying, {static_cast<Id>(i), none, none}});
 
-  Recorder recorder(recorded);
+  Recorder recorder(all);
   std::vector<Id> places(listing.nodes.size(), none);  // where the nodes of the listing are in ours
   mark(parameters, reading, "parameters", 0, places);
   mark(inputs, reading, "inputs", static_cast<Id>(parameters.size()), places);
@@ -160,6 +194,17 @@ Recorded record(std::span<const Value> outputs, std::span<const Value> inputs, s
     return (listed & Listing::number) != 0 ? recorder.constant(listing.numbers[listed - Listing::number])
                                            : places[listed];
   };
+  // Most of the time is waiting for memory: what a node a little later needs is asked for where its operands are known.
+  constexpr std::size_t ahead = 8;
+  const auto expect = [&](const Listing::Node& node, std::size_t known) {
+    std::array<Id, 3> operands{none, none, none};
+    for (std::size_t k = 0; k < 3; ++k) {
+      if (node.operands[k] == Listing::none) continue;
+      if (node.operands[k] > known) return;  // a number, or still to come
+      operands[k] = places[node.operands[k]];
+    }
+    recorder.expect(node.op, operands);
+  };
   for (std::size_t i = listing.leaves; i < listing.nodes.size(); ++i) {
     const Listing::Node& node = listing.nodes[i];
     if (node.op == Op::custom)
@@ -169,6 +214,7 @@ Recorded record(std::span<const Value> outputs, std::span<const Value> inputs, s
     for (std::size_t k = 0; k < 3; ++k)
       if (node.operands[k] != Listing::none) operands[k] = place(node.operands[k]);
     places[i] = recorder.node(node.op, operands);
+    if (i + ahead < listing.nodes.size()) expect(listing.nodes[i + ahead], i);
   }
   for (const std::uint32_t root : listing.roots) all.outputs.push_back(place(root));
   return recorded;

@@ -1,26 +1,50 @@
 // SPDX-License-Identifier: MIT
-// A classifier's batch as a program: a row's inputs are its features and its target, as the loss takes it.
+// A classifier as programs: of a batch, where a row's inputs are its features and its target as the loss takes it, and
+// of its scores alone.
 #include "gradwalk/compiled_step.hpp"
 
 #include <algorithm>
 
+#include "gradwalk/error.hpp"
 #include "gradwalk/loss.hpp"
+#include "program.hpp"
 
 namespace gradwalk {
 namespace {
 
+CompileOptions compile_options(const Classifier& model, std::vector<Value> inputs, const CompiledStepOptions& options) {
+  return {.inputs = std::move(inputs),
+          .parameters = model.network.parameters(),
+          .threads = options.threads,
+          .instruction_set = options.instruction_set};
+}
+
+Program scores_program(const Classifier& model, const CompiledStepOptions& options) {
+  const std::vector<Value> features(model.network.inputs());
+  return compile(model.network(features), compile_options(model, features, options));
+}
+
 class CompiledStep : public BatchStep {
  public:
-  CompiledStep(const Classifier& model, std::size_t threads)
-      : model_(model), scores_(model.network.layers().back().outputs()), program_(compiled(threads)) {}
+  CompiledStep(const Classifier& model, const CompiledStepOptions& options)
+      : model_(model), scores_(model.network.outputs()), program_(compiled(options)) {}
+
+  std::string kind() const override { return "compiled, " + program_.describe().instruction_set; }
+
+  void in_parts(std::size_t size, const std::function<void(std::size_t, std::size_t)>& work) override {
+    detail::ProgramAccess::state(program_).with_machine([&](auto& machine) { machine.in_parts(size, work); });
+  }
 
   void run(const Dataset& data, std::span<const std::size_t> rows, double weight, BatchSums& sums) override {
-    numbers_.clear();
-    for (const std::size_t row : rows) {
-      const std::span<const double> features = data.row(row);
-      numbers_.insert(numbers_.end(), features.begin(), features.end());
-      add_targets(data.labels[row]);
-    }
+    const std::size_t width = program_.inputs();
+    numbers_.resize(rows.size() * width);
+    in_parts(rows.size() * width, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = (begin + width - 1) / width; i * width < end; ++i) {
+        const std::span<const double> features = data.row(rows[i]);
+        const auto to = std::copy(features.begin(), features.end(), numbers_.begin() + offset(i * width));
+        put_targets(data.labels[rows[i]], to);
+      }
+    });
     weights_.assign(rows.size(), weight);
     outputs_.resize(rows.size() * (1 + scores_));
     sums.loss() = program_.gradients(numbers_, sums.gradient(), {.weights = weights_, .outputs = outputs_});
@@ -34,16 +58,17 @@ class CompiledStep : public BatchStep {
  private:
   std::size_t targets() const { return model_.loss == LossKind::mse ? scores_ : 1; }
 
-  void add_targets(std::size_t label) {
+  void put_targets(std::size_t label, std::vector<double>::iterator to) const {
     if (model_.loss == LossKind::softmax)
-      numbers_.push_back(static_cast<double>(label));
+      *to = static_cast<double>(label);
     else if (model_.loss == LossKind::bce)
-      numbers_.push_back(label == 1 ? 1 : 0);
+      *to = label == 1 ? 1 : 0;
     else if (scores_ == 1)
-      numbers_.push_back(label == 1 ? 1 : -1);
+      *to = label == 1 ? 1 : -1;
     else
-      for (std::size_t k = 0; k < scores_; ++k) numbers_.push_back(k == label ? 1 : 0);
+      for (std::size_t k = 0; k < scores_; ++k) *to++ = k == label ? 1 : 0;
   }
+  static std::ptrdiff_t offset(std::size_t numbers) { return static_cast<std::ptrdiff_t>(numbers); }
 
   Value loss(std::span<const Value> scores, std::span<const Value> targets) const {
     switch (model_.loss) {
@@ -57,14 +82,13 @@ class CompiledStep : public BatchStep {
     return sum * (1.0 / static_cast<double>(scores.size()));
   }
 
-  Program compiled(std::size_t threads) const {
+  Program compiled(const CompiledStepOptions& options) const {
     std::vector<Value> inputs(model_.network.inputs() + targets());
-    const std::vector<Value> features(inputs.begin(),
-                                      inputs.begin() + static_cast<std::ptrdiff_t>(model_.network.inputs()));
+    const std::vector<Value> features(inputs.begin(), inputs.begin() + offset(model_.network.inputs()));
     const std::vector<Value> scores = model_.network(features);
     std::vector<Value> outputs{loss(scores, std::span(inputs).subspan(features.size()))};
     outputs.insert(outputs.end(), scores.begin(), scores.end());
-    return compile(outputs, {.inputs = inputs, .parameters = model_.network.parameters(), .threads = threads});
+    return compile(outputs, compile_options(model_, inputs, options));
   }
 
   Classifier model_;
@@ -75,8 +99,34 @@ class CompiledStep : public BatchStep {
 
 }  // namespace
 
-std::unique_ptr<BatchStep> compiled_step(const Classifier& model, std::size_t threads) {
-  return std::make_unique<CompiledStep>(model, threads);
+std::unique_ptr<BatchStep> compiled_step(const Classifier& model, const CompiledStepOptions& options) {
+  return std::make_unique<CompiledStep>(model, options);
+}
+
+CompiledScores::CompiledScores(const Classifier& model, const CompiledStepOptions& options)
+    : model_(model), program_(scores_program(model, options)) {}
+
+std::vector<double> CompiledScores::operator()(std::span<const double> rows) {
+  const std::size_t columns = program_.inputs();
+  if (rows.size() % columns != 0)
+    throw Error("scores", "rows of " + std::to_string(columns) + " features", std::to_string(rows.size()) + " numbers",
+                "give whole rows");
+  std::vector<double> result(rows.size() / columns * program_.outputs());
+  if (model_.standardisation.mean.empty()) {
+    program_.evaluate(rows, result);
+    return result;
+  }
+  // So many rows at a time, that what is standardised stays small.
+  constexpr std::size_t at_once = 4096;
+  std::vector<double> some;
+  for (std::size_t first = 0; first < rows.size() / columns; first += at_once) {
+    const std::size_t count = std::min(at_once, rows.size() / columns - first);
+    const auto part = rows.subspan(first * columns, count * columns);
+    some.assign(part.begin(), part.end());
+    for (std::size_t i = 0; i < count; ++i) model_.standardisation.apply(std::span(some).subspan(i * columns, columns));
+    program_.evaluate(some, std::span(result).subspan(first * program_.outputs(), count * program_.outputs()));
+  }
+  return result;
 }
 
 }  // namespace gradwalk

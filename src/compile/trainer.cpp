@@ -35,21 +35,18 @@ struct Trainer::State {
   template <class T> void move(Machine<T>& machine, Moments<T>& own) {
     const std::span<T> gradients = machine.gradients();
     if (hook) call_hook(gradients);
-    if (std::isfinite(most_norm)) clip(gradients);
-    update(config, schedule ? schedule(own.steps) : learning_rate(config), machine.parameters(), gradients, own);
+    if (std::isfinite(most_norm)) gradwalk::clip_norm(gradients, most_norm);
+    const double rate = schedule ? schedule(own.steps) : learning_rate(config);
+    ++own.steps;
+    machine.in_parts(gradients.size(), [&](std::size_t begin, std::size_t end) {
+      update_part(config, rate, machine.parameters(), std::span<const T>(gradients), own, begin, end);
+    });
   }
 
   template <class T> void call_hook(std::span<T> gradients) {
     gradient.assign(gradients.begin(), gradients.end());
     hook(gradient);
     std::transform(gradient.begin(), gradient.end(), gradients.begin(), [](double g) { return static_cast<T>(g); });
-  }
-
-  template <class T> void clip(std::span<T> gradients) const {
-    double squares = 0;
-    for (const T g : gradients) squares += static_cast<double>(g) * static_cast<double>(g);
-    const auto factor = static_cast<T>(clip_factor(std::sqrt(squares), most_norm));
-    for (T& g : gradients) g *= factor;
   }
 };
 
@@ -94,7 +91,7 @@ double Trainer::step() {
 }
 
 void Trainer::clip_norm(double most) {
-  clip_factor(0, most);  // an Error where it is no bound
+  gradwalk::clip_norm(std::span<double>(), most);  // an Error where it is no bound
   state().most_norm = most;
 }
 void Trainer::before_update(std::function<void(std::span<double>)> hook) { state().hook = std::move(hook); }

@@ -77,33 +77,46 @@ Split split(const Dataset& data, double test_fraction, std::uint64_t seed) {
   return {select_rows(data, train), select_rows(data, test)};
 }
 
+namespace {
+
+void check_finite(std::span<const double> row, std::size_t number) {
+  const auto bad = std::find_if_not(row.begin(), row.end(), [](double one) { return std::isfinite(one); });
+  if (bad != row.end())
+    throw Error("Standardisation", "finite numbers",
+                detail::format_number(*bad) + " in row " + std::to_string(number) + ", column " +
+                    std::to_string(bad - row.begin()),
+                "leave out the row, or put a number there");
+}
+
+}  // namespace
+
 Standardisation Standardisation::fit(const Dataset& data) {
   if (data.rows() == 0) throw Error("Standardisation", "at least one row", "none", "fit it to the data you train on");
   detail::check_shape("Standardisation", data);
-  Standardisation result;
+  // Row by row, all columns together: data is read as it lies in memory.
   const auto rows = static_cast<double>(data.rows());
-  for (std::size_t column = 0; column < data.columns; ++column) {
-    double sum = 0, squares = 0, low = data.row(0)[column], high = low;
-    for (std::size_t i = 0; i < data.rows(); ++i) {
-      const double number = data.row(i)[column];
-      if (!std::isfinite(number))
-        throw Error(
-            "Standardisation", "finite numbers",
-            detail::format_number(number) + " in row " + std::to_string(i) + ", column " + std::to_string(column),
-            "leave out the row, or put a number there");
-      sum += number;
-      low = std::min(low, number), high = std::max(high, number);
+  const std::span<const double> first = data.row(0);
+  std::vector<double> mean(data.columns), squares(data.columns);
+  std::vector<double> low(first.begin(), first.end()), high = low;
+  for (std::size_t i = 0; i < data.rows(); ++i) {
+    const std::span<const double> row = data.row(i);
+    check_finite(row, i);
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      mean[k] += row[k];
+      low[k] = std::min(low[k], row[k]), high[k] = std::max(high[k], row[k]);
     }
-    const double mean = low == high ? low : sum / rows;
-    for (std::size_t i = 0; i < data.rows(); ++i) {
-      const double off = data.row(i)[column] - mean;
-      squares += off * off;
-    }
-    const double deviation = std::sqrt(squares / rows);
-    result.mean.push_back(mean);
-    result.deviation.push_back(deviation > 0 ? deviation : 1);
   }
-  return result;
+  for (std::size_t k = 0; k < data.columns; ++k) mean[k] = low[k] == high[k] ? low[k] : mean[k] / rows;
+  for (std::size_t i = 0; i < data.rows(); ++i) {
+    const std::span<const double> row = data.row(i);
+    for (std::size_t k = 0; k < row.size(); ++k) squares[k] += (row[k] - mean[k]) * (row[k] - mean[k]);
+  }
+  std::vector<double> deviation;
+  for (const double sum : squares) {
+    const double root = std::sqrt(sum / rows);
+    deviation.push_back(root > 0 ? root : 1);
+  }
+  return {std::move(mean), std::move(deviation)};
 }
 
 void Standardisation::apply(std::span<double> row) const {

@@ -72,13 +72,28 @@ double Classifier::probability(std::span<const double> scores, std::size_t label
 
 Classifier::Result Classifier::evaluate(const Dataset& data) const {
   detail::check_shape("evaluate", data);
-  Result result;
-  result.rows = data.rows();
+  std::vector<double> all;
   for (std::size_t i = 0; i < data.rows(); ++i) {
     const std::vector<double> outputs = scores(data.row(i));
-    result.right += label_of(outputs) == data.labels[i] ? 1 : 0;
-    const std::vector<Value> values(outputs.begin(), outputs.end());
-    const NoGrad guard;
+    all.insert(all.end(), outputs.begin(), outputs.end());
+  }
+  return evaluate(data, all);
+}
+
+Classifier::Result Classifier::evaluate(const Dataset& data, std::span<const double> scores) const {
+  detail::check_shape("evaluate", data);
+  const std::size_t outputs = network.outputs();
+  if (scores.size() != data.rows() * outputs)
+    throw Error("evaluate", std::to_string(data.rows() * outputs) + " scores, " + std::to_string(outputs) + " a row",
+                std::to_string(scores.size()), "give those of all rows");
+  Result result;
+  result.rows = data.rows();
+  const NoGrad guard;
+  std::vector<Value> values(outputs);
+  for (std::size_t i = 0; i < data.rows(); ++i) {
+    const std::span<const double> row = scores.subspan(i * outputs, outputs);
+    result.right += label_of(row) == data.labels[i] ? 1 : 0;
+    for (std::size_t k = 0; k < outputs; ++k) values[k].data() = row[k];
     result.loss += row_loss(loss, values, data.labels[i]).data();
   }
   if (result.rows > 0) result.loss /= static_cast<double>(result.rows);

@@ -10,6 +10,8 @@ class EagerStep : public BatchStep {
  public:
   explicit EagerStep(const Classifier& model) : model_(model), parameters_(model_.network.parameters()) {}
 
+  std::string kind() const override { return "eager"; }
+
   void run(const Dataset& data, std::span<const std::size_t> rows, double weight, BatchSums& sums) override {
     for (Value& parameter : parameters_) parameter.grad() = 0;
     sums.loss() = sums.right() = 0;

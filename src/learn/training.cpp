@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "data/names.hpp"
 #include "data/shape.hpp"
@@ -75,6 +76,12 @@ void check_team(const Team& team) {
 
 }  // namespace
 
+std::vector<TrainingRun::Place> TrainingRun::places_of(std::vector<Value>& parameters) {
+  std::vector<Place> places;
+  for (Value& p : parameters) places.push_back({&p.data(), &p.grad()});
+  return places;
+}
+
 TrainingRun::TrainingRun(const Dataset& data, const Recipe& recipe, MakeStep make_step, Team team)
     : recipe_(recipe),
       model_(make_classifier(data, recipe)),
@@ -83,10 +90,12 @@ TrainingRun::TrainingRun(const Dataset& data, const Recipe& recipe, MakeStep mak
       step_(make_step_(model_)),
       team_(std::move(team)),
       sums_(parameters_.size()),
-      optimizer_(parameters_, recipe.optimizer),
+      places_(places_of(parameters_)),
+      numbers_(parameters_.size()),
       schedule_(schedule_of(recipe.rate, learning_rate(recipe.optimizer))),
       batches_(data.rows(), batch_size(recipe, data), recipe.seed) {
   check_team(team_);
+  state_.optimizer = initial_state(recipe.optimizer, parameters_.size());
   data_ = standardised(data, model_.standardisation);
   all_rows_.resize(data.rows());
   std::iota(all_rows_.begin(), all_rows_.end(), std::size_t{0});
@@ -101,15 +110,31 @@ TrainingRun::TrainingRun(const TrainingRun& other)
       step_(make_step_(model_)),
       team_(other.team_),
       sums_(other.sums_),
-      optimizer_(parameters_, other.optimizer_.config()),
+      places_(places_of(parameters_)),
+      numbers_(other.numbers_),
       schedule_(other.schedule_),
       batches_(other.batches_),
       all_rows_(other.all_rows_),
-      state_(other.state_) {
-  optimizer_.set_state(other.optimizer_.state());
-}
+      state_(other.state_) {}
 
 TrainingRun& TrainingRun::operator=(const TrainingRun& other) { return *this = TrainingRun(other); }
+
+namespace {
+
+// Adds the penalties' gradient for some of the parameters, and gives what they add to the loss.
+double add_penalties(const Recipe& recipe, std::span<const double> parameters, std::span<double> gradient) {
+  using Size = rules::Rule<Op::abs>;
+  double squares = 0, sizes = 0;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const double p = parameters[i], size = Size::value(p);
+    squares += p * p;
+    sizes += size;
+    gradient[i] += 2 * recipe.l2 * p + recipe.l1 * Size::dx(p, size);
+  }
+  return recipe.l2 * squares + recipe.l1 * sizes;
+}
+
+}  // namespace
 
 // The one place where a step's gradients come together, from however many took part.
 void TrainingRun::sum_up(std::span<const std::size_t> rows) {
@@ -117,6 +142,40 @@ void TrainingRun::sum_up(std::span<const std::size_t> rows) {
   const std::size_t end = rows.size() * (team_.member + 1) / team_.size;
   step_->run(data_, rows.subspan(begin, end - begin), 1.0 / static_cast<double>(rows.size()), sums_);
   if (team_.add_up) team_.add_up(sums_.all());
+}
+
+void TrainingRun::read_parameters() {
+  if (!parameters_.empty()) std::as_const(parameters_.front()).data();  // an Error on a thread that cannot reach them
+  step_->in_parts(numbers_.size(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) numbers_[i] = *places_[i].data;
+  });
+}
+
+// The sums are made in pieces of one size, whoever makes them: the same bits on any number of threads.
+double TrainingRun::penalise() {
+  constexpr std::size_t piece = 4096;
+  const std::size_t size = numbers_.size();
+  std::vector<double> penalties((size + piece - 1) / piece);
+  step_->in_parts(size, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = (first + piece - 1) / piece; i * piece < last; ++i) {
+      const std::size_t begin = i * piece, count = std::min(piece, size - begin);
+      penalties[i] =
+          add_penalties(recipe_, std::span(numbers_).subspan(begin, count), sums_.gradient().subspan(begin, count));
+    }
+  });
+  return std::accumulate(penalties.begin(), penalties.end(), 0.0);
+}
+
+void TrainingRun::move_parameters(double rate) {
+  const std::span<const double> gradient = sums_.gradient();
+  ++state_.optimizer.steps;
+  step_->in_parts(numbers_.size(), [&](std::size_t begin, std::size_t end) {
+    update_part(recipe_.optimizer, rate, numbers_, gradient, state_.optimizer, begin, end);
+    for (std::size_t i = begin; i < end; ++i) {
+      *places_[i].data = numbers_[i];
+      *places_[i].grad = gradient[i];
+    }
+  });
 }
 
 TrainingRun::Report TrainingRun::step() {
@@ -129,23 +188,18 @@ TrainingRun::Report TrainingRun::step() {
                 .accuracy = sums_.right() / static_cast<double>(rows.size()),
                 .rate = schedule_(state_.steps),
                 .gradient_norm = 0};
-  const std::span<const double> gradient = sums_.gradient();
-  for (std::size_t i = 0; i < parameters_.size(); ++i) parameters_[i].grad() = gradient[i];
-  if (recipe_.l1 > 0 || recipe_.l2 > 0) {
-    Value penalty = recipe_.l2 * l2_penalty(parameters_);
-    if (recipe_.l1 > 0) penalty += recipe_.l1 * l1_penalty(parameters_);
-    report.loss += penalty.data();
-    penalty.backward();
-  }
-  const auto bad = std::find_if(parameters_.begin(), parameters_.end(),
-                                [](const Value& parameter) { return !std::isfinite(parameter.grad()); });
-  if (!std::isfinite(report.loss) || bad != parameters_.end()) {
+  // From here on plain numbers, which the Values get in the end.
+  const std::span<double> gradient = sums_.gradient();
+  read_parameters();
+  if (recipe_.l1 > 0 || recipe_.l2 > 0) report.loss += penalise();
+  const auto bad = std::find_if_not(gradient.begin(), gradient.end(), [](double one) { return std::isfinite(one); });
+  if (!std::isfinite(report.loss) || bad != gradient.end()) {
     if (!whole) batches_.set_state(before);
     if (!std::isfinite(report.loss)) refuse_step("a loss that is finite", report.loss, report.step);
-    refuse_step("a gradient that is finite", bad->grad(), report.step);
+    refuse_step("a gradient that is finite", *bad, report.step);
   }
-  if (recipe_.clip > 0) report.gradient_norm = clip_gradient_norm(parameters_, recipe_.clip);
-  optimizer_.step(report.rate);
+  if (recipe_.clip > 0) report.gradient_norm = clip_norm(gradient, recipe_.clip);
+  move_parameters(report.rate);
   ++state_.steps;
   state_.history.add(state_.steps, report.loss, report.accuracy);
   return report;
@@ -178,16 +232,18 @@ void TrainingRun::set_rate(double lr) {
 }
 
 TrainingState TrainingRun::state() const {
-  return {state_.steps, optimizer_.state(), batches_.state(), state_.history};
+  TrainingState result = state_;
+  result.batches = batches_.state();
+  return result;
 }
 
 void TrainingRun::set_state(TrainingState state) {
   if (state.optimizer.steps != state.steps || !state.history.is_of(state.steps))
     throw Error("set_state", "the optimizer's steps and the history of " + std::to_string(state.steps) + " steps",
                 "those of others", "give what state() gave");
+  check_state(recipe_.optimizer, parameters_.size(), state.optimizer);
   Batches batches = batches_;
   batches.set_state(state.batches);
-  optimizer_.set_state(state.optimizer);
   batches_ = std::move(batches);
   state_ = std::move(state);
 }

@@ -2,6 +2,7 @@
 // Gradients kept within bounds.
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "gradwalk/optim.hpp"
 #include "text/numbers.hpp"
@@ -14,19 +15,29 @@ void need_bound(const char* call, double most) {
     throw Error(call, "a bound >= 0", detail::format_number(most), "give a number that is not negative");
 }
 
-}  // namespace
-
-double clip_factor(double norm, double most) {
+// number(g) is a gradient to read and write.
+template <class All, class Number> double clip_all(const All& all, double most, Number number) {
   need_bound("clip_gradient_norm", most);
-  return std::min(most / (norm + 1e-6), 1.0);
+  double squares = 0;
+  for (auto& one : all) squares += static_cast<double>(number(one)) * static_cast<double>(number(one));
+  const double norm = std::sqrt(squares), factor = std::min(most / (norm + 1e-6), 1.0);
+  for (auto& one : all) {
+    auto& g = number(one);
+    g *= static_cast<std::remove_reference_t<decltype(g)>>(factor);
+  }
+  return norm;
 }
 
+}  // namespace
+
 double clip_gradient_norm(std::span<const Value> parameters, double most) {
-  double squares = 0;
-  for (const Value& p : parameters) squares += p.grad() * p.grad();
-  const double norm = std::sqrt(squares), factor = clip_factor(norm, most);
-  for (Value p : parameters) p.grad() *= factor;
-  return norm;
+  return clip_all(parameters, most, [](Value p) -> double& { return p.grad(); });
+}
+double clip_norm(std::span<double> gradient, double most) {
+  return clip_all(gradient, most, [](double& g) -> double& { return g; });
+}
+double clip_norm(std::span<float> gradient, double most) {
+  return clip_all(gradient, most, [](float& g) -> float& { return g; });
 }
 
 void clip_gradient_value(std::span<const Value> parameters, double most) {

@@ -43,13 +43,7 @@ void Optimizer::zero_grad() {
 }
 
 void Optimizer::set_state(OptimizerState state) {
-  const auto sizes = [](const OptimizerState& one) {
-    return std::to_string(one.first.size()) + " and " + std::to_string(one.second.size());
-  };
-  const std::string wanted = sizes(state_), got = sizes(state);
-  if (got != wanted)
-    throw Error("set_state", "moments of " + wanted + " numbers", got,
-                "give the state of an Optimizer with the same rule and as many parameters");
+  check_state(config_, parameters_.size(), state);
   state_ = std::move(state);
 }
 

@@ -47,24 +47,24 @@ double power(double base, std::uint64_t exponent) {
 
 // The rules are copies, and so are m and v: numbers nothing else can be writing to, so that compilers take several at a
 // time.
-template <class T, class State>
-void apply(SGD rule, double lr_, std::span<T> data, std::span<const T> grad, State& state) {
+template <class T, class State> void apply(SGD rule, double lr_, std::span<T> data, std::span<const T> grad,
+                                           State& state, std::size_t begin, std::size_t end) {
   const T lr = static_cast<T>(lr_), decay = static_cast<T>(rule.weight_decay);
   const T momentum = static_cast<T>(rule.momentum);
-  for (std::size_t i = 0; i < data.size(); ++i) {
+  for (std::size_t i = begin; i < end; ++i) {
     T step = grad[i] + decay * data[i];
     if (momentum != 0) step = state.first[i] = momentum * state.first[i] + step;
     data[i] -= lr * step;
   }
 }
 
-template <class Rule, class T, class State>
-void apply(Rule rule, double lr, std::span<T> data, std::span<const T> grad, State& state) {
+template <class Rule, class T, class State> void apply(Rule rule, double lr, std::span<T> data, std::span<const T> grad,
+                                                       State& state, std::size_t begin, std::size_t end) {
   const T rate = static_cast<T>(lr / (1 - power(rule.beta1, state.steps)));
   const T scale = static_cast<T>(std::sqrt(1 - power(rule.beta2, state.steps)));
   const T new_first = static_cast<T>(1 - rule.beta1), epsilon = static_cast<T>(rule.epsilon);
   const T old_second = static_cast<T>(rule.beta2), new_second = static_cast<T>(1 - rule.beta2);
-  for (std::size_t i = 0; i < data.size(); ++i) {
+  for (std::size_t i = begin; i < end; ++i) {
     T p = data[i], m = state.first[i], v = state.second[i];
     const T g = grad[i];
     if constexpr (std::is_same_v<Rule, AdamW>) p *= static_cast<T>(1 - lr * rule.weight_decay);
@@ -76,10 +76,10 @@ void apply(Rule rule, double lr, std::span<T> data, std::span<const T> grad, Sta
   }
 }
 
-template <class T, class State>
-void update_any(const OptimizerConfig& config, double lr, std::span<T> data, std::span<const T> grad, State& state) {
-  ++state.steps;
-  std::visit([&](const auto& rule) { apply(rule, lr, data, grad, state); }, config);
+template <class T, class State> void update_any(const OptimizerConfig& config, double lr, std::span<T> data,
+                                                std::span<const T> grad, State& state, std::size_t begin,
+                                                std::size_t end) {
+  std::visit([&](const auto& rule) { apply(rule, lr, data, grad, state, begin, end); }, config);
 }
 
 }  // namespace
@@ -100,14 +100,36 @@ OptimizerState initial_state(const OptimizerConfig& config, std::size_t paramete
   return state;
 }
 
+void check_state(const OptimizerConfig& config, std::size_t parameters, const OptimizerState& state) {
+  const auto sizes = [](const OptimizerState& one) {
+    return std::to_string(one.first.size()) + " and " + std::to_string(one.second.size());
+  };
+  const std::string wanted = sizes(initial_state(config, parameters)), got = sizes(state);
+  if (got != wanted)
+    throw Error("set_state", "moments of " + wanted + " numbers", got,
+                "give the state of an Optimizer with the same rule and as many parameters");
+}
+
 void update(const OptimizerConfig& config, double lr, std::span<double> data, std::span<const double> grad,
             OptimizerState& state) {
-  update_any(config, lr, data, grad, state);
+  ++state.steps;
+  update_any(config, lr, data, grad, state, 0, data.size());
 }
 
 void update(const OptimizerConfig& config, double lr, std::span<float> data, std::span<const float> grad,
             OptimizerState32& state) {
-  update_any(config, lr, data, grad, state);
+  ++state.steps;
+  update_any(config, lr, data, grad, state, 0, data.size());
+}
+
+void update_part(const OptimizerConfig& config, double lr, std::span<double> data, std::span<const double> grad,
+                 OptimizerState& state, std::size_t begin, std::size_t end) {
+  update_any(config, lr, data, grad, state, begin, end);
+}
+
+void update_part(const OptimizerConfig& config, double lr, std::span<float> data, std::span<const float> grad,
+                 OptimizerState32& state, std::size_t begin, std::size_t end) {
+  update_any(config, lr, data, grad, state, begin, end);
 }
 
 }  // namespace gradwalk

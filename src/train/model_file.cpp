@@ -3,6 +3,7 @@
 #include "gradwalk/model_file.hpp"
 
 #include <bit>
+#include <utility>
 
 namespace gradwalk {
 
@@ -25,11 +26,11 @@ std::uint64_t fingerprint(const Dataset& data) {
   return hash;
 }
 
-TrainingRun resume(const ModelFile& file, const Dataset& data) {
+TrainingRun resume(const ModelFile& file, const Dataset& data, MakeStep make_step) {
   if (!file.run) throw Error("resume", "a model saved by training", "one without its training", "train it anew");
   if (fingerprint(data) != file.run->source.fingerprint)
     throw Error("resume", "the data the model was trained on", "other data", "give the same, or train anew");
-  TrainingRun run(data, file.run->recipe);
+  TrainingRun run(data, file.run->recipe, std::move(make_step));
   if (run.model().network.inputs() != file.model.network.inputs() ||
       run.model().network.outputs() != file.model.network.outputs())
     throw Error("resume", "a model for the data's features and classes", "one for others", "train anew");

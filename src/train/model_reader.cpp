@@ -234,7 +234,10 @@ class Reader {
     const Json value = json("training");
     const std::size_t parameters = model.network.parameter_count();
     SavedRun result{
-        recipe(model), {}, whole(value, "planned_steps"), {text("source"), big(field(value, "fingerprint"))}};
+        recipe(model), {}, whole(value, "planned_steps"), {text("source"), big(field(value, "fingerprint"))}, {}};
+    if (value.contains("step")) result.step_kind = string(value, "step");  // files of 0.1 do not tell
+    if (!result.step_kind.empty() && !detail::is_name(result.step_kind))
+      refuse(std::string(detail::name_rule), shown(result.step_kind));
     TrainingState& state = result.state;
     state.steps = whole(value, "steps");
     const OptimizerState sizes = initial_state(result.recipe.optimizer, parameters);

@@ -84,15 +84,16 @@ SafetensorsFile to_file(const TrainingRun& run, std::uint64_t planned_steps, con
   file.metadata["labels"] = OrderedJson(model.label_names).dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
   file.metadata["recipe"] = recipe_json(run.recipe()).dump();
   file.metadata["source"] = source.description;
-  file.metadata["training"] = OrderedJson{{"steps", state.steps},
-                                          {"planned_steps", planned_steps},
-                                          {"optimizer_steps", state.optimizer.steps},
-                                          {"history_stride", state.history.stride},
-                                          {"random", random},
-                                          {"epoch", state.batches.epoch},
-                                          {"taken", state.batches.taken},
-                                          {"fingerprint", std::to_string(source.fingerprint)}}
-                                  .dump();
+  file.metadata["training"] = OrderedJson{
+      {"steps", state.steps},
+      {"planned_steps", planned_steps},
+      {"optimizer_steps", state.optimizer.steps},
+      {"history_stride", state.history.stride},
+      {"random", random},
+      {"epoch", state.batches.epoch},
+      {"taken", state.batches.taken},
+      {"fingerprint", std::to_string(source.fingerprint)},
+      {"step", run.step_kind()}}.dump();
   return file;
 }
 

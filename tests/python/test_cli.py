@@ -5,7 +5,7 @@ import json
 import subprocess
 
 import pytest
-from cli import PROGRAM, gradwalk
+from cli import PROGRAM, gradwalk, gradwalk_json
 
 
 def test_eval_prints_an_aligned_table():
@@ -87,3 +87,17 @@ def test_output_that_cannot_be_written_is_an_error():
         run = subprocess.run([PROGRAM, "ops"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
     assert run.returncode == 1
     assert "needs a place to write" in run.stderr
+
+
+def test_compile_shows_each_pass_and_names_what_it_cannot_take():
+    expression = "x=1; y=2; w=3; b=0; relu(w*x + b - y)"
+    shown = gradwalk_json("compile", expression, "--inputs", "x,y", "--json")
+    assert shown["inputs"] == ["x", "y"] and shown["parameters"] == ["w", "b"]
+    assert list(shown["passes"]) == ["record", "simplify", "lift", "schedule"]
+    assert "relu" in shown["passes"]["record"] and shown["instructions"] == 2
+    layers = "x=1; y=2; a=1; b=2; c=3; d=4; relu(a*x+b*y) * relu(c*x+d*y)"
+    assert gradwalk_json("compile", layers, "--inputs", "x,y", "--json")["layers"] == ["2 x 2"]
+    for name in "z", "f":
+        done = gradwalk("compile", "x=1; f=x*x", "--inputs", name)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert f"needs inputs that are names of numbers in the expression, got '{name}'; give" in done.stderr

@@ -398,6 +398,49 @@ def test_resuming_is_going_straight_through_byte_for_byte(options):
     assert open("half", "rb").read() == open("other", "rb").read() == open("straight", "rb").read()
 
 
+def numbers(path):
+    tensors, data = header(path)
+    del tensors["__metadata__"]
+    offsets = {name: tensor["data_offsets"] for name, tensor in tensors.items()}
+    return {name: struct.unpack(f"<{(end - begin) // 8}d", data[begin:end]) for name, (begin, end) in offsets.items()}
+
+
+@pytest.mark.parametrize("options", [["moons"], ["spiral", "--steps", "60"], ["flowers.csv", "--loss", "mse", "--steps", "60"]],
+                         ids=lambda options: options[0])
+def test_compiled_steps_are_the_eager_ones_to_rounding_and_both_times_are_shown(options):
+    assert re.search(r"\n\d+ steps in [\d.]+ m?s\n", run("train", *options))
+    shown = run("train", *options, "--eager")
+    assert re.search(r"\n\d+ steps in [\d.]+ m?s, eager; compiled [\d.]+ m?s, [\d.]+ times as fast\n", shown), shown
+    save(*options, to="compiled")
+    save(*options, "--eager", to="eager")
+    assert metadata("eager")["training"]["step"] == "eager"
+    assert metadata("compiled")["training"]["step"].startswith("compiled, ")
+    compiled, eager = numbers("compiled"), numbers("eager")
+    for name in eager:
+        assert compiled[name] == pytest.approx(eager[name], rel=1e-6, abs=1e-9), name
+    report = json.loads(run("train", *options, "--eager", "--json"))
+    assert report["step"] == "eager" and 0 < report["compiled_seconds"] and 0 < report["seconds"]
+
+
+def test_the_number_of_threads_changes_no_bit():
+    for threads in 1, 2, 3:
+        save("spiral", "--hidden", "300,300", "--batch", "256", "--samples", "1000", "--steps", 4, "--threads", threads, to=f"of{threads}")
+    assert open("of1", "rb").read() == open("of2", "rb").read() == open("of3", "rb").read()
+
+
+def test_going_on_with_steps_of_another_kind_says_so():
+    kind = save("moons", "--steps", 10)["training"]["step"]
+    before = open("m.safetensors", "rb").read()
+    for options, environment, now in (["--eager"], {}, "eager"), ([], {"GRADWALK_INSTRUCTION_SET": "SCALAR"}, "compiled, SCALAR"):
+        done = gradwalk("train", "--resume", "m.safetensors", "--steps", "12", "-q", "--save", "n", *options,
+                        env={**os.environ, **environment})
+        assert (done.returncode, done.stderr) == (0, f"the steps so far were {kind}; these are {now}, and round otherwise\n")
+        assert metadata("n")["training"]["step"] == now
+    assert open("m.safetensors", "rb").read() == before
+    assert "needs an instruction set of this machine, got 'MMX'; give one of" in refused(
+        "train", "moons", env={**os.environ, "GRADWALK_INSTRUCTION_SET": "MMX"})
+
+
 def test_resuming_finds_data_from_another_folder_and_under_another_name(folder):
     save("flowers.csv", "--steps", 10)
     save("flowers.csv", "--steps", 20, to="straight")
@@ -541,9 +584,9 @@ def test_progress_on_a_terminal_is_a_bar():
     bars = [part for part in text.split("\r") if part.startswith("[")]
     assert len(bars) >= 2
     for bar in bars[:-1]:
-        assert re.match(r"\[=* *\] \d+/400  loss [\d.e-]+  accuracy [\d.]+%  rate [\d.]+  [\d.]+ s left\x1b\[K", bar), bar
+        assert re.match(r"\[=* *\] \d+/400  loss [\d.e-]+  accuracy [\d.]+%  rate [\d.]+  [\d.]+ m?s left\x1b\[K", bar), bar
         assert len(bar.split("\x1b")[0]) < 80
-    assert re.match(r"\[=+\] 400/400  loss [\d.e-]+  accuracy 100.0%  rate 0.1  in [\d.]+ s\x1b\[K", bars[-1])
+    assert re.match(r"\[=+\] 400/400  loss [\d.e-]+  accuracy 100.0%  rate 0.1  in [\d.]+ m?s\x1b\[K", bars[-1])
 
 
 def test_progress_in_a_narrow_terminal_fits():

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// gradwalk compile: what compile() makes of an expression, pass by pass.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "gradwalk/error.hpp"
+#include "input.hpp"
+#ifdef GRADWALK_HAS_COMPILE
+#include "gradwalk/compile.hpp"
+#include "gradwalk/expression.hpp"
+#endif
+
+namespace gradwalk::cli {
+namespace {
+
+struct CompileArguments {
+  Input input;
+  std::vector<std::string> inputs;
+  bool json = false;
+};
+
+#ifdef GRADWALK_HAS_COMPILE
+
+struct Leaves {
+  std::vector<std::string> inputs, parameters;
+  CompileOptions options;
+};
+
+// The names of numbers: those asked for are inputs, the others parameters.
+Leaves leaves_of(const Expression& expression, const std::vector<std::string>& inputs) {
+  Leaves result;
+  for (const std::string& name : inputs) {
+    const auto is_it = [&](const auto& one) { return one.first == name; };
+    const auto found = std::find_if(expression.names.begin(), expression.names.end(), is_it);
+    if (found == expression.names.end() || found->second.op() != Op::leaf)
+      throw Error("compile", "inputs that are names of numbers in the expression", "'" + name + "'",
+                  "give the numbers that differ from row to row, as in 'x=0; w=3; w*x' --inputs x");
+    result.inputs.push_back(name);
+    result.options.inputs.push_back(found->second);
+  }
+  for (const auto& [name, value] : expression.names) {
+    if (value.op() != Op::leaf || std::find(inputs.begin(), inputs.end(), name) != inputs.end()) continue;
+    result.parameters.push_back(name);
+    result.options.parameters.push_back(value);
+  }
+  return result;
+}
+
+void print_names(char letter, const char* what, const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  fmt::print("{}:", what);
+  for (std::size_t i = 0; i < names.size(); ++i) fmt::print("{} {}{} = {}", i == 0 ? "" : ",", letter, i, names[i]);
+  fmt::print("\n");
+}
+
+void show(const CompileArguments& arguments) {
+  const Expression expression = parse(arguments.input.text());
+  const Leaves leaves = leaves_of(expression, arguments.inputs);
+  const std::vector<PassText> passes = compile_passes({&expression.root, 1}, leaves.options);
+  const Program::Description about = compile(expression.root, leaves.options).describe();
+  if (arguments.json) {
+    nlohmann::ordered_json json{{"inputs", leaves.inputs}, {"parameters", leaves.parameters}};
+    for (const PassText& pass : passes) json["passes"][pass.pass] = pass.text;
+    json["nodes"] = about.recorded;
+    json["instructions"] = about.instructions;
+    json["layers"] = about.layers;
+    fmt::print("{}\n", json.dump());
+    return;
+  }
+  print_names('x', "inputs", leaves.inputs);
+  print_names('p', "parameters", leaves.parameters);
+  for (const PassText& pass : passes) fmt::print("\n{}\n{}", pass.pass, pass.text);
+  fmt::print("\n{} nodes, {} instruction{}\n", about.recorded, about.instructions, about.instructions == 1 ? "" : "s");
+}
+
+#else
+
+void show(const CompileArguments&) {
+  throw Error("compile", "gradwalk::compile", "a gradwalk built without it", "build it with -DGRADWALK_COMPILE=ON");
+}
+
+#endif
+
+}  // namespace
+
+void add_compile(CLI::App& app) {
+  const auto arguments = std::make_shared<CompileArguments>();
+  CLI::App* command = app.add_subcommand("compile", "what compile() makes of an expression, pass by pass");
+  arguments->input.add_to(*command);
+  command->add_option("--inputs", arguments->inputs, "names that differ from row to row; other numbers are parameters")
+      ->delimiter(',')
+      ->option_text("NAME,...");
+  command->add_flag("--json", arguments->json, "as JSON");
+  command->footer(
+      "Examples:\n"
+      "  gradwalk compile 'x=1; y=2; w=3; b=0; relu(w*x + b - y)' --inputs x,y\n"
+      "docs/compile.md tells what each pass does.");
+  command->callback([arguments] { show(*arguments); });
+}
+
+}  // namespace gradwalk::cli

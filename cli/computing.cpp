@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// With gradwalk::compile or without: this file and compile.cpp know which.
+#include "computing.hpp"
+
+#include <cstdlib>
+
+#include "checks.hpp"
+#ifdef GRADWALK_HAS_COMPILE
+#include "gradwalk/compiled_step.hpp"
+#endif
+
+namespace gradwalk::cli {
+namespace {
+
+std::vector<double> eager_scores(const Classifier& model, std::span<const double> rows) {
+  const std::size_t columns = model.network.inputs();
+  std::vector<double> result;
+  for (std::size_t i = 0; i < rows.size(); i += columns) {
+    const std::vector<double> scores = model.scores(rows.subspan(i, columns));
+    result.insert(result.end(), scores.begin(), scores.end());
+  }
+  return result;
+}
+
+#ifdef GRADWALK_HAS_COMPILE
+// GRADWALK_INSTRUCTION_SET chooses a set that another machine has: the same bits as there, at its speed.
+CompiledStepOptions compiled_options(std::size_t threads) {
+  const char* set = std::getenv("GRADWALK_INSTRUCTION_SET");
+  return {.threads = threads, .instruction_set = set == nullptr ? "" : set};
+}
+#endif
+
+}  // namespace
+
+void Computing::add_to(CLI::App& command) {
+  command.add_flag("--eager", eager_, "make the steps with Values, and compare the time");
+  command.add_option("--threads", threads_, "use at most so many, for the same numbers")
+      ->check(whole_from(1, 1024))
+      ->option_text("N [all]");
+}
+
+#ifdef GRADWALK_HAS_COMPILE
+
+bool Computing::can_compile() { return true; }
+
+MakeStep Computing::compiled() const {
+  return [options = compiled_options(threads_)](const Classifier& model) { return compiled_step(model, options); };
+}
+
+std::vector<double> Computing::scores(const Classifier& model, std::span<const double> rows) const {
+  if (!eager_ && !rows.empty()) return CompiledScores(model, compiled_options(threads_))(rows);
+  return eager_scores(model, rows);
+}
+
+#else
+
+bool Computing::can_compile() { return false; }
+
+MakeStep Computing::compiled() const { return eager_step; }
+
+std::vector<double> Computing::scores(const Classifier& model, std::span<const double> rows) const {
+  return eager_scores(model, rows);
+}
+
+#endif
+
+}  // namespace gradwalk::cli

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// How batches are computed: compiled, unless --eager asks for Values or gradwalk was built without gradwalk::compile.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gradwalk/step.hpp"
+
+namespace gradwalk::cli {
+
+class Computing {
+ public:
+  void add_to(CLI::App& command);  // --eager and --threads
+
+  static bool can_compile();
+  bool is_eager() const { return eager_ || !can_compile(); }
+
+  MakeStep step() const { return is_eager() ? MakeStep(eager_step) : compiled(); }
+  MakeStep compiled() const;  // where it can
+
+  // Of rows one after another, in the data's own units.
+  std::vector<double> scores(const Classifier& model, std::span<const double> rows) const;
+  Classifier::Result evaluate(const Classifier& model, const Dataset& data) const {
+    return model.evaluate(data, scores(model, data.x));
+  }
+
+ private:
+  bool eager_ = false;
+  std::size_t threads_ = 0;  // as many as the machine has
+};
+
+}  // namespace gradwalk::cli
