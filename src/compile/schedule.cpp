@@ -178,6 +178,15 @@ class Scheduler {
     return {first.domain, first.at, 0, table};
   }
 
+  // The same for what is read number by number, also where it is one number again and again.
+  Operand listed(const Column& column) {
+    Operand made = operand(column, 0, column.size());
+    if (made.table != none || made.stride != 0 || column.size() == 1) return made;
+    made.table = static_cast<std::uint32_t>(all_.tables.size());
+    for (const Place& one : column) all_.tables.push_back(one.at);
+    return made;
+  }
+
   // Factors are constants: one for all, or a row of them.
   Operand factor(std::span<const double> factors) {
     if (std::all_of(factors.begin(), factors.end(), [&](double one) { return one == factors[0]; }))
@@ -276,7 +285,7 @@ class Scheduler {
       Instruction made = instruction(group, Instruction::Form::extreme);
       made.out = places_[id].at;
       made.count = node(id).count;
-      made.in[0] = operand(columns_[0], 0, made.count);
+      made.in[0] = listed(columns_[0]);
       add(made);
     }
   }
