@@ -180,11 +180,10 @@ class Model {
  private:
   const Vector& embedding(std::size_t token) const { return tokens_[token]; }
   Vector embedding(const Vector& token) const {
-    return vector_of(shape_.embedding, [&](std::size_t i) {
-      Value sum = token[0] * tokens_[0][i];
-      for (std::size_t k = 1; k < token.size(); ++k) sum += token[k] * tokens_[k][i];
-      return sum;
-    });
+    const auto column = [&](std::size_t i) {
+      return vector_of(token.size(), [&](std::size_t k) { return tokens_[k][i]; });
+    };
+    return vector_of(shape_.embedding, [&](std::size_t i) { return dot(token, column(i)); });
   }
 
   // Each head has its own few of the numbers. How well its query fits the key of each token so far says how much of

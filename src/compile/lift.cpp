@@ -31,10 +31,9 @@ class Lifter {
       return std::move(groups_);
     }
     count_layers_below();
-    for (std::vector<Id>& level : levels()) {
-      const auto others = std::stable_partition(level.begin(), level.end(), [&](Id id) { return is_layer_[id]; });
-      if (others != level.begin()) join_layers({level.begin(), others});
-      std::for_each(others, level.end(), [&](Id id) { join(id); });
+    for (const Level& level : levels()) {
+      if (!level.layers.empty()) join_layers(level.layers);
+      for (const Id id : level.others) join(id);
     }
     return std::move(groups_);
   }
@@ -86,9 +85,13 @@ class Lifter {
     }
   }
 
-  std::vector<std::vector<Id>> levels() const {
-    std::vector<std::vector<Id>> all(1 + *std::max_element(layers_below_.begin(), layers_below_.end()));
-    for (Id id = terms_.first_computed(); id < terms_.nodes.size(); ++id) all[layers_below_[id]].push_back(id);
+  struct Level {
+    std::vector<Id> layers, others;
+  };
+  std::vector<Level> levels() const {
+    std::vector<Level> all(1 + *std::max_element(layers_below_.begin(), layers_below_.end()));
+    for (Id id = terms_.first_computed(); id < terms_.nodes.size(); ++id)
+      (is_layer_[id] ? all[layers_below_[id]].layers : all[layers_below_[id]].others).push_back(id);
     return all;
   }
 
