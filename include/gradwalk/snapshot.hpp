@@ -44,6 +44,9 @@ inline constexpr std::size_t largest_snapshot = 1'000'000;  // nodes
 
 GRADWALK_EXPORT Snapshot snapshot(const Value& root);
 
+// Data and local derivatives anew, from the leaves' data; a custom node keeps its own.
+GRADWALK_EXPORT void recompute(Snapshot& graph);
+
 GRADWALK_EXPORT std::string to_json(const Snapshot& graph);  // docs/walk-format.md describes it
 
 // The local derivative of an op by one of its operands, as ops.def writes it: 1 - r * r; "given" for a custom node.

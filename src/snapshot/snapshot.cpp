@@ -130,6 +130,16 @@ Snapshot snapshot(const Value& root) {
   return result;
 }
 
+void recompute(Snapshot& graph) {
+  for (Snapshot::Node& node : graph.nodes) {
+    if (node.operands.empty() || node.op == Op::custom) continue;
+    std::vector<double> numbers;
+    for (const std::size_t operand : node.operands) numbers.push_back(graph.nodes[operand].data);
+    node.data = rule_value(node.op, numbers);
+    for (std::size_t k = 0; k < numbers.size(); ++k) node.locals[k] = rule_local(node.op, k, numbers, node.data);
+  }
+}
+
 std::optional<std::size_t> Snapshot::find(std::string_view name) const {
   const auto found = std::find_if(nodes.begin(), nodes.end(), [&](const Node& node) { return node.name == name; });
   if (found == nodes.end()) return std::nullopt;
