@@ -86,9 +86,11 @@ export function place(boxes: Box[], links: Link[], direction: Direction, { width
   const depth = rows.map((_, layer) =>
     Math.max(0, ...boxes.filter((box) => layerOf.get(box.id) === layer).map((box) => (isRight ? box.width : box.height))),
   )
-  const gaps = depth.map((_, layer) =>
-    isRight ? 26 + Math.max(34, ...links.filter((one) => layerOf.get(one.from) === layer || layerOf.get(one.to) === layer + 1).map((one) => one.product)) : 66,
-  )
+  const gaps = depth.map((_, layer) => {
+    const there = links.filter((one) => layerOf.get(one.from) === layer || layerOf.get(one.to) === layer + 1)
+    // Side by side to the right; downward, words that would touch stand one below the other.
+    return isRight ? 26 + Math.max(34, ...there.map((one) => one.product)) : there.length < 4 ? 74 : 100
+  })
   if (isRight && depth.length > 1) {
     const least = depth.reduce((sum, size, layer) => sum + size + (layer < depth.length - 1 ? gaps[layer]! : 0), 2 * end)
     const more = Math.max(0, Math.min(90, (room - least) / (depth.length - 1)))

@@ -23,6 +23,16 @@ const placesOn = (path: Path) => (path.length === 1 ? places : [...places.map((p
 
 /** Past this many, the first place is taken: comparing all with all would take too long. */
 const mostCompared = 260
+const rounds = 6
+/** Of more edges one beginning is enough: who has so many looks at a few of them at a time. */
+const fewEdges = 16
+const beginnings = 10
+
+interface Standing {
+  link: Link
+  places: { at: number; words: Point }[]
+  chosen: number
+}
 
 export function placePills(placed: Placed, links: Link[]) {
   const wordsAt = (link: Link, path: Path, at: number): Point => {
@@ -30,27 +40,49 @@ export function placePills(placed: Placed, links: Link[]) {
     const half = link.product / 2 + 1
     return { x: Math.max(half, Math.min(placed.width - half, x)), y }
   }
-  const taken: { link: Link; words: Point }[] = []
-  const cards = [...placed.boxes.values()]
-  for (const link of links) {
-    const own = placed.links.get(link.id)!
-    const { path } = own
-    own.words = wordsAt(link, path, own.at)
-    if (links.length > mostCompared) continue
-    let least = Infinity
-    for (const [i, at] of placesOn(path).entries()) {
-      const words = wordsAt(link, path, at)
-      let cost = i / 40
-      for (const other of taken) {
-        // While one edge is paid the others show their short words; edges of the same user may be paid in one step.
-        const isSibling = other.link.to === link.to
-        cost += overlap(around(words, isSibling ? link.product : link.pill), around(other.words, other.link.product))
-        if (!isSibling) cost += overlap(around(words, link.product), around(other.words, other.link.pill))
-      }
-      for (const card of cards) cost += 3 * overlap(around(words, link.pill), card)
-      if (cost < least) [least, own.at, own.words] = [cost, at, words]
-      if (cost < 0.5) break
-    }
-    taken.push({ link, words: own.words })
+  const all = links.map((link): Standing => {
+    const { path } = placed.links.get(link.id)!
+    return { link, places: placesOn(path).map((at) => ({ at, words: wordsAt(link, path, at) })), chosen: 0 }
+  })
+  if (links.length <= mostCompared) choose(all, [...placed.boxes.values()])
+  for (const { link, places, chosen } of all) Object.assign(placed.links.get(link.id)!, places[chosen]!)
+}
+
+/** From several beginnings, for a place that is best with the others as they stand need not be best: the same ones every time. */
+function choose(all: Standing[], cards: Rect[]) {
+  let best = { cost: Infinity, places: all.map(() => 0) }
+  for (let begin = 0; begin < (all.length > fewEdges ? 1 : beginnings) && best.cost > all.length; begin++) {
+    for (const [i, one] of all.entries()) one.chosen = begin === 0 ? 0 : (7 * i * begin + 3 * begin) % places.length
+    for (let round = 0; round < rounds; round++) if (!settle(all, cards, begin === 0 && round === 0)) break
+    const sum = all.reduce((total, one) => total + cost(one, one.chosen, all.filter((other) => other !== one), cards), 0)
+    if (sum < best.cost) best = { cost: sum, places: all.map((one) => one.chosen) }
   }
+  for (const [i, one] of all.entries()) one.chosen = best.places[i]!
+}
+
+/** Each moves to its best place among the others as they stand; `isFirst`: among those before it. True if one has moved. */
+function settle(all: Standing[], cards: Rect[], isFirst: boolean): boolean {
+  let hasMoved = false
+  for (const [i, one] of all.entries()) {
+    const others = isFirst ? all.slice(0, i) : all.filter((other) => other !== one)
+    const costs = one.places.map((_, k) => cost(one, k, others, cards))
+    const best = costs.indexOf(Math.min(...costs))
+    if (costs[best]! < costs[one.chosen]!) [one.chosen, hasMoved] = [best, true]
+  }
+  return hasMoved || isFirst
+}
+
+function cost({ link, places }: Standing, k: number, others: Standing[], cards: Rect[]): number {
+  const { words } = places[k]!
+  const [short, long] = [around(words, link.pill), around(words, link.product)]
+  let sum = k / 40
+  for (const other of others) {
+    const there = other.places[other.chosen]!.words
+    // While one edge is paid the others show their short words; edges of the same user may be paid in one step.
+    const isSibling = other.link.to === link.to
+    sum += 2 * overlap(short, around(there, other.link.pill))
+    sum += overlap(isSibling ? long : short, around(there, other.link.product)) + (isSibling ? 0 : overlap(long, around(there, other.link.pill)))
+  }
+  for (const card of cards) sum += 3 * overlap(short, card) + overlap(long, card)
+  return sum
 }

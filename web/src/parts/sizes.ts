@@ -20,7 +20,7 @@ export const lines = {
   tall: { head: 22, rule: 31, label: 48, value: 69, strip: 78, coin: 84, height: 110 },
   flat: { head: 21, rule: 30, label: 51, value: 51, strip: 61, coin: 66, height: 92 },
 } as const
-export const pads = { tall: 13, flat: 10 } as const
+export const pads = { tall: 12, flat: 10 } as const
 const least = { right: 140, down: 124 } as const
 
 /** The widest texts of a node over a whole walk. */
