@@ -240,9 +240,12 @@ SharedTape::~SharedTape() {
 OpenTape* SharedTape::take_from_user(OpenTape* wanted) noexcept {
   for (;;) {
     OpenTape* user = user_.load();
+    if (user == &being_moved) {  // perhaps from here: this thread must not end meanwhile
+      std::this_thread::yield();
+      continue;
+    }
     if (wanted != nullptr && user != wanted) return nullptr;
-    if (user != &being_moved && user_.compare_exchange_weak(user, &being_moved)) return user;
-    std::this_thread::yield();
+    if (user_.compare_exchange_weak(user, &being_moved)) return user;
   }
 }
 
@@ -262,6 +265,7 @@ void SharedTape::move_here() {
 }
 
 void SharedTape::leave() noexcept {
+  if (shared_here == this) shared_here = nullptr;
   if (take_from_user(&tape) == nullptr) return;
   if (is_here()) open(before_);
   before_ = nullptr;

@@ -3,9 +3,12 @@
 
 import doctest
 import math
+import os
 import pathlib
 import random
 import re
+import subprocess
+import sys
 import threading
 
 import numpy
@@ -244,6 +247,48 @@ def test_docstrings(module):
         for test in finder.find(one, name=getattr(one, "__name__", "?"), module=False, globs=dict(names)):
             runner.run(test)
     assert runner.failures == 0 and runner.tries > 0
+
+
+TYPED = """
+import gradwalk
+from gradwalk import Value, nn
+
+a: Value = Value(2.0) * 3 + 1
+b: Value = (2**a).tanh().max(1.0)
+number: float = gradwalk.exp(1.0)
+loss: Value = gradwalk.mean_squared_error([a], [1.0])
+model = nn.MLP(2, [4, 1])
+program = gradwalk.compile(lambda row: row[0] * a, [[1.0], [2.0]], parameters=model.parameters())
+total: float = program.run([[1.0]])
+with gradwalk.no_grad():
+    nodes: set[Value] = b._prev
+gradwalk.save("path", model)
+"""
+
+
+def mypy(program, tmp_path):
+    file = tmp_path / "program.py"
+    file.write_text(program)
+    path = pathlib.Path(gradwalk.__file__).parents[1]
+    return subprocess.run(["/usr/bin/mypy", "--cache-dir", str(tmp_path / "cache"), "--python-executable", sys.executable, str(file)],
+                          capture_output=True, text=True, env={**os.environ, "MYPYPATH": str(path)})
+
+
+def test_types_are_right(tmp_path):
+    result = mypy(TYPED, tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+    wrong = mypy(TYPED + "wrong: str = a.data\nValue('x')\n", tmp_path)
+    assert wrong.stdout.count("error:") == 2, wrong.stdout
+
+
+def test_every_name_has_a_type():
+    stub = (pathlib.Path(gradwalk.__file__).parent / "_core.pyi").read_text()
+    for name in dir(gradwalk._core):
+        if not name.startswith("__"):
+            assert re.search(rf"^(def|class) {name}\b|^{name}:", stub, re.MULTILINE), name
+    for name in vars(Value):
+        if not name.startswith("__"):
+            assert re.search(rf"^    (def )?{name}\b", stub, re.MULTILINE), name
 
 
 def blocks(path, language):
