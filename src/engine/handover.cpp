@@ -7,7 +7,6 @@
 // becomes the number of handles left, and who takes it to 0 frees the tape. Nothing here locks or, when a handle ends,
 // allocates: it may be done in any destructor, and while another thread forks.
 #include <memory>
-#include <thread>
 
 #include "gradwalk/tapes.hpp"
 #include "store.hpp"
@@ -240,10 +239,7 @@ SharedTape::~SharedTape() {
 OpenTape* SharedTape::take_from_user(OpenTape* wanted) noexcept {
   for (;;) {
     OpenTape* user = user_.load();
-    if (user == &being_moved) {  // perhaps from here: this thread must not end meanwhile
-      std::this_thread::yield();
-      continue;
-    }
+    if (user == &being_moved) continue;  // perhaps from here: this thread must not end meanwhile. It takes no time
     if (wanted != nullptr && user != wanted) return nullptr;
     if (user_.compare_exchange_weak(user, &being_moved)) return user;
   }
