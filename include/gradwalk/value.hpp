@@ -112,7 +112,8 @@ class GRADWALK_EXPORT Value {
   Value& label(std::string_view text) &;
   Value label(std::string_view text) &&;
   std::string label() const;
-  std::uint64_t id() const;  // one number a node, among the nodes alive
+  // One number a node, among the nodes alive.
+  std::uint64_t id() const { return node_ref("id"), detail::pair(ref_, tape_); }
   friend bool same_node(const Value& x, const Value& y) { return x.id() == y.id(); }
 
   // Every op of the table, as a function and, with one operand, as a method. The forms of two Values take what converts
