@@ -78,9 +78,9 @@ void RecipeOptions::add_to(CLI::App& command) {
       ->check(CLI::IsMember({"constant", "linear", "cosine"}));
   add("--final-rate", final_, "the last rate, as a share of the first", "X [0; moons 0.1]")->check(number(0, 1));
   add("--decay-steps", decay_steps_,
-      "steps until the rate is the last one; --steps does not change it, so that\n"
-      "a run that is resumed is the same as one in one go",
-      "N [2000; moons 100]")
+      "steps until the rate is the last one, after those of --warm-up; more than\n"
+      "--steps for a run that is to be resumed",
+      "N [as many as --steps]")
       ->check(whole_from(1, 1'000'000'000));
   add("--warm-up", warm_up_, "steps in which the rate rises first", "N [0]")->check(whole_from(0, 1'000'000'000));
   add("--momentum", momentum_, "of sgd", "X [0; --optimizer momentum 0.9]")->check(number(0, 0.9999));
@@ -103,7 +103,17 @@ std::vector<const CLI::Option*> RecipeOptions::given() const {
   return result;
 }
 
-Recipe RecipeOptions::recipe(const Recipe& usual) const {
+void RecipeOptions::plan_steps(RatePlan& plan, std::uint64_t steps) const {
+  if (decay_steps_) plan.steps = *decay_steps_;
+  if (!end_of(plan)) return;
+  if (!decay_steps_) plan.steps = steps > plan.warm_up ? steps - plan.warm_up : 1;
+  if (*end_of(plan) < steps && plan.final == 0)
+    refuse_options("a rate that is above 0 until step " + std::to_string(steps),
+                   "one that is 0 from step " + std::to_string(*end_of(plan)),
+                   "give --final-rate, or more --decay-steps");
+}
+
+Recipe RecipeOptions::recipe(const Recipe& usual, std::uint64_t steps) const {
   Recipe recipe = usual;
   recipe.seed = seed_;
   if (hidden_) recipe.hidden = sizes_of(*hidden_);
@@ -135,8 +145,8 @@ Recipe RecipeOptions::recipe(const Recipe& usual) const {
   if (schedule_)
     recipe.rate.kind = named(*schedule_, {RatePlan::Kind::constant, RatePlan::Kind::linear, RatePlan::Kind::cosine});
   if (final_) recipe.rate.final = *final_;
-  if (decay_steps_) recipe.rate.steps = *decay_steps_;
   if (warm_up_) recipe.rate.warm_up = *warm_up_;
+  plan_steps(recipe.rate, steps);
   if (batch_) recipe.batch = batch_of(*batch_);
   if (l1_) recipe.l1 = *l1_;
   if (l2_) recipe.l2 = *l2_;

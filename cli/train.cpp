@@ -30,7 +30,8 @@ struct TrainArguments {
   RecipeOptions recipe;
   Computing computing;
   Style style;
-  std::uint64_t steps = 0;  // 0: as many as is usual
+  std::uint64_t steps = 0;    // 0: as many as is usual
+  std::uint64_t stop_at = 0;  // 0: not before all are made
   std::string save, resume, plot;
   bool quiet = false, json = false;
 };
@@ -45,6 +46,11 @@ void interrupt(int by) {
 
 constexpr const char* recovery_name = "gradwalk-recovery.safetensors";
 
+struct NewPlan {
+  RatePlan plan;
+  double lr;
+};
+
 // What a run is made of.
 struct Job {
   Source source;
@@ -52,12 +58,15 @@ struct Job {
   Split data;
   Recipe recipe;
   std::shared_ptr<const ModelFile> file;  // to go on with, or none
-  std::uint64_t steps;
+  std::optional<NewPlan> plan;            // where it goes beyond what the file's run was to make
+  std::uint64_t steps, stop;              // in all, and those to make now
   std::string save;
 
   // The run as it is before its first step here.
   TrainingRun start(const MakeStep& make_step) const {
-    return file ? resume(*file, data.train, make_step) : TrainingRun(data.train, recipe, make_step);
+    TrainingRun run = file ? resume(*file, data.train, make_step) : TrainingRun(data.train, recipe, make_step);
+    if (plan) run.begin_plan(plan->plan, plan->lr);
+    return run;
   }
 };
 
@@ -74,6 +83,14 @@ void check_size(const Dataset& data, const Recipe& recipe) {
                 "give smaller --hidden layers");
 }
 
+std::uint64_t stop_of(const TrainArguments& options, std::uint64_t made, std::uint64_t steps) {
+  if (options.stop_at == 0) return steps;
+  if (options.stop_at <= made || options.stop_at > steps)
+    refuse_options(fmt::format("--stop-at from {} to {}, the steps to make", made + 1, steps),
+                   std::to_string(options.stop_at), "stop at one of them");
+  return options.stop_at;
+}
+
 Job new_job(const TrainArguments& options) {
   if (!options.source.is_given())
     refuse_options("data to learn from", "none", "give moons, circles, spiral, a CSV file, or --resume MODEL");
@@ -81,15 +98,31 @@ Job new_job(const TrainArguments& options) {
   Split data = options.source.load(seed);
   Recipe usual = options.source.is_moons() ? micrograd_recipe() : default_recipe(data.train.label_names.size());
   if (options.source.is_made_up()) usual.l2 = 1e-4;  // there is no scarce data to be careful with
-  const Recipe recipe = options.recipe.recipe(usual);
+  const std::uint64_t steps = options.steps > 0 ? options.steps : usual.rate.steps;
+  const Recipe recipe = options.recipe.recipe(usual, steps);
   check_size(data.train, recipe);
-  const std::uint64_t steps = options.steps > 0 ? options.steps : recipe.rate.steps;
-  return {options.source, seed, std::move(data), recipe, nullptr, steps, options.save};
+  return {options.source, seed, std::move(data), recipe, nullptr, {}, steps, stop_of(options, 0, steps), options.save};
+}
+
+// Whether steps up to this one are beyond what the saved run was to make: its rate would stay the last one, or be 0.
+bool is_beyond_plan(const SavedRun& run, std::uint64_t steps) {
+  const RatePlan& plan = run.recipe.rate;
+  const std::optional<std::uint64_t> end = end_of(plan);
+  return end && steps > *end && (steps > run.planned_steps || plan.final == 0);
+}
+
+std::optional<NewPlan> new_plan(const SavedRun& run, std::uint64_t steps, std::optional<double> lr) {
+  if (!lr && !is_beyond_plan(run, steps)) return std::nullopt;
+  RatePlan plan = run.recipe.rate;
+  plan.warm_up = 0;
+  if (end_of(plan)) plan.steps = steps - run.state.steps;
+  return NewPlan{plan, lr.value_or(learning_rate(run.recipe.optimizer))};
 }
 
 Job resumed_job(const TrainArguments& options) {
   for (const CLI::Option* option : options.recipe.given())
-    refuse_options("no recipe with --resume, for the model has its own", option->get_name(), "leave it out");
+    if (option->get_name() != "--lr")
+      refuse_options("no recipe with --resume but --lr, for the model has its own", option->get_name(), "leave it out");
   for (const CLI::Option* option : options.source.given())
     refuse_options("no more than the data with --resume, for the model knows how it was read", option->get_name(),
                    "leave it out");
@@ -108,7 +141,9 @@ Job resumed_job(const TrainArguments& options) {
           std::move(data),
           file->run->recipe,
           file,
+          new_plan(*file->run, steps, options.recipe.lr()),
           steps,
+          stop_of(options, made, steps),
           options.save.empty() ? options.resume : options.save};
 }
 
@@ -203,13 +238,21 @@ void print_json(const TrainingRun& run, const Results& results) {
   fmt::print("{}\n", json.dump());
 }
 
+std::string in_words(const NewPlan& plan, std::uint64_t made) {
+  if (!end_of(plan.plan)) return fmt::format("from step {} on the rate is {:g}", made + 1, plan.lr);
+  return fmt::format("a new plan from step {} on: in {} steps the rate falls from {:g} to {:g} ({})", made + 1,
+                     plan.plan.steps, plan.lr, plan.lr * plan.plan.final, name(plan.plan.kind));
+}
+
 void introduce(const Job& job, const Classifier& model) {
   std::string sizes = std::to_string(model.network.inputs());
   for (const Layer& layer : model.network.layers()) sizes += fmt::format("-{}", layer.outputs());
   fmt::print("{}: {} rows, {} features, {} classes\n", job.source.data(), job.data.train.rows(),
              model.feature_names.size(), model.label_names.size());
-  fmt::print("network {}, {} parameters, {} activation, {} loss\n\n", sizes, model.network.parameter_count(),
+  fmt::print("network {}, {} parameters, {} activation, {} loss\n", sizes, model.network.parameter_count(),
              name(model.network.options().activation), name(model.loss));
+  if (job.plan) fmt::print("{}\n", in_words(*job.plan, job.file->run->state.steps));
+  fmt::print("\n");
 }
 
 // Steps of another kind round otherwise: whoever expects the same bytes should know.
@@ -241,7 +284,7 @@ void train(const Job& job, TrainingRun& run, Duration& took, bool quiet) {
   for (const int signal : stopping) std::signal(signal, interrupt);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an Error, which saves elsewhere
   const Stopwatch watch(took);
-  while (run.steps() < job.steps && interrupted == 0) progress.show(run.step());
+  while (run.steps() < job.stop && interrupted == 0) progress.show(run.step());
   for (const int signal : stopping) std::signal(signal, SIG_DFL);
 }
 
@@ -250,7 +293,7 @@ Duration time_compiled(const Job& job, const Computing& computing) {
   {
     TrainingRun run = job.start(timed(computing.compiled(), took));
     const Stopwatch watch(took);
-    while (run.steps() < job.steps) run.step();
+    while (run.steps() < job.stop) run.step();
   }
   return took;
 }
@@ -285,7 +328,7 @@ void run(const TrainArguments& options) {
 
   results.train = options.computing.evaluate(run.model(), job.data.train);
   results.test = options.computing.evaluate(run.model(), job.data.test);
-  if (options.computing.is_eager() && Computing::can_compile() && !stopped)
+  if (options.computing.is_eager() && Computing::can_compile() && run.steps() == job.stop)
     results.compiled_took = time_compiled(job, options.computing);
   print(job, run, results, options);
   if (!options.plot.empty()) {
@@ -296,7 +339,7 @@ void run(const TrainArguments& options) {
     std::fflush(stdout);
     fmt::print(stderr, "stopped at step {} of {}; go on with: gradwalk train --resume {}\n", run.steps(), job.steps,
                for_shell(results.saved));
-    throw CLI::RuntimeError(128 + interrupted);
+    if (interrupted != 0) throw CLI::RuntimeError(128 + interrupted);
   }
 }
 
@@ -306,9 +349,17 @@ void add_train(CLI::App& app) {
   const auto options = std::make_shared<TrainArguments>();
   CLI::App* command = app.add_subcommand("train", "train a classifier made of scalar Values");
   options->source.add_to(*command);
-  command->add_option("--steps", options->steps, "in all, with those of a model that is resumed")
+  command
+      ->add_option("--steps", options->steps,
+                   "in all, with those of a model that is resumed; more than it was to make\n"
+                   "begin a new plan of its rate, from where it is and from --lr, if given")
       ->check(whole_from(1, 1'000'000'000))
       ->option_text("N [2000; moons 100]");
+  command
+      ->add_option("--stop-at", options->stop_at,
+                   "stop after this one of the steps, as Ctrl-C does; --resume makes the rest")
+      ->check(whole_from(1, 1'000'000'000))
+      ->option_text("N");
   command->add_option("--save", options->save, "save the model, and how to go on, in this file")->option_text("FILE");
   command
       ->add_option("--resume", options->resume, "go on with a saved model; saved again there, unless --save says where")
@@ -324,7 +375,7 @@ void add_train(CLI::App& app) {
       "Ctrl-C stops after the present step and saves, to gradwalk-recovery.safetensors if there is no --save.\n\n"
       "Examples:\n"
       "  gradwalk train moons --plot moons.svg\n"
-      "  gradwalk train spiral --hidden 32,32 --steps 4000 --decay-steps 4000\n"
+      "  gradwalk train spiral --hidden 32,32 --steps 4000\n"
       "  gradwalk train iris.csv --label species --save iris.safetensors\n"
       "  gradwalk train --resume iris.safetensors --steps 5000");
   command->callback([options] { run(*options); });

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -14,15 +15,20 @@
 
 namespace gradwalk {
 
-// How the rate of the optimizer changes. It does not depend on how many steps are made, so that a run can be continued.
+// How the rate of the optimizer changes. It does not depend on how many steps are made, so that a run can be continued;
+// one that goes beyond its plan begins another (TrainingRun::begin_plan).
 struct RatePlan {
   enum class Kind { constant, linear, cosine } kind = Kind::cosine;
   double final = 0;            // the last rate, as a share of the first
   std::uint64_t steps = 2000;  // until then
   std::uint64_t warm_up = 0;   // steps of rising before it
+  std::uint64_t begin = 0;     // how many steps were made before all of these
 };
 GRADWALK_EXPORT std::string_view name(RatePlan::Kind kind);
+// The rate of each step of a run, counted from 0.
 GRADWALK_EXPORT Schedule schedule_of(const RatePlan& plan, double lr);
+// How many steps a run has made when its rate has become the last one; none: a constant rate.
+GRADWALK_EXPORT std::optional<std::uint64_t> end_of(const RatePlan& plan);
 
 struct Recipe {
   std::vector<std::size_t> hidden = {16, 16};
@@ -85,6 +91,10 @@ class GRADWALK_EXPORT TrainingRun {
   // features and classes of the first; another rate, which then stays as it is.
   void set_data(const Dataset& data);
   void set_rate(double lr);
+
+  // From the next step on, a plan of its own, whose first rate is lr and whose `begin` is where the run is. What the
+  // optimizer remembers stays.
+  void begin_plan(RatePlan plan, double lr);
 
   const Classifier& model() const { return model_; }
   const Recipe& recipe() const { return recipe_; }

@@ -231,6 +231,16 @@ void TrainingRun::set_rate(double lr) {
   schedule_ = constant_rate(lr);
 }
 
+void TrainingRun::begin_plan(RatePlan plan, double lr) {
+  Recipe recipe = recipe_;
+  plan.begin = state_.steps;
+  recipe.rate = plan;
+  std::visit([&](auto& rule) { rule.lr = lr; }, recipe.optimizer);
+  check_recipe(recipe);
+  schedule_ = schedule_of(plan, lr);
+  recipe_ = std::move(recipe);
+}
+
 TrainingState TrainingRun::state() const {
   TrainingState result = state_;
   result.batches = batches_.state();

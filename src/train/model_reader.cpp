@@ -211,6 +211,7 @@ class Reader {
     result.rate.final = number(rate, "final");
     result.rate.steps = whole(rate, "steps");
     result.rate.warm_up = whole(rate, "warm_up");
+    if (rate.contains("begin")) result.rate.begin = whole(rate, "begin");  // files of 0.1 have one plan
     result.batch = whole(value, "batch");
     result.l1 = number(value, "l1");
     result.l2 = number(value, "l2");
@@ -240,6 +241,9 @@ class Reader {
       refuse(std::string(detail::name_rule), shown(result.step_kind));
     TrainingState& state = result.state;
     state.steps = whole(value, "steps");
+    if (result.recipe.rate.begin > state.steps)
+      refuse("a plan of the rate that has begun by step " + std::to_string(state.steps),
+             "one from step " + std::to_string(result.recipe.rate.begin));
     const OptimizerState sizes = initial_state(result.recipe.optimizer, parameters);
     state.optimizer = {whole(value, "optimizer_steps"), row("optimizer.first", sizes.first.size()),
                        row("optimizer.second", sizes.second.size())};
