@@ -69,11 +69,13 @@ void RecipeOptions::add_to(CLI::App& command) {
       ->check(CLI::IsMember({"relu", "tanh", "sigmoid", "linear"}));
   add("--init", init_, "of the weights: uniform (micrograd's), xavier or he", "NAME [he; moons uniform]")
       ->check(CLI::IsMember({"uniform", "xavier", "he"}));
-  add("--loss", loss_, "hinge, mse, bce or softmax", "NAME [softmax; two classes bce; moons hinge]")
-      ->check(CLI::IsMember({"hinge", "mse", "bce", "softmax"}));
+  add("--loss", loss_, "of classes: hinge, mse, bce or softmax; of numbers: mse, mae or huber",
+      "NAME [softmax; two classes bce; moons hinge; numbers mse]")
+      ->check(CLI::IsMember({"hinge", "mse", "bce", "softmax", "mae", "huber"}));
   add("--optimizer", optimizer_, "sgd, momentum, adam or adamw", "NAME [adam; moons sgd]")
       ->check(CLI::IsMember({"sgd", "momentum", "adam", "adamw"}));
-  add("--lr", lr_, "the learning rate at first", "X [adam 0.01; sgd 0.1; moons 1]")->check(number(1e-12, 1e6));
+  add("--lr", lr_, "the learning rate at first", "X [adam 0.01; sgd 0.1; moons 1; numbers 0.003]")
+      ->check(number(1e-12, 1e6));
   add("--schedule", schedule_, "of the rate: constant, linear or cosine", "NAME [cosine; moons linear]")
       ->check(CLI::IsMember({"constant", "linear", "cosine"}));
   add("--final-rate", final_, "the last rate, as a share of the first", "X [0; moons 0.1]")->check(number(0, 1));
@@ -87,7 +89,8 @@ void RecipeOptions::add_to(CLI::App& command) {
   add("--weight-decay", weight_decay_, "of sgd, and of adamw", "X [0; adamw 0.01]")->check(number(0, 1000));
   add("--batch", batch_, "rows a step, or all", "N [32; moons all]")->check(reads_as(batch_of));
   add("--l1", l1_, "this times the sum of the weights' sizes is added to the loss", "X [0]")->check(number(0, 1e6));
-  add("--l2", l2_, "this times the sum of their squares", "X [0.003; made-up data 0.0001]")->check(number(0, 1e6));
+  add("--l2", l2_, "this times the sum of their squares", "X [0.003; numbers 0.01; made-up data 0.0001]")
+      ->check(number(0, 1e6));
   add("--clip", clip_, "the largest norm of the gradient; 0: any", "X [0]")->check(number(0, 1e12));
   add("--seed", seed_, "of the data, the weights and the order of the rows", "N [1337]")
       ->check(whole_from(0, std::numeric_limits<std::uint64_t>::max()));
@@ -121,12 +124,16 @@ Recipe RecipeOptions::recipe(const Recipe& usual, std::uint64_t steps) const {
     recipe.activation =
         named(*activation_, {Activation::relu, Activation::tanh, Activation::sigmoid, Activation::linear});
   if (init_) recipe.init = named(*init_, {Init::uniform, Init::xavier, Init::he});
-  if (loss_) recipe.loss = named(*loss_, {LossKind::hinge, LossKind::mse, LossKind::bce, LossKind::softmax});
+  if (loss_)
+    recipe.loss = named(
+        *loss_, {LossKind::hinge, LossKind::mse, LossKind::bce, LossKind::softmax, LossKind::mae, LossKind::huber});
   if (optimizer_ == "sgd") recipe.optimizer = SGD{.lr = 0.1};
   if (optimizer_ == "momentum") recipe.optimizer = SGD{.lr = 0.1, .momentum = 0.9};
   if (optimizer_ == "adam") recipe.optimizer = Adam{.lr = 0.01};
   if (optimizer_ == "adamw") recipe.optimizer = AdamW{.lr = 0.01};
-  if (optimizer_ == "sgd" && std::holds_alternative<SGD>(usual.optimizer)) recipe.optimizer = usual.optimizer;
+  if ((optimizer_ == "sgd" && std::holds_alternative<SGD>(usual.optimizer)) ||
+      (optimizer_ == "adam" && std::holds_alternative<Adam>(usual.optimizer)))
+    recipe.optimizer = usual.optimizer;
   const bool is_sgd = std::holds_alternative<SGD>(recipe.optimizer);
   if (lr_) std::visit([&](auto& config) { config.lr = *lr_; }, recipe.optimizer);
   if (momentum_) {

@@ -16,7 +16,8 @@ namespace gradwalk::cli {
 void CsvFormat::add_to(CLI::App& command) {
   command
       .add_option("--label", label,
-                  "the column with the classes: its name, or its number from 1, or from the end as -1")
+                  "the column to learn or compare with: its name, or its number from 1, or from\n"
+                  "the end as -1")
       ->option_text("COLUMN [-1]");
   command.add_option("--header", header, "whether the first line has names: detect, yes or no")
       ->check(CLI::IsMember({"detect", "yes", "no"}))
@@ -60,6 +61,12 @@ void Source::add_to(CLI::App& command) {
   command.add_option("--test-split", test_split_, "share of the rows kept for testing")
       ->check(number_from(0, 0.9))
       ->option_text("SHARE [0.2 of a file, else 0]");
+  command
+      .add_option("--task", task_,
+                  "what that column holds: classes (classify), numbers (regress), or detect:\n"
+                  "numbers are learned as numbers, unless they are at most 20 different whole ones")
+      ->check(CLI::IsMember({"detect", "classify", "regress"}))
+      ->option_text("WHAT [detect]");
   format_.add_to(command);
   const std::vector<CLI::Option*> all = command.get_options();
   options_.assign(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
@@ -81,7 +88,11 @@ Dataset Source::whole(std::uint64_t seed) const {
   if (samples_ > 0 || noise_ >= 0)
     refuse_options("--samples and --noise with moons, circles or spiral only", "the file '" + data_ + "'",
                    "leave them out");
-  return read_csv(read_file(data_, longest_csv), format_.options(data_));
+  CsvOptions options = format_.options(data_);
+  options.task = task_ == "classify"  ? CsvOptions::Task::classes
+                 : task_ == "regress" ? CsvOptions::Task::numbers
+                                      : CsvOptions::Task::detect;
+  return read_csv(read_file(data_, longest_csv), options);
 }
 
 Split Source::load(std::uint64_t seed) const {
@@ -89,7 +100,7 @@ Split Source::load(std::uint64_t seed) const {
   Dataset data = whole(seed);
   if (share > 0) return split(data, share, seed);
   Dataset none = data;
-  none.x.clear(), none.labels.clear();
+  none.x.clear(), none.labels.clear(), none.targets.clear();
   return {std::move(data), std::move(none)};
 }
 
@@ -97,7 +108,8 @@ std::string Source::to_json(std::uint64_t seed) const {
   const std::string data = is_made_up() ? data_ : std::filesystem::absolute(data_).lexically_normal().string();
   return nlohmann::ordered_json{
       {"data", data}, {"samples", samples_},    {"noise", noise_},          {"test_split", test_split_},
-      {"seed", seed}, {"label", format_.label}, {"header", format_.header}, {"separator", format_.separator}}
+      {"seed", seed}, {"label", format_.label}, {"header", format_.header}, {"separator", format_.separator},
+      {"task", task_}}
       .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
@@ -115,6 +127,7 @@ std::pair<Source, std::uint64_t> Source::from_json(const std::string& text, cons
     source.test_split_ = json.at("test_split").get<double>();
     source.format_ = {json.at("label").get<std::string>(), json.at("header").get<std::string>(),
                       json.at("separator").get<std::string>()};
+    source.task_ = json.value("task", "classify");  // files of 0.1 have classes
     const bool fits = source.samples_ <= 1'000'000 && source.noise_ <= 100 && source.test_split_ <= 0.9;
     if (!fits) throw std::out_of_range("its numbers are out of range");
     return {source, whole("seed")};

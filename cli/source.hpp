@@ -41,6 +41,7 @@ class Source {
   std::size_t samples_ = 0;  // 0: as many as is usual
   double noise_ = -1;        // below 0: as much as is usual
   double test_split_ = -1;   // below 0: as much as is usual
+  std::string task_ = "detect";
   CsvFormat format_;
 };
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// gradwalk train: a classifier from scalar Values, with progress while it learns and a picture at the end.
+// gradwalk train: a network of scalar Values that learns classes or numbers, with progress while it learns and a
+// picture at the end.
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <memory>
@@ -96,7 +98,9 @@ Job new_job(const TrainArguments& options) {
     refuse_options("data to learn from", "none", "give moons, circles, spiral, a CSV file, or --resume MODEL");
   const std::uint64_t seed = options.recipe.seed();
   Split data = options.source.load(seed);
-  Recipe usual = options.source.is_moons() ? micrograd_recipe() : default_recipe(data.train.label_names.size());
+  Recipe usual = options.source.is_moons()  ? micrograd_recipe()
+                 : data.train.has_targets() ? regression_recipe()
+                                            : default_recipe(data.train.label_names.size());
   if (options.source.is_made_up()) usual.l2 = 1e-4;  // there is no scarce data to be careful with
   const std::uint64_t steps = options.steps > 0 ? options.steps : usual.rate.steps;
   const Recipe recipe = options.recipe.recipe(usual, steps);
@@ -197,7 +201,7 @@ struct Results {
   std::uint64_t steps = 0;                // made here
   Duration took;                          // to make them
   std::optional<Duration> compiled_took;  // the same steps, where these were eager by request
-  Classifier::Result train, test;
+  Figures train, test;
   std::string saved;
 };
 
@@ -213,23 +217,21 @@ void print_time(const Results& results) {
 }
 
 void print_results(const Results& results, bool quiet) {
-  std::vector<std::vector<std::string>> rows{{"", "rows", "loss", "accuracy"}};
-  const auto add = [&](const char* name, const Classifier::Result& result) {
-    rows.push_back({name, std::to_string(result.rows), fmt::format("{:.4g}", result.loss),
-                    fmt::format("{:.1f}%", 100 * result.accuracy())});
+  std::vector<std::vector<std::string>> rows;
+  const auto add = [&](const char* name, std::vector<std::string> texts) {
+    texts.insert(texts.begin(), name);
+    rows.push_back(std::move(texts));
   };
-  add("train", results.train);
-  if (results.test.rows > 0) add("test", results.test);
+  add("", names_of(results.train));
+  add("train", texts_of(results.train));
+  if (rows_of(results.test) > 0) add("test", texts_of(results.test));
   fmt::print("{}{}", quiet ? "" : "\n", table(rows));
 }
 
 void print_json(const TrainingRun& run, const Results& results) {
-  const auto result = [](const Classifier::Result& one) {
-    return nlohmann::ordered_json{{"rows", one.rows}, {"loss", one.loss}, {"accuracy", one.accuracy()}};
-  };
   nlohmann::ordered_json json{
-      {"steps", run.steps()}, {"parameters", run.model().network.parameter_count()}, {"train", result(results.train)}};
-  if (results.test.rows > 0) json["test"] = result(results.test);
+      {"steps", run.steps()}, {"parameters", run.network().parameter_count()}, {"train", to_json(results.train)}};
+  if (rows_of(results.test) > 0) json["test"] = to_json(results.test);
   if (!results.saved.empty()) json["saved"] = results.saved;
   json["step"] = run.step_kind();
   json["seconds"] = results.took.seconds;
@@ -244,11 +246,18 @@ std::string in_words(const NewPlan& plan, std::uint64_t made) {
                      plan.plan.steps, plan.lr, plan.lr * plan.plan.final, name(plan.plan.kind));
 }
 
-void introduce(const Job& job, const Classifier& model) {
+// What is learned: 3 classes, or regression of price (10 to 90).
+std::string task_in_words(const Dataset& data) {
+  if (!data.has_targets()) return fmt::format("{} classes", data.label_names.size());
+  const auto [low, high] = std::minmax_element(data.targets.begin(), data.targets.end());
+  return fmt::format("regression of {} ({:g} to {:g})", data.target_name, *low, *high);
+}
+
+void introduce(const Job& job, const Model& model) {
   std::string sizes = std::to_string(model.network.inputs());
   for (const Layer& layer : model.network.layers()) sizes += fmt::format("-{}", layer.outputs());
-  fmt::print("{}: {} rows, {} features, {} classes\n", job.source.data(), job.data.train.rows(),
-             model.feature_names.size(), model.label_names.size());
+  fmt::print("{}: {} rows, {} feature{}, {}\n", job.source.data(), job.data.train.rows(), model.feature_names.size(),
+             model.feature_names.size() == 1 ? "" : "s", task_in_words(job.data.train));
   fmt::print("network {}, {} parameters, {} activation, {} loss\n", sizes, model.network.parameter_count(),
              name(model.network.options().activation), name(model.loss));
   if (job.plan) fmt::print("{}\n", in_words(*job.plan, job.file->run->state.steps));
@@ -272,14 +281,14 @@ std::string for_shell(const std::string& text) {
 
 // Making the step is part of training: a compiled one is compiled then.
 MakeStep timed(MakeStep make_step, Duration& took) {
-  return [make_step = std::move(make_step), &took](const Classifier& model) {
+  return [make_step = std::move(make_step), &took](const Model& model) {
     const Stopwatch watch(took);
     return make_step(model);
   };
 }
 
 void train(const Job& job, TrainingRun& run, Duration& took, bool quiet) {
-  Progress progress(run.steps(), job.steps, quiet);
+  Progress progress(run.steps(), job.steps, is_regressor(run.any_model()), quiet);
   interrupted = 0;
   for (const int signal : stopping) std::signal(signal, interrupt);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an Error, which saves elsewhere
@@ -319,20 +328,20 @@ void run(const TrainArguments& options) {
   tell_other_kind(job, run);
   const std::uint64_t before = run.steps();
   const bool quiet = options.quiet || options.json;
-  if (!quiet) introduce(job, run.model());
+  if (!quiet) introduce(job, model_of(run.any_model()));
   train(job, run, results.took, quiet);
   results.steps = run.steps() - before;
   const bool stopped = run.steps() < job.steps;
   results.saved = stopped && job.save.empty() ? recovery_place() : job.save;
   if (!results.saved.empty()) save(job, run, results.saved);
 
-  results.train = options.computing.evaluate(run.model(), job.data.train);
-  results.test = options.computing.evaluate(run.model(), job.data.test);
+  results.train = options.computing.evaluate(run.any_model(), job.data.train);
+  results.test = options.computing.evaluate(run.any_model(), job.data.test);
   if (options.computing.is_eager() && Computing::can_compile() && run.steps() == job.stop)
     results.compiled_took = time_compiled(job, options.computing);
   print(job, run, results, options);
   if (!options.plot.empty()) {
-    write_picture(options.plot, job.source.data(), run, job.data, results.train);
+    write_picture(options.plot, job.source.data(), run, job.data, results.train, results.test);
     if (!options.json) fmt::print("{}plotted {}\n", results.saved.empty() ? "\n" : "", options.plot);
   }
   if (stopped) {
@@ -347,7 +356,8 @@ void run(const TrainArguments& options) {
 
 void add_train(CLI::App& app) {
   const auto options = std::make_shared<TrainArguments>();
-  CLI::App* command = app.add_subcommand("train", "train a classifier made of scalar Values");
+  CLI::App* command =
+      app.add_subcommand("train", "train a network of scalar Values to tell classes apart, or to give a number");
   options->source.add_to(*command);
   command
       ->add_option("--steps", options->steps,
@@ -376,6 +386,7 @@ void add_train(CLI::App& app) {
       "Examples:\n"
       "  gradwalk train moons --plot moons.svg\n"
       "  gradwalk train spiral --hidden 32,32 --steps 4000\n"
+      "  gradwalk train diabetes.csv --loss huber --plot fit.svg\n"
       "  gradwalk train iris.csv --label species --save iris.safetensors\n"
       "  gradwalk train --resume iris.safetensors --steps 5000");
   command->callback([options] { run(*options); });

@@ -200,6 +200,37 @@ TEST(CsvLabels, OfAModelKeepTheirIndices) {
             "csv: needs a label the model knows (a, b), got 'd' in line 1, column 2; correct it or drop the row");
 }
 
+TEST(CsvTargets, AreNumbersUnlessTheyAreFewWholeOnesOrText) {
+  const CsvOptions detect{.task = CsvOptions::Task::detect};
+  const auto rows = [](int count, auto label) {
+    std::string text = "a,cost\n";
+    for (int i = 0; i < count; ++i) text += "1," + label(i) + "\n";
+    return text;
+  };
+  const auto whole = [](int i) { return std::to_string(i); };
+  EXPECT_EQ(read_csv(rows(20, whole), detect).label_names.size(), 20u);
+  const Dataset many = read_csv(rows(21, whole), detect);
+  EXPECT_EQ(many.targets.size(), 21u);
+  EXPECT_EQ(many.rows(), 21u);
+  EXPECT_TRUE(many.label_names.empty());
+  EXPECT_EQ(many.target_name, "cost");
+  EXPECT_THAT(read_csv("1,2\n1,3\n2,-0.5\n", detect).targets, ElementsAre(2, 3, -0.5));
+  EXPECT_EQ(read_csv("1,2\n1,3\n2,-0.5\n", detect).target_name, "y");
+  EXPECT_THAT(read_csv("1,2\n1,x\n2,1.5\n", detect).label_names, ElementsAre("2", "x", "1.5"));
+  EXPECT_EQ(read_csv(rows(2000, whole), detect).rows(), 2000u);
+  EXPECT_THAT(read_csv("1,2\n1,3\n", {.task = CsvOptions::Task::numbers}).targets, ElementsAre(2, 3));
+  EXPECT_THAT(read_csv("1,2.5\n1,3\n", {.task = CsvOptions::Task::classes}).label_names, ElementsAre("2.5", "3"));
+  EXPECT_EQ(
+      message("1,2.5\n1,x\n", detect),
+      "csv: needs a number to learn, got 'x' in line 2, column 2; correct it or drop the row, or say that it holds "
+      "classes");
+  EXPECT_EQ(message("1,2\n1,x\n", {.task = CsvOptions::Task::numbers}),
+            "csv: needs a number to learn, got 'x' in line 2, column 2; correct it or drop the row");
+  EXPECT_EQ(message("1,2.5\n1,\n", detect),
+            "csv: needs a number to learn, got an empty field in line 2, column 2; correct it or drop the row, or say "
+            "that it holds classes");
+}
+
 TEST(CsvErrors, SayWhereANumberIsNone) {
   EXPECT_EQ(message("petal length,petal width,kind\n1,2,x\n1,abc,y\n"),
             "csv: needs a number, got 'abc' in line 3, column 2 (petal width); correct it or drop the row");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Data to learn from: rows of features with a class each; some made up, and what training needs done to them.
+// Data to learn from: rows of features with a class or a number each; some made up, and what training needs done to
+// them.
 //
 // Everything random follows from a seed, bit for bit, on every machine (docs/random.md).
 #pragma once
@@ -14,14 +15,20 @@
 
 namespace gradwalk {
 
-// Rows of numbers and, for each row, which class it is of.
+// Rows of numbers and, for each row, which class it is of, or the number to learn.
 struct Dataset {
   std::size_t columns = 0;                 // features in a row
   std::vector<double> x;                   // rows * columns numbers, row after row
   std::vector<std::size_t> labels;         // one a row: an index into label_names
   std::vector<std::string> feature_names;  // one a column
   std::vector<std::string> label_names;    // as they stand in the data, in order of first appearance for text
-  std::size_t rows() const { return labels.size(); }
+  // NOLINTNEXTLINE(readability-redundant-member-init): without it g++ warns when initialisers leave it out
+  std::vector<double> targets = {};  // one a row, where numbers are to be learned and there are no labels
+  // NOLINTNEXTLINE(readability-redundant-member-init)
+  std::string target_name = {};
+
+  std::size_t rows() const { return labels.size() + targets.size(); }
+  bool has_targets() const { return !targets.empty(); }
   std::span<const double> row(std::size_t i) const { return {x.data() + i * columns, columns}; }
 };
 
@@ -42,7 +49,7 @@ struct Split {
   Dataset train, test;
 };
 // Every row in one of the two, in random order; round(rows * test_fraction) of them for testing, but neither part is
-// empty. Stratified: each class gives its share to both, to within a row.
+// empty. Stratified: each class gives its share to both, to within a row. (With numbers to learn, rows are one class.)
 GRADWALK_EXPORT Split split(const Dataset& data, double test_fraction, std::uint64_t seed);
 
 // Subtracts each column's mean and divides by its deviation (that of the rows themselves: divided by n).

@@ -53,22 +53,22 @@ class Reader {
     return names;
   }
 
-  void read(std::vector<double>& x, std::vector<std::size_t>* labels, Labels* classes) {
+  void read(std::vector<double>& x, Targets* targets) {
     // The least bytes a row takes bound how many there are, and so the memory, whatever the text holds.
     const std::size_t rows = std::min(rows_.lines_left(), rows_.bytes_left() / (width_ + columns())) + 2;
     x.reserve(rows * columns());
-    if (labels != nullptr) labels->reserve(rows);
+    if (targets != nullptr) targets->reserve(rows);
     do {
       if (row_.size() != width_)
         throw CsvError(options_.name, std::to_string(width_) + " fields, as in line " + std::to_string(first_line_),
                        std::to_string(row_.size()), "make rows equally long, and quote fields that hold a separator",
                        row_.front().line);
       for (const std::size_t column : features_) x.push_back(number(column));
-      if (labels != nullptr) labels->push_back(classes->of(row_[label_]));
+      if (targets != nullptr) targets->add(row_[label_]);
     } while (rows_.next(row_));
   }
 
-  Labels classes() const { return {options_, label_ + 1, name_of(label_)}; }
+  Targets targets() const { return {options_, label_ + 1, name_of(label_)}; }
 
  private:
   std::string name_of(std::size_t column) const { return names_.empty() ? "" : names_[column]; }
@@ -225,9 +225,9 @@ Dataset read_csv(std::string_view text, const CsvOptions& options) {
   detail::Reader reader(text, options, true);
   Dataset data;
   data.columns = reader.columns();
-  detail::Labels classes = reader.classes();
-  reader.read(data.x, &data.labels, &classes);
-  data.label_names = classes.finish(data.labels);
+  detail::Targets targets = reader.targets();
+  reader.read(data.x, &targets);
+  targets.finish(data);
   data.feature_names = reader.feature_names();
   return data;
 }
@@ -236,7 +236,7 @@ Table read_csv_features(std::string_view text, const CsvOptions& options) {
   detail::Reader reader(text, options, false);
   Table table;
   table.columns = reader.columns();
-  reader.read(table.x, nullptr, nullptr);
+  reader.read(table.x, nullptr);
   table.names = reader.feature_names();
   return table;
 }

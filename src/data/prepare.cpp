@@ -33,15 +33,18 @@ std::vector<double> signs(std::span<const std::size_t> labels) {
 
 Dataset select_rows(const Dataset& data, std::span<const std::size_t> rows) {
   detail::check_shape("select_rows", data);
-  Dataset result{data.columns, {}, {}, data.feature_names, data.label_names};
+  Dataset result{data.columns, {}, {}, data.feature_names, data.label_names, {}, data.target_name};
   result.x.reserve(rows.size() * data.columns);
-  result.labels.reserve(rows.size());
+  (data.has_targets() ? result.targets.reserve(rows.size()) : result.labels.reserve(rows.size()));
   for (const std::size_t row : rows) {
     if (row >= data.rows())
       throw Error("select_rows", "rows below " + std::to_string(data.rows()), std::to_string(row), "count from 0");
     const std::span<const double> numbers = data.row(row);
     result.x.insert(result.x.end(), numbers.begin(), numbers.end());
-    result.labels.push_back(data.labels[row]);
+    if (data.has_targets())
+      result.targets.push_back(data.targets[row]);
+    else
+      result.labels.push_back(data.labels[row]);
   }
   return result;
 }
@@ -61,7 +64,7 @@ Split split(const Dataset& data, double test_fraction, std::uint64_t seed) {
   Random random(seed);
   random.shuffle(order);
   std::map<std::size_t, std::vector<std::size_t>> rows_of;
-  for (const std::size_t row : order) rows_of[data.labels[row]].push_back(row);
+  for (const std::size_t row : order) rows_of[data.has_targets() ? 0 : data.labels[row]].push_back(row);
   std::vector<bool> is_test(rows);
   std::size_t due = rows / 2;  // rounds shares to the nearest row rather than down
   for (const auto& [label, members] : rows_of)

@@ -145,7 +145,7 @@ def test_the_help_tells_the_defaults():
     moons, flowers, spiral = save("moons", "--steps", 1), save("flowers.csv", "--steps", 1), save("spiral", "--steps", 1)
     rules = {name: re.search(rf"^  {name} .*\[(.*)\]", text, re.MULTILINE).group(1) for name in (
         "--l2", "--init", "--schedule", "--decay-steps", "--seed", "--hidden", "--batch", "--final-rate")}
-    assert rules["--l2"] == "0.003; made-up data 0.0001"
+    assert rules["--l2"] == "0.003; numbers 0.01; made-up data 0.0001"
     assert [m["recipe"]["l2"] for m in (flowers, moons, spiral)] == [0.003, 0.0001, 0.0001]
     assert rules["--init"] == "he; moons uniform"
     assert [m["recipe"]["init"] for m in (flowers, moons)] == ["he", "uniform"]
@@ -244,6 +244,7 @@ def test_moons_are_learned():
     "--loss": ["", "l2"],
     "--optimizer": ["", "lion"],
     "--schedule": ["", "step"],
+    "--task": ["", "guess"],
     "--header": ["", "maybe"],
     "--separator": ["", "|"],
 }.items(), ids=lambda one: one if isinstance(one, str) else "")
@@ -518,7 +519,7 @@ def test_resuming_with_what_does_not_fit_is_refused_and_changes_nothing(folder):
         if options[0] != "--lr":
             assert refused(*resume, *options, status=2) == (
                 f"train: needs no recipe with --resume but --lr, for the model has its own, got {options[0]}; leave it out")
-    for options in (["--samples", 9], ["--noise", 1], ["--test-split", 0.5], ["--label", 1], ["--header", "no"], ["--separator", "tab"]):
+    for options in (["--task", "regress"], ["--samples", 9], ["--noise", 1], ["--test-split", 0.5], ["--label", 1], ["--header", "no"], ["--separator", "tab"]):
         assert refused(*resume, *options, "--steps", 20, status=2) == (
             "train: needs no more than the data with --resume, for the model knows how it was read, "
             f"got {options[0]}; leave it out")
