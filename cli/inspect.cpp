@@ -35,13 +35,6 @@ std::string optimizer_name(const OptimizerConfig& config) {
   return std::holds_alternative<Adam>(config) ? "adam" : "adamw";
 }
 
-// The first names of many.
-std::string some(const std::vector<std::string>& names) {
-  constexpr std::size_t most = 10;
-  if (names.size() <= most) return fmt::format("{}", fmt::join(names, ", "));
-  return fmt::format("{}, ... {} in all", fmt::join(names.begin(), names.begin() + most, ", "), names.size());
-}
-
 std::string learned(const ModelFile& file) {
   if (!is_regressor(file.any_model)) return "classes     " + some(file.classifier().label_names);
   const Regressor& model = file.regressor();
@@ -52,6 +45,10 @@ std::string learned(const ModelFile& file) {
 void print(const ModelFile& file) {
   const Model& model = file.model();
   fmt::print("features    {}\n{}\n", some(model.feature_names), learned(file));
+  for (const Column& column : model.table)
+    if (!column.categories.empty())
+      fmt::print("categories  {}: {}{}\n", column.name, some(column.categories),
+                 column.has_other ? ", and any other" : "");
   fmt::print("inputs      {}\n", model.standardisation.mean.empty() ? "as they are" : "standardised");
   fmt::print("loss        {}\nparameters  {}\n", name(model.loss), model.network.parameter_count());
   if (file.run) {

@@ -19,7 +19,7 @@ namespace {
 struct PredictArguments {
   std::string model, data, output;
   CsvFormat format;
-  bool json = false, score = false;
+  bool json = false, score = false, all = false;
 };
 
 // As CSV has it: quoted where it must be.
@@ -37,20 +37,27 @@ struct Predictions {
   std::vector<std::vector<nlohmann::ordered_json>> rows;
 };
 
-Predictions predict(const Classifier& model, std::span<const double> all) {
+Predictions predict(const Classifier& model, std::span<const double> all, bool every_class) {
   const std::size_t outputs = model.network.outputs();
   Predictions result{{"prediction", model.has_probabilities() ? "probability" : "score"}, {}};
+  if (every_class && !model.has_probabilities())
+    throw Error("predict", "a model of probabilities for --all: one of the loss softmax or bce",
+                std::string(name(model.loss)), "leave it out, or train another");
+  for (std::size_t k = 0; every_class && k < model.label_names.size(); ++k)
+    result.names.push_back("p(" + model.label_names[k] + ")");
   for (std::size_t i = 0; i < all.size(); i += outputs) {
     const auto scores = all.subspan(i, outputs);
     const std::size_t label = Classifier::label_of(scores);
     const double score = scores.size() == 1 ? scores[0] : scores[label];
     result.rows.push_back(
         {model.label_names[label], model.has_probabilities() ? model.probability(scores, label) : score});
+    for (std::size_t k = 0; every_class && k < model.label_names.size(); ++k)
+      result.rows.back().push_back(model.probability(scores, k));
   }
   return result;
 }
 
-Predictions predict(const Regressor& model, std::span<const double> all) {
+Predictions predict(const Regressor& model, std::span<const double> all, bool) {
   Predictions result{{"prediction"}, {}};
   for (const double output : all) result.rows.push_back({model.in_units(output)});
   return result;
@@ -96,9 +103,16 @@ void run(const PredictArguments& options) {
   const ModelFile file = load_model(options.model);
   CsvOptions csv = options.format.options(options.data);
   csv.features = file.model().feature_names;
-  const std::string text = read_file(options.data, longest_csv);
+  if (!file.model().table.empty()) {
+    csv.features.clear();
+    for (const Column& column : file.model().table) csv.features.push_back(column.name);
+    csv.table = file.model().table;
+    csv.text_columns = true;
+  }
+  const std::string text = read_csv_text(options.data);
   const std::vector<double> scores = Computing().scores(file.model(), read_csv_features(text, csv).x);
-  const Predictions predictions = std::visit([&](const auto& model) { return predict(model, scores); }, file.any_model);
+  const Predictions predictions =
+      std::visit([&](const auto& model) { return predict(model, scores, options.all); }, file.any_model);
   std::optional<Figures> figures;
   if (options.score) {
     if (is_regressor(file.any_model)) {
@@ -124,11 +138,14 @@ void add_predict(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("predict", "the classes or numbers a saved model gives to the rows of a CSV file");
   command->add_option("MODEL", options->model, "a file train saved")->required()->option_text(" ");
-  command->add_option("DATA", options->data, "a CSV file with the model's features, by name or in its order")
+  command
+      ->add_option("DATA", options->data,
+                   "a CSV file with the model's features, by name or in its order; - is standard input")
       ->required()
       ->option_text(" ");
   command->add_option("-o,--output", options->output, "write them to a file")->option_text("FILE");
   command->add_flag("--score", options->score, "compare with the file: accuracy and loss, or R², errors and loss");
+  command->add_flag("--all", options->all, "the probability of every class too");
   command->add_flag("--json", options->json, "as JSON");
   options->format.add_to(*command);
   command->footer(

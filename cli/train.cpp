@@ -253,6 +253,20 @@ std::string task_in_words(const Dataset& data) {
   return fmt::format("regression of {} ({:g} to {:g})", data.target_name, *low, *high);
 }
 
+// What whoever has the table should know of it.
+void tell_columns(const Dataset& data) {
+  if (data.dropped > 0)
+    fmt::print("{} row{} left out, for something is missing in {}\n", data.dropped, data.dropped == 1 ? "" : "s",
+               data.dropped == 1 ? "it" : "them");
+  std::vector<std::string> same;
+  for (std::size_t k = 0; k < data.columns; ++k) {
+    bool is_same = true;
+    for (std::size_t i = 1; i < data.rows() && is_same; ++i) is_same = data.row(i)[k] == data.row(0)[k];
+    if (is_same) same.push_back(data.feature_names[k]);
+  }
+  if (!same.empty()) fmt::print("the same in every row, and so of no use: {}\n", some(same));
+}
+
 void introduce(const Job& job, const Model& model) {
   std::string sizes = std::to_string(model.network.inputs());
   for (const Layer& layer : model.network.layers()) sizes += fmt::format("-{}", layer.outputs());
@@ -260,6 +274,7 @@ void introduce(const Job& job, const Model& model) {
              model.feature_names.size() == 1 ? "" : "s", task_in_words(job.data.train));
   fmt::print("network {}, {} parameters, {} activation, {} loss\n", sizes, model.network.parameter_count(),
              name(model.network.options().activation), name(model.loss));
+  tell_columns(job.data.train);
   if (job.plan) fmt::print("{}\n", in_words(*job.plan, job.file->run->state.steps));
   fmt::print("\n");
 }

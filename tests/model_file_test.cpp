@@ -116,6 +116,26 @@ TEST_F(ModelFiles, KeepNamesOfAnyText) {
   EXPECT_EQ(load_model(at("m")).classifier().label_names, data.label_names);
 }
 
+TEST_F(ModelFiles, KeepTheColumnsTheyLearnedFrom) {
+  Dataset data{4, {}, {0, 1, 0, 1}, {"c=r", "c=g", "c=(other)", "n"}, {"x", "y"}};
+  data.table = {{"c", {"r", "g"}, true, 0.0}, {"n", {}, false, 2.5}};
+  data.x = {1, 0, 0, 1, 0, 1, 0, 2, 1, 0, 0, 3, 0, 0, 0, 4};
+  TrainingRun run(data, small());
+  save_model(at("m"), run, 5, source_of(data));
+  EXPECT_EQ(load_model(at("m")).model().table, data.table);
+  SafetensorsFile raw = SafetensorsFile::read(at("m"));
+  const std::string whole = raw.metadata["columns"];
+  EXPECT_EQ(whole, R"([{"name":"c","categories":["r","g"],"other":true,"fill":0.0},{"name":"n","fill":2.5}])");
+  for (const char* bad : {"5", "[]", R"([{"name":"c"},{"name":"n"}])", R"([{"name":5}])",
+                          R"([{"name":"c","categories":["r","r"],"other":true},{"name":"n"}])",
+                          R"([{"name":"c","categories":[],"other":true},{"name":"n"}])",
+                          R"([{"name":"c","categories":["r","g"]},{"name":"n"}])",
+                          R"([{"name":"c","categories":["r","g"],"other":true},{"name":"n","fill":"x"}])"}) {
+    raw.metadata["columns"] = bad;
+    EXPECT_EQ(said(raw).substr(0, 21), "m.safetensors: needs ") << bad;
+  }
+}
+
 TEST_F(ModelFiles, KeepARegressorAndGoOnWithIt) {
   Dataset data{1, {1, 2, 3, 4, 5}, {}, {"x"}, {}, {10, 40, 90, 160, 250}, "area"};
   for (const LossKind loss : {LossKind::mse, LossKind::mae, LossKind::huber}) {

@@ -22,10 +22,13 @@ inline constexpr std::size_t longest_csv = 256u << 20;    // bytes
 inline constexpr std::size_t most_csv_columns = 100'000;  // in a row
 inline constexpr std::size_t most_csv_classes = 1'000;    // more are measurements, not classes
 inline constexpr std::size_t most_number_classes = 20;    // whole numbers that are detected as classes
+inline constexpr std::size_t most_csv_numbers = std::size_t{1}
+                                                << 27;  // rows times features, where texts become features
 
 struct CsvOptions {
   // Detected: the first row is a header if none of its features is a number, if its label is text and the next row's is
-  // a number, if it holds all the names in `features`, or if the label column is given by name.
+  // a number, if it holds all the names in `features`, or if a column is given by name. With columns of texts, a table
+  // of nothing but texts may have one or not, and is refused.
   enum class Header { detect, yes, no } header = Header::detect;
 
   // Detected: the first of tab, semicolon, comma that stands in the first row outside quotes.
@@ -42,6 +45,18 @@ struct CsvOptions {
   // and other columns are ignored; without one, by place. Labels become indices into `labels`, others are refused.
   // NOLINTNEXTLINE(readability-redundant-member-init): without it g++ warns when designated initialisers leave it out
   std::vector<std::string> features = {}, labels = {};
+
+  // For training: the columns to learn from, by name or number as `label` is, or all but some of them.
+  // NOLINTNEXTLINE(readability-redundant-member-init)
+  std::vector<std::variant<int, std::string>> use = {}, drop = {};
+  // Columns whose first field is text become a feature a category, and one for `other` texts if asked for; else a
+  // column that is no number is refused.
+  bool text_columns = false, other = false;
+  // Rows in which something is missing are refused or dropped; or what is missing is NaN, which fill_missing() fills.
+  enum class Missing { error, drop, keep } missing = Missing::error;
+  // A model's columns, where it learned from more than numbers: what `features` names.
+  // NOLINTNEXTLINE(readability-redundant-member-init)
+  std::vector<Column> table = {};
 
   std::string name = "csv";  // what messages call the text, such as its file's name
 };

@@ -32,6 +32,7 @@ struct GRADWALK_EXPORT Model {
   LossKind loss;
   std::vector<std::string> feature_names;
   Standardisation standardisation;  // empty: features are taken as they are
+  std::vector<Column> table = {};   // what they are made of, as Dataset::table
 
   std::vector<double> scores(std::span<const double> row) const;  // the network's outputs; the row in its own units
   std::vector<double> all_scores(const Dataset& data) const;      // of all rows, one after another

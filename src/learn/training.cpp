@@ -76,7 +76,7 @@ AnyModel make_model(const Dataset& data, const Recipe& recipe) {
   sizes.push_back(data.has_targets() ? 1 : outputs_for(recipe.loss, data.label_names.size()));
   const MLPOptions options{.activation = recipe.activation, .init = recipe.init, .seed = recipe.seed};
   Model base{MLP(data.columns, sizes, options), recipe.loss, data.feature_names,
-             recipe.standardise ? Standardisation::fit(data) : Standardisation{}};
+             recipe.standardise ? Standardisation::fit(data) : Standardisation{}, data.table};
   if (!data.has_targets()) return Classifier{std::move(base), data.label_names};
   Regressor regressor{std::move(base), {}};
   fit_target(regressor, data);

@@ -175,9 +175,46 @@ class Reader {
       }
     }
     if (file_.find("standardisation.mean") != nullptr) result.standardisation = scaling("standardisation", all[0]);
+    if (file_.metadata.contains("columns")) result.table = table(result.feature_names);
     if (!is_regressor) return Classifier{std::move(result), strings("labels", classes)};
     const Standardisation target = scaling("target", 1);
     return Regressor{std::move(result), target_name(), target.mean[0], target.deviation[0]};
+  }
+
+  // Columns whose features are those the model names.
+  std::vector<Column> table(const std::vector<std::string>& features) const {
+    const Json value = json("columns");
+    if (!value.is_array()) refuse("a list of columns", shown(text("columns")));
+    std::vector<Column> result;
+    std::vector<std::string> names;
+    for (const Json& one : value) {
+      result.push_back(column(one));
+      for (std::size_t i = 0; i < result.back().features() && names.size() <= features.size(); ++i)
+        names.push_back(result.back().feature_name(i));
+    }
+    if (names != features) refuse("columns that are the features", "others");
+    return result;
+  }
+
+  Column column(const Json& value) const {
+    Column result{string(value, "name")};
+    if (!detail::is_name(result.name)) refuse(std::string(detail::name_rule), shown(result.name));
+    if (value.contains("fill")) result.fill = number(value, "fill");
+    if (!value.contains("categories")) return result;
+    const Json& categories = value["categories"];
+    const auto is_category = [](const Json& one) { return one.is_string() && detail::is_name(one.get<std::string>()); };
+    if (!categories.is_array() || categories.empty() || categories.size() > most_categories ||
+        !std::all_of(categories.begin(), categories.end(), is_category))
+      refuse("1 to " + std::to_string(most_categories) + " names in 'categories'", shown(categories.dump()));
+    result.categories = categories.get<std::vector<std::string>>();
+    std::vector<std::string> sorted = result.categories;
+    std::sort(sorted.begin(), sorted.end());
+    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+      refuse("categories that stand once", "one twice");
+    const Json& other = field(value, "other");
+    if (!other.is_boolean()) refuse("true or false for 'other'", shown(other.dump()));
+    result.has_other = other.get<bool>();
+    return result;
   }
 
   std::string target_name() const {

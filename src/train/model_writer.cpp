@@ -47,6 +47,17 @@ std::string text_of(const OrderedJson& json) {
   return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
+OrderedJson columns_json(const std::vector<Column>& table) {
+  OrderedJson result = OrderedJson::array();
+  for (const Column& column : table) {
+    OrderedJson one{{"name", column.name}};
+    if (!column.categories.empty()) one["categories"] = column.categories, one["other"] = column.has_other;
+    if (column.fill) one["fill"] = *column.fill;
+    result.push_back(std::move(one));
+  }
+  return result;
+}
+
 Tensor row_of(std::string name, std::vector<double> data) { return {std::move(name), {data.size()}, std::move(data)}; }
 
 SafetensorsFile to_file(const TrainingRun& run, std::uint64_t planned_steps, const DataSource& source) {
@@ -85,6 +96,7 @@ SafetensorsFile to_file(const TrainingRun& run, std::uint64_t planned_steps, con
   file.metadata["output"] = name(model.network.options().output);
   file.metadata["loss"] = name(model.loss);
   file.metadata["features"] = text_of(OrderedJson(model.feature_names));
+  if (!model.table.empty()) file.metadata["columns"] = text_of(columns_json(model.table));
   if (is_regressor(run.any_model())) {
     const Regressor& regressor = run.regressor();
     file.tensors.push_back(row_of("target.mean", {regressor.target_mean}));

@@ -136,7 +136,7 @@ def test_every_option_is_in_the_help_and_in_this_file():
         assert "Example" in text
         options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text.split("Example")[0])) - {"--help"}
         assert len(options) >= {"train": 28, "predict": 6, "inspect": 1}[command]
-        for option in options - {"--plot", "--color"}:
+        for option in options - {"--plot", "--color", "--all"}:  # --all is in test_columns.py
             assert f'"{option}' in here, option
 
 
@@ -189,8 +189,10 @@ def test_options_of_the_csv(folder):
     assert save("numbers.csv", "--steps", 1)["features"] == ["x1"]
     assert save("numbers.csv", "--steps", 1, "--header", "yes")["features"] == ["1"]
     (folder / "both.csv").write_text("1;2,a\n3;4,b\n5;6,a\n")
-    assert "needs a number, got '4,b'" in refused("train", "both.csv", "--label", 1)
-    assert "needs a number, got '3;4'" in refused("train", "both.csv", "--separator", "comma")
+    assert save("both.csv", "--steps", 1, "--label", 1, "--test-split", 0)["features"] == ["x1=2,a", "x1=4,b", "x1=6,a"]
+    assert "say --header yes or --no-header" in refused("train", "both.csv", "--separator", "comma")
+    model = save("both.csv", "--steps", 1, "--separator", "comma", "--no-header", "--test-split", 0)
+    assert (model["features"], model["labels"]) == (["x1=1;2", "x1=3;4", "x1=5;6"], ["a", "b"])
 
 
 def test_raw_takes_features_as_they_are():
@@ -245,6 +247,7 @@ def test_moons_are_learned():
     "--optimizer": ["", "lion"],
     "--schedule": ["", "step"],
     "--task": ["", "guess"],
+    "--missing": ["", "skip"],
     "--header": ["", "maybe"],
     "--separator": ["", "|"],
 }.items(), ids=lambda one: one if isinstance(one, str) else "")
@@ -519,7 +522,7 @@ def test_resuming_with_what_does_not_fit_is_refused_and_changes_nothing(folder):
         if options[0] != "--lr":
             assert refused(*resume, *options, status=2) == (
                 f"train: needs no recipe with --resume but --lr, for the model has its own, got {options[0]}; leave it out")
-    for options in (["--task", "regress"], ["--samples", 9], ["--noise", 1], ["--test-split", 0.5], ["--label", 1], ["--header", "no"], ["--separator", "tab"]):
+    for options in (["--features", "size"], ["--drop", "size"], ["--missing", "drop"], ["--other"], ["--no-header"], ["--task", "regress"], ["--samples", 9], ["--noise", 1], ["--test-split", 0.5], ["--label", 1], ["--header", "no"], ["--separator", "tab"]):
         assert refused(*resume, *options, "--steps", 20, status=2) == (
             "train: needs no more than the data with --resume, for the model knows how it was read, "
             f"got {options[0]}; leave it out")
