@@ -542,11 +542,29 @@ TEST(ACompiledStep, GivesTheSumsOfTheEagerOne) {
   }
 }
 
+TEST(ACompiledStep, GivesTheSumsOfTheEagerOneForNumbersToo) {
+  Dataset data = make_moons(40, 0.1, 3);
+  for (std::size_t i = 0; i < data.rows(); ++i) data.targets.push_back(3 * data.row(i)[0] - data.row(i)[1]);
+  data.labels.clear(), data.label_names.clear();
+  for (const LossKind loss : {LossKind::mse, LossKind::mae, LossKind::huber}) {
+    const TrainingRun run(data, {.hidden = {8, 5}, .loss = loss});
+    const std::vector<std::size_t> rows{3, 1, 4, 1, 5, 9, 2, 6};
+    const std::size_t parameters = run.network().parameter_count();
+    BatchSums wanted(parameters), got(parameters);
+    eager_step(run.regressor())->run(data, rows, 0.125, wanted);
+    compiled_step(run.regressor())->run(data, rows, 0.125, got);
+    for (std::size_t i = 0; i < parameters + 2; ++i) EXPECT_NEAR(got.all()[i], wanted.all()[i], 1e-12) << name(loss);
+    const std::vector<double> scores = run.regressor().all_scores(data),
+                              compiled = CompiledScores(run.regressor())(data.x);
+    for (std::size_t i = 0; i < scores.size(); ++i) EXPECT_NEAR(compiled[i], scores[i], 1e-13);
+  }
+}
+
 TEST(ACompiledStep, TrainsAsTheEagerOneDoes) {
   const Dataset data = make_moons(100, 0.1, 5);
   const Recipe recipe{.hidden = {16, 16}, .loss = LossKind::softmax, .batch = 20};
   TrainingRun eager(data, recipe);
-  TrainingRun compiled(data, recipe, [](const Classifier& model) { return compiled_step(model, {.threads = 2}); });
+  TrainingRun compiled(data, recipe, [](const Model& model) { return compiled_step(model, {.threads = 2}); });
   for (int i = 0; i < 30; ++i) {
     const TrainingRun::Report wanted = eager.step(), got = compiled.step();
     EXPECT_NEAR(got.loss, wanted.loss, 1e-10);
