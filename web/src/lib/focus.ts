@@ -27,9 +27,9 @@ export function keepFocus(page: HTMLElement): () => void {
     const [last, ...around] = path
     const now = document.activeElement
     if (!last || !isGone(last) || (now !== last && now !== document.body && now !== null)) return
-    for (const one of around) {
-      if (isGone(one)) continue
-      if (one.matches('[tabindex]') && focus(one)) return
+    const left = around.filter((one) => !isGone(one))
+    for (const one of left) if (one.matches('[tabindex]') && focus(one)) return
+    for (const one of left) {
       for (const control of one.querySelectorAll(controls)) if (!isGone(control) && control.getClientRects().length && focus(control)) return
     }
     document.getElementById('chapter-title')?.focus({ preventScroll: true })
