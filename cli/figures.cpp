@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "table.hpp"
+
 namespace gradwalk::cli {
 namespace {
 
@@ -36,6 +38,33 @@ nlohmann::ordered_json to_json(const Figures& figures) {
     return {{"rows", one->rows}, {"loss", one->loss}, {"accuracy", one->accuracy()}};
   const Regressor::Result& one = of_numbers(figures);
   return {{"rows", one.rows}, {"loss", one.loss}, {"rmse", one.rmse}, {"mae", one.mae}, {"r2", one.r2}};
+}
+
+nlohmann::ordered_json classes_json(const Classifier::Result& result, const std::vector<std::string>& names) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < result.classes; ++i) {
+    const auto row = result.confusion.begin() + static_cast<std::ptrdiff_t>(i * result.classes);
+    all.push_back({{"class", names[i]},
+                   {"rows", result.of_class(i)},
+                   {"precision", result.precision(i)},
+                   {"recall", result.recall(i)},
+                   {"f1", result.f1(i)},
+                   {"taken_for", std::vector(row, row + static_cast<std::ptrdiff_t>(result.classes))}});
+  }
+  return all;
+}
+
+std::string class_table(const Classifier::Result& result, const std::vector<std::string>& names) {
+  constexpr std::size_t most = 12;
+  if (result.classes > most) return "";
+  std::vector<std::vector<std::string>> rows{{"class", "rows", "precision", "recall", "F1", "taken for"}};
+  for (const std::string& name : names) rows.front().push_back(name);
+  for (std::size_t i = 0; i < result.classes; ++i) {
+    rows.push_back({names[i], std::to_string(result.of_class(i)), fmt::format("{:.3f}", result.precision(i)),
+                    fmt::format("{:.3f}", result.recall(i)), fmt::format("{:.3f}", result.f1(i)), ""});
+    for (std::size_t k = 0; k < result.classes; ++k) rows.back().push_back(std::to_string(result.taken(i, k)));
+  }
+  return table(rows);
 }
 
 std::string in_words(const Figures& figures) {

@@ -32,6 +32,8 @@ Spread spread_of(const Layer& layer) {
 std::string optimizer_name(const OptimizerConfig& config) {
   if (const SGD* sgd = std::get_if<SGD>(&config))
     return sgd->momentum > 0 ? fmt::format("sgd with momentum {}", sgd->momentum) : "sgd";
+  if (std::holds_alternative<RMSprop>(config)) return "rmsprop";
+  if (std::holds_alternative<Adagrad>(config)) return "adagrad";
   return std::holds_alternative<Adam>(config) ? "adam" : "adamw";
 }
 

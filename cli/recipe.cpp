@@ -65,15 +65,18 @@ void RecipeOptions::add_to(CLI::App& command) {
   };
   const auto number = number_from;
   add("--hidden", hidden_, "sizes of the hidden layers, or none", "N,N [16,16]")->check(reads_as(sizes_of));
-  add("--activation", activation_, "of the hidden layers: relu, tanh, sigmoid or linear", "NAME [relu]")
-      ->check(CLI::IsMember({"relu", "tanh", "sigmoid", "linear"}));
+  add("--activation", activation_,
+      "of the hidden layers: relu, leaky_relu, gelu, elu, softplus, tanh, sigmoid\n"
+      "or linear",
+      "NAME [relu]")
+      ->check(CLI::IsMember({"relu", "leaky_relu", "gelu", "elu", "softplus", "tanh", "sigmoid", "linear"}));
   add("--init", init_, "of the weights: uniform (micrograd's), xavier or he", "NAME [he; moons uniform]")
       ->check(CLI::IsMember({"uniform", "xavier", "he"}));
   add("--loss", loss_, "of classes: hinge, mse, bce or softmax; of numbers: mse, mae or huber",
       "NAME [softmax; two classes bce; moons hinge; numbers mse]")
       ->check(CLI::IsMember({"hinge", "mse", "bce", "softmax", "mae", "huber"}));
-  add("--optimizer", optimizer_, "sgd, momentum, adam or adamw", "NAME [adam; moons sgd]")
-      ->check(CLI::IsMember({"sgd", "momentum", "adam", "adamw"}));
+  add("--optimizer", optimizer_, "sgd, momentum, adam, adamw, rmsprop or adagrad", "NAME [adam; moons sgd]")
+      ->check(CLI::IsMember({"sgd", "momentum", "adam", "adamw", "rmsprop", "adagrad"}));
   add("--lr", lr_, "the learning rate at first", "X [adam 0.01; sgd 0.1; moons 1; numbers 0.003]")
       ->check(number(1e-12, 1e6));
   add("--schedule", schedule_, "of the rate: constant, linear or cosine", "NAME [cosine; moons linear]")
@@ -94,6 +97,9 @@ void RecipeOptions::add_to(CLI::App& command) {
   add("--clip", clip_, "the largest norm of the gradient; 0: any", "X [0]")->check(number(0, 1e12));
   add("--seed", seed_, "of the data, the weights and the order of the rows", "N [1337]")
       ->check(whole_from(0, std::numeric_limits<std::uint64_t>::max()));
+  options_.push_back(
+      command.add_flag("--balance", balance_, "rows of rare classes weigh more: every class weighs the same")
+          ->group("Recipe"));
   options_.push_back(
       command.add_flag("--raw", raw_, "take features as they are; else they are standardised, but of moons")
           ->group("Recipe"));
@@ -122,7 +128,8 @@ Recipe RecipeOptions::recipe(const Recipe& usual, std::uint64_t steps) const {
   if (hidden_) recipe.hidden = sizes_of(*hidden_);
   if (activation_)
     recipe.activation =
-        named(*activation_, {Activation::relu, Activation::tanh, Activation::sigmoid, Activation::linear});
+        named(*activation_, {Activation::relu, Activation::leaky_relu, Activation::gelu, Activation::elu,
+                             Activation::softplus, Activation::tanh, Activation::sigmoid, Activation::linear});
   if (init_) recipe.init = named(*init_, {Init::uniform, Init::xavier, Init::he});
   if (loss_)
     recipe.loss = named(
@@ -131,6 +138,8 @@ Recipe RecipeOptions::recipe(const Recipe& usual, std::uint64_t steps) const {
   if (optimizer_ == "momentum") recipe.optimizer = SGD{.lr = 0.1, .momentum = 0.9};
   if (optimizer_ == "adam") recipe.optimizer = Adam{.lr = 0.01};
   if (optimizer_ == "adamw") recipe.optimizer = AdamW{.lr = 0.01};
+  if (optimizer_ == "rmsprop") recipe.optimizer = RMSprop{.lr = 0.01};
+  if (optimizer_ == "adagrad") recipe.optimizer = Adagrad{.lr = 0.1};
   if ((optimizer_ == "sgd" && std::holds_alternative<SGD>(usual.optimizer)) ||
       (optimizer_ == "adam" && std::holds_alternative<Adam>(usual.optimizer)))
     recipe.optimizer = usual.optimizer;
@@ -146,7 +155,7 @@ Recipe RecipeOptions::recipe(const Recipe& usual, std::uint64_t steps) const {
     } else if (AdamW* adamw = std::get_if<AdamW>(&recipe.optimizer)) {
       adamw->weight_decay = *weight_decay_;
     } else {
-      refuse_options("--weight-decay with sgd or adamw", "adam", "add --optimizer adamw, or use --l2");
+      refuse_options("--weight-decay with sgd or adamw", "another optimizer", "add --optimizer adamw, or use --l2");
     }
   }
   if (schedule_)
@@ -159,6 +168,7 @@ Recipe RecipeOptions::recipe(const Recipe& usual, std::uint64_t steps) const {
   if (l2_) recipe.l2 = *l2_;
   if (clip_) recipe.clip = *clip_;
   if (raw_) recipe.standardise = false;
+  recipe.balance = balance_;
   return recipe;
 }
 

@@ -28,7 +28,7 @@ class RecipeOptions {
   std::optional<std::string> hidden_, activation_, init_, loss_, optimizer_, schedule_, batch_;
   std::optional<double> lr_, final_, momentum_, weight_decay_, l1_, l2_, clip_;
   std::optional<std::uint64_t> decay_steps_, warm_up_;
-  bool raw_ = false;
+  bool raw_ = false, balance_ = false;
 };
 
 }  // namespace gradwalk::cli

@@ -228,10 +228,23 @@ void print_results(const Results& results, bool quiet) {
   fmt::print("{}{}", quiet ? "" : "\n", table(rows));
 }
 
+// Those of the rows that were kept for testing, if there are any.
+const Figures& shown_figures(const Results& results) {
+  return rows_of(results.test) > 0 ? results.test : results.train;
+}
+
+void print_classes(const TrainingRun& run, const Results& results) {
+  if (is_regressor(run.any_model()) || rows_of(results.test) == 0) return;
+  const std::string text = class_table(std::get<Classifier::Result>(results.test), run.model().label_names);
+  if (!text.empty()) fmt::print("\nthe rows kept for testing, by class:\n{}", text);
+}
+
 void print_json(const TrainingRun& run, const Results& results) {
   nlohmann::ordered_json json{
       {"steps", run.steps()}, {"parameters", run.network().parameter_count()}, {"train", to_json(results.train)}};
   if (rows_of(results.test) > 0) json["test"] = to_json(results.test);
+  if (!is_regressor(run.any_model()))
+    json["classes"] = classes_json(std::get<Classifier::Result>(shown_figures(results)), run.model().label_names);
   if (!results.saved.empty()) json["saved"] = results.saved;
   json["step"] = run.step_kind();
   json["seconds"] = results.took.seconds;
@@ -328,6 +341,7 @@ void print(const Job& job, const TrainingRun& run, const Results& results, const
   if (!options.quiet) {
     fmt::print("\n");
     print_time(results);
+    print_classes(run, results);
     print_picture(run, job.data, options.style.is_on());
   }
   if (!results.saved.empty()) fmt::print("\nsaved {}\n", results.saved);

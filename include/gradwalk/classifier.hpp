@@ -18,6 +18,14 @@ struct GRADWALK_EXPORT Classifier : Model {
   struct Result {
     double loss = 0;  // the mean over the rows
     std::size_t right = 0, rows = 0;
+    std::size_t classes = 0;
+    std::vector<std::size_t> confusion = {};  // rows of class i that are taken for k, at i * classes + k
+
+    std::size_t taken(std::size_t label, std::size_t as) const { return confusion[label * classes + as]; }
+    std::size_t of_class(std::size_t label) const;  // rows
+    double precision(std::size_t label) const;      // the share of what is taken for it that is; 0 if nothing is
+    double recall(std::size_t label) const;         // the share of it that is taken for it
+    double f1(std::size_t label) const;             // their harmonic mean
     double accuracy() const { return rows == 0 ? 0 : static_cast<double>(right) / static_cast<double>(rows); }
   };
   Result evaluate(const Dataset& data) const { return evaluate(data, all_scores(data)); }

@@ -47,7 +47,11 @@ struct Dataset {
   std::vector<Column> table = {};  // what the features were made of; empty: columns of numbers, a feature each
   std::size_t dropped = 0;         // rows of the table that were left out, for something in them was missing
 
+  // NOLINTNEXTLINE(readability-redundant-member-init)
+  std::vector<double> weights = {};  // of the rows in the loss; empty: 1 each
+
   std::size_t rows() const { return labels.size() + targets.size(); }
+  double weight(std::size_t row) const { return weights.empty() ? 1 : weights[row]; }
   bool has_targets() const { return !targets.empty(); }
   std::span<const double> row(std::size_t i) const { return {x.data() + i * columns, columns}; }
 };

@@ -45,6 +45,7 @@ struct Recipe {
   double clip = 0;           // the largest norm of the gradient; 0: any
   bool standardise = true;
   std::uint64_t seed = 1337;
+  bool balance = false;  // rows of rare classes weigh more, so that every class weighs the same
 };
 
 GRADWALK_EXPORT void check_recipe(const Recipe& recipe);  // an Error where a number is out of its range
@@ -94,6 +95,7 @@ class GRADWALK_EXPORT TrainingRun {
     double accuracy;  // of the batch, before the step; where numbers are learned, R²: 1 - mean squared error / variance
     double rate;
     double gradient_norm;  // before clipping; 0 where nothing clips
+    double penalty = 0;    // the part of the loss that is the penalties'
   };
   // One step. A loss or gradient that is not finite is an Error, and changes nothing.
   Report step();

@@ -50,6 +50,8 @@ class CompiledStep : public BatchStep {
       }
     });
     weights_.assign(rows.size(), weight);
+    if (!data.weights.empty())
+      for (std::size_t i = 0; i < rows.size(); ++i) weights_[i] *= data.weights[rows[i]];
     outputs_.resize(rows.size() * (1 + scores_));
     sums.loss() = program_.gradients(numbers_, sums.gradient(), {.weights = weights_, .outputs = outputs_});
     sums.right() = 0;

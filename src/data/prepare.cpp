@@ -34,13 +34,14 @@ std::vector<double> signs(std::span<const std::size_t> labels) {
 
 Dataset select_rows(const Dataset& data, std::span<const std::size_t> rows) {
   detail::check_shape("select_rows", data);
-  Dataset result{data.columns,     {},         {},          data.feature_names, data.label_names, {},
-                 data.target_name, data.table, data.dropped};
+  Dataset result{data.columns, {},           {}, data.feature_names, data.label_names, {}, data.target_name,
+                 data.table,   data.dropped, {}};
   result.x.reserve(rows.size() * data.columns);
   (data.has_targets() ? result.targets.reserve(rows.size()) : result.labels.reserve(rows.size()));
   for (const std::size_t row : rows) {
     if (row >= data.rows())
       throw Error("select_rows", "rows below " + std::to_string(data.rows()), std::to_string(row), "count from 0");
+    if (!data.weights.empty()) result.weights.push_back(data.weights[row]);
     const std::span<const double> numbers = data.row(row);
     result.x.insert(result.x.end(), numbers.begin(), numbers.end());
     if (data.has_targets())

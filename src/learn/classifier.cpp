@@ -26,6 +26,33 @@ double Classifier::probability(std::span<const double> scores, std::size_t label
   return std::exp(scores[label] - largest) / sum;
 }
 
+namespace {
+
+double share(std::size_t part, std::size_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+}  // namespace
+
+std::size_t Classifier::Result::of_class(std::size_t label) const {
+  std::size_t all = 0;
+  for (std::size_t k = 0; k < classes; ++k) all += taken(label, k);
+  return all;
+}
+
+double Classifier::Result::precision(std::size_t label) const {
+  std::size_t all = 0;
+  for (std::size_t i = 0; i < classes; ++i) all += taken(i, label);
+  return share(taken(label, label), all);
+}
+
+double Classifier::Result::recall(std::size_t label) const { return share(taken(label, label), of_class(label)); }
+
+double Classifier::Result::f1(std::size_t label) const {
+  const double p = precision(label), r = recall(label);
+  return p + r > 0 ? 2 * p * r / (p + r) : 0;
+}
+
 Classifier::Result Classifier::evaluate(const Dataset& data, std::span<const double> scores) const {
   const std::size_t outputs = network.outputs();
   detail::check_scores(data, outputs, scores);
@@ -33,11 +60,15 @@ Classifier::Result Classifier::evaluate(const Dataset& data, std::span<const dou
     throw Error("evaluate", "data with classes", "numbers to learn", "give it data of the kind it was made for");
   Result result;
   result.rows = data.rows();
+  result.classes = label_names.size();
+  result.confusion.resize(result.classes * result.classes);
   const NoGrad guard;
   std::vector<Value> values(outputs);
   for (std::size_t i = 0; i < data.rows(); ++i) {
     const std::span<const double> row = scores.subspan(i * outputs, outputs);
-    result.right += label_of(row) == data.labels[i] ? 1 : 0;
+    const std::size_t label = label_of(row);
+    result.right += label == data.labels[i] ? 1 : 0;
+    if (data.labels[i] < result.classes) ++result.confusion[data.labels[i] * result.classes + label];
     for (std::size_t k = 0; k < outputs; ++k) values[k].data() = row[k];
     result.loss += row_loss(loss, values, data.labels[i]).data();
   }

@@ -24,8 +24,9 @@ class EagerStep : public BatchStep {
       scores_.clear();
       for (const Value& output : outputs) scores_.push_back(output.data());
       sums.right() += detail::rightness(data, row, scores_);
-      sums.loss() += weight * loss.data();
-      loss.backward(weight);
+      const double of_row = weight * data.weight(row);
+      sums.loss() += of_row * loss.data();
+      loss.backward(of_row);
     }
     const std::span<double> gradient = sums.gradient();
     for (std::size_t i = 0; i < parameters_.size(); ++i) gradient[i] = parameters_[i].grad();

@@ -49,8 +49,21 @@ void check_data(const Dataset& data) {
               "lower the learning rate, or clip the gradient");
 }
 
+// So that each class weighs as much as any other, and all rows together as many as they are.
+std::vector<double> balanced_weights(const Dataset& data) {
+  std::vector<std::size_t> counts(data.label_names.size());
+  for (const std::size_t label : data.labels) ++counts[label];
+  const auto present = static_cast<double>(counts.size()) -
+                       static_cast<double>(std::count(counts.begin(), counts.end(), std::size_t{0}));
+  std::vector<double> weights;
+  for (const std::size_t label : data.labels)
+    weights.push_back(static_cast<double>(data.rows()) / (present * static_cast<double>(counts[label])));
+  return weights;
+}
+
 // As the network takes and gives it.
-Dataset standardised(Dataset data, const AnyModel& model) {
+Dataset standardised(Dataset data, const AnyModel& model, const Recipe& recipe) {
+  if (recipe.balance) data.weights = balanced_weights(data);
   const Standardisation& standardisation = model_of(model).standardisation;
   if (!standardisation.mean.empty()) standardisation.apply(data);
   if (const Regressor* regressor = std::get_if<Regressor>(&model))
@@ -70,6 +83,8 @@ void fit_target(Regressor& model, const Dataset& data) {
 AnyModel make_model(const Dataset& data, const Recipe& recipe) {
   check_data(data);
   check_recipe(recipe);
+  if (data.has_targets() && recipe.balance)
+    throw Error("train", "classes to balance", "numbers to learn", "leave it out");
   if (data.has_targets() && !is_for_numbers(recipe.loss))
     throw Error("train", "a loss for numbers", std::string(name(recipe.loss)), "use the loss mse, mae or huber");
   std::vector<std::size_t> sizes = recipe.hidden;
@@ -83,17 +98,10 @@ AnyModel make_model(const Dataset& data, const Recipe& recipe) {
   return regressor;
 }
 
-// A network's copies are handles to the same weights, so this one is made anew.
+// A network's copies are handles to the same weights.
 AnyModel with_own_weights(const AnyModel& model) {
-  const MLP& network = model_of(model).network;
-  std::vector<std::size_t> sizes;
-  for (const Layer& layer : network.layers()) sizes.push_back(layer.outputs());
   AnyModel result = model;
-  MLP own(network.inputs(), sizes, network.options());
-  const std::vector<Value> from = network.parameters();
-  std::vector<Value> to = own.parameters();
-  for (std::size_t i = 0; i < to.size(); ++i) to[i].data() = from[i].data();
-  std::visit([&](auto& one) { one.network = std::move(own); }, result);
+  std::visit([&](auto& one) { one.network = one.network.clone(); }, result);
   return result;
 }
 
@@ -144,7 +152,7 @@ TrainingRun::TrainingRun(const Dataset& data, const Recipe& recipe, MakeStep mak
       batches_(data.rows(), batch_size(recipe, data), recipe.seed) {
   check_team(team_);
   state_.optimizer = initial_state(recipe.optimizer, parameters_.size());
-  data_ = standardised(data, model_);
+  data_ = standardised(data, model_, recipe_);
   all_rows_.resize(data.rows());
   std::iota(all_rows_.begin(), all_rows_.end(), std::size_t{0});
 }
@@ -235,11 +243,12 @@ TrainingRun::Report TrainingRun::step() {
                 .loss = sums_.loss(),
                 .accuracy = sums_.right() / static_cast<double>(rows.size()),
                 .rate = schedule_(state_.steps),
-                .gradient_norm = 0};
+                .gradient_norm = 0,
+                .penalty = 0};
   // From here on plain numbers, which the Values get in the end.
   const std::span<double> gradient = sums_.gradient();
   read_parameters();
-  if (recipe_.l1 > 0 || recipe_.l2 > 0) report.loss += penalise();
+  if (recipe_.l1 > 0 || recipe_.l2 > 0) report.loss += report.penalty = penalise();
   const auto bad = std::find_if_not(gradient.begin(), gradient.end(), [](double one) { return std::isfinite(one); });
   if (!std::isfinite(report.loss) || bad != gradient.end()) {
     if (!whole) batches_.set_state(before);
@@ -268,7 +277,7 @@ void TrainingRun::set_data(const Dataset& data) {
       throw Error("set_data", "labels below " + std::to_string(classes), std::to_string(label),
                   "give it the classes it was made for");
   if (data.has_targets()) check_targets(data);
-  data_ = standardised(data, model_);
+  data_ = standardised(data, model_, recipe_);
   all_rows_.resize(data.rows());
   std::iota(all_rows_.begin(), all_rows_.end(), std::size_t{0});
   batches_ = Batches(data.rows(), batch_size(recipe_, data), recipe_.seed);

@@ -92,6 +92,12 @@ class Reader {
     return value.get<std::uint64_t>();
   }
 
+  bool truth(const Json& object, const char* key) const {
+    const Json& value = field(object, key);
+    if (!value.is_boolean()) refuse(std::string("true or false for '") + key + "'", shown(value.dump()));
+    return value.get<bool>();
+  }
+
   std::uint64_t big(const Json& value) const {  // as text: JSON readers elsewhere keep 53 bits
     const std::string digits = value.is_string() ? value.get<std::string>() : "";
     std::uint64_t result = 0;
@@ -109,7 +115,7 @@ class Reader {
   }
   Activation activation(std::string_view spelled) const {
     using enum Activation;
-    return named("activation", spelled, {linear, relu, Activation::tanh, sigmoid});
+    return named("activation", spelled, {linear, relu, Activation::tanh, sigmoid, gelu, leaky_relu, elu, softplus});
   }
   LossKind loss(std::string_view spelled) const {
     using enum LossKind;
@@ -211,9 +217,7 @@ class Reader {
     std::sort(sorted.begin(), sorted.end());
     if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
       refuse("categories that stand once", "one twice");
-    const Json& other = field(value, "other");
-    if (!other.is_boolean()) refuse("true or false for 'other'", shown(other.dump()));
-    result.has_other = other.get<bool>();
+    result.has_other = truth(value, "other");
     return result;
   }
 
@@ -238,6 +242,8 @@ class Reader {
     const std::string kind = string(value, "kind");
     const double lr = number(value, "lr");
     if (kind == "sgd") return SGD{lr, number(value, "momentum"), number(value, "weight_decay")};
+    if (kind == "rmsprop") return RMSprop{lr, number(value, "alpha"), number(value, "epsilon")};
+    if (kind == "adagrad") return Adagrad{lr, number(value, "epsilon")};
     const double beta1 = number(value, "beta1"), beta2 = number(value, "beta2"), epsilon = number(value, "epsilon");
     if (kind == "adam") return Adam{lr, beta1, beta2, epsilon};
     if (kind == "adamw") return AdamW{lr, beta1, beta2, epsilon, number(value, "weight_decay")};
@@ -263,10 +269,9 @@ class Reader {
     result.l1 = number(value, "l1");
     result.l2 = number(value, "l2");
     result.clip = number(value, "clip");
-    const Json& standardise = field(value, "standardise");
-    if (!standardise.is_boolean()) refuse("true or false for 'standardise'", shown(standardise.dump()));
-    result.standardise = standardise.get<bool>();
+    result.standardise = truth(value, "standardise");
     result.seed = whole(value, "seed");
+    if (value.contains("balance")) result.balance = truth(value, "balance");  // files of 0.1 weigh all rows alike
     const std::vector<Layer>& layers = model.network.layers();
     const bool same_layers = std::equal(result.hidden.begin(), result.hidden.end(), layers.begin(), layers.end() - 1,
                                         [](std::size_t size, const Layer& layer) { return size == layer.outputs(); });

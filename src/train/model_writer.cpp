@@ -17,6 +17,10 @@ OrderedJson optimizer_json(const OptimizerConfig& config) {
     return OrderedJson{
         {"kind", kind}, {"lr", adam.lr}, {"beta1", adam.beta1}, {"beta2", adam.beta2}, {"epsilon", adam.epsilon}};
   };
+  if (const RMSprop* rule = std::get_if<RMSprop>(&config))
+    return {{"kind", "rmsprop"}, {"lr", rule->lr}, {"alpha", rule->alpha}, {"epsilon", rule->epsilon}};
+  if (const Adagrad* rule = std::get_if<Adagrad>(&config))
+    return {{"kind", "adagrad"}, {"lr", rule->lr}, {"epsilon", rule->epsilon}};
   if (const Adam* adam = std::get_if<Adam>(&config)) return moments("adam", *adam);
   OrderedJson result = moments("adamw", std::get<AdamW>(config));
   result["weight_decay"] = std::get<AdamW>(config).weight_decay;
@@ -40,7 +44,8 @@ OrderedJson recipe_json(const Recipe& recipe) {
           {"l2", recipe.l2},
           {"clip", recipe.clip},
           {"standardise", recipe.standardise},
-          {"seed", recipe.seed}};
+          {"seed", recipe.seed},
+          {"balance", recipe.balance}};
 }
 
 std::string text_of(const OrderedJson& json) {

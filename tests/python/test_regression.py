@@ -37,7 +37,7 @@ def test_a_numeric_target_is_regressed_and_the_first_line_says_so():
     assert re.fullmatch(r"wave.csv: 64 rows, 1 feature, regression of target \(3\d\.\d+ to (49\.\d+|50)\)", lines[0]), lines[0]
     assert "mse loss" in lines[1]
     steps = [line for line in lines if line.startswith("step")]
-    assert all(re.search(r"loss [\d.e-]+ +R² -?[\d.]+ +rate", line) for line in steps)
+    assert all(re.search(r"loss [\d.e-]+ +penalty [\d.e-]+ +R² -?[\d.]+ +rate", line) for line in steps)
     table = lines[next(i for i, line in enumerate(lines) if "RMSE" in line):]
     assert table[0].split() == ["rows", "loss", "RMSE", "MAE", "R²"]
     assert table[1].split()[0] == "train" and table[2].split()[0] == "test"

@@ -102,6 +102,12 @@ RECIPE = [
     (["--hidden", "3,4"], lambda m: m["recipe"]["hidden"], [3, 4]),
     (["--hidden", "none"], lambda m: m["sizes"], [2, 1]),
     (["--activation", "tanh"], lambda m: m["activation"], "tanh"),
+    (["--activation", "gelu"], lambda m: m["activation"], "gelu"),
+    (["--activation", "leaky_relu"], lambda m: m["activation"], "leaky_relu"),
+    (["--activation", "elu"], lambda m: m["activation"], "elu"),
+    (["--activation", "softplus"], lambda m: m["activation"], "softplus"),
+    (["--optimizer", "rmsprop"], lambda m: m["recipe"]["optimizer"]["kind"], "rmsprop"),
+    (["--optimizer", "adagrad"], lambda m: m["recipe"]["optimizer"]["kind"], "adagrad"),
     (["--init", "xavier"], lambda m: m["recipe"]["init"], "xavier"),
     (["--loss", "mse"], lambda m: m["loss"], "mse"),
     (["--optimizer", "adam"], lambda m: m["recipe"]["optimizer"]["kind"], "adam"),
@@ -220,6 +226,32 @@ def test_moons_are_learned():
     assert sum(accuracy >= 0.99 for accuracy in accuracies) >= 9, accuracies
 
 
+def test_classes_are_judged_one_by_one():
+    shown = run("train", "flowers.csv")
+    table = shown[shown.index("the rows kept for testing, by class:"):].splitlines()[1:5]
+    assert table[0].split() == ["class", "rows", "precision", "recall", "F1", "taken", "for", "a", "b", "c"]
+    result = gradwalk_json("train", "flowers.csv", "--json")
+    for line, one in zip(table[1:], result["classes"]):
+        cells = line.split()
+        assert cells == [one["class"], str(one["rows"]), f"{one['precision']:.3f}", f"{one['recall']:.3f}", f"{one['f1']:.3f}",
+                         *map(str, one["taken_for"])]
+    right = sum(one["taken_for"][i] for i, one in enumerate(result["classes"]))
+    assert right / 12 == pytest.approx(result["test"]["accuracy"])
+
+
+def test_a_rare_class_that_is_balanced_is_found(folder):
+    chance = random.Random(2)
+    rows = [(chance.gauss(0, 1), chance.gauss(0, 1), "common") for _ in range(380)] + [
+        (chance.gauss(1.5, 1), chance.gauss(1.5, 1), "rare") for _ in range(20)]
+    (folder / "rare.csv").write_text("x,y,kind\n" + "".join(f"{x},{y},{kind}\n" for x, y, kind in rows))
+
+    def recall(*options):
+        classes = gradwalk_json("train", "rare.csv", "--test-split", "0", "--hidden", "none", "--json", *options)["classes"]
+        return next(one["recall"] for one in classes if one["class"] == "rare")
+
+    assert recall("--balance") > 0.7 > recall() + 0.2
+
+
 # ---- bad values ----
 
 
@@ -241,7 +273,7 @@ def test_moons_are_learned():
     "--l1": ["", "-1", "nan", "inf"],
     "--l2": ["", "-1", "nan", "inf"],
     "--clip": ["", "-1", "nan", "inf"],
-    "--activation": ["", "gelu", "RELU"],
+    "--activation": ["", "gelu2", "RELU"],
     "--init": ["", "zero"],
     "--loss": ["", "l2"],
     "--optimizer": ["", "lion"],
@@ -276,7 +308,7 @@ def test_options_that_do_not_go_together_exit_2():
     assert refused("train", "moons", "--optimizer", "adam", "--momentum", 0.5, status=2) == (
         "train: needs --momentum with sgd, got another optimizer; add --optimizer sgd")
     assert refused("train", "moons", "--optimizer", "adam", "--weight-decay", 0.5, status=2) == (
-        "train: needs --weight-decay with sgd or adamw, got adam; add --optimizer adamw, or use --l2")
+        "train: needs --weight-decay with sgd or adamw, got another optimizer; add --optimizer adamw, or use --l2")
     for arguments in (["train", "moons", "flowers.csv"], ["train", "moons", "--nonsense"], ["predict"], ["predict", "m"],
                       ["inspect"], ["inspect", "a", "b"]):
         assert refused(*arguments, status=2)
@@ -392,6 +424,7 @@ def test_a_model_that_cannot_be_saved_is_saved_elsewhere(folder, monkeypatch):
 @pytest.mark.parametrize("options", [
     ["moons"], ["flowers.csv"], ["circles", "--optimizer", "momentum", "--batch", "7"],
     ["spiral", "--optimizer", "adamw", "--clip", "1", "--warm-up", "60", "--samples", "60"],
+    ["flowers.csv", "--optimizer", "rmsprop", "--activation", "elu", "--balance"],
     ["flowers.csv", "--label", "kind", "--test-split", "0.3", "--raw", "--loss", "mse", "--batch", "all", "--lr", "0.001"],
 ], ids=lambda options: options[0])
 def test_resuming_is_going_straight_through_byte_for_byte(options):
@@ -611,7 +644,7 @@ def test_progress_in_a_pipe_is_some_lines():
     lines = [line for line in run("train", "moons").splitlines() if line.startswith("step")]
     assert len(lines) == 11
     for line in lines:
-        assert re.fullmatch(r"step +\d+ of 100  loss [\d.e-]+ *  accuracy +[\d.]+%  rate [\d.]+", line)
+        assert re.fullmatch(r"step +\d+ of 100  loss [\d.e-]+ *  penalty [\d.e-]+ *  accuracy +[\d.]+%  rate [\d.]+", line)
     assert lines[0].startswith("step   1 of 100") and lines[-1].startswith("step 100 of 100")
     assert lines[-1].endswith("rate 0.109")
 
@@ -646,9 +679,9 @@ def test_progress_on_a_terminal_is_a_bar():
     bars = [part for part in text.split("\r") if part.startswith("[")]
     assert len(bars) >= 2
     for bar in bars[:-1]:
-        assert re.match(r"\[=* *\] \d+/400  loss [\d.e-]+  accuracy [\d.]+%  rate [\d.]+  [\d.]+ m?s left\x1b\[K", bar), bar
+        assert re.match(r"\[=* *\] \d+/400  loss [\d.e-]+ \+ [\d.e-]+  accuracy [\d.]+%  rate [\d.]+  [\d.]+ m?s left\x1b\[K", bar), bar
         assert len(bar.split("\x1b")[0]) < 80
-    assert re.match(r"\[=+\] 400/400  loss [\d.e-]+  accuracy 100.0%  rate 0.102  in [\d.]+ m?s\x1b\[K", bars[-1])
+    assert re.match(r"\[=+\] 400/400  loss [\d.e-]+ \+ [\d.e-]+  accuracy 100.0%  rate 0.102  in [\d.]+ m?s\x1b\[K", bars[-1])
 
 
 def test_progress_in_a_narrow_terminal_fits():
