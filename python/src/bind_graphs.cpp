@@ -11,6 +11,7 @@
 #include "gradwalk/expression.hpp"
 #include "gradwalk/graph.hpp"
 #include "gradwalk/walk.hpp"
+#include "no_grad.hpp"
 
 namespace gradwalk::python {
 namespace {
@@ -24,10 +25,13 @@ class NoGradBlock {
   void begin() {
     enter();
     guards_.push_back(std::make_unique<NoGrad>());
+    ++no_grad_blocks;
   }
   void end() {
+    if (guards_.empty()) throw Error("no_grad", "to be entered first", "its end", "write with no_grad(): ...");
     enter();
     guards_.pop_back();
+    --no_grad_blocks;
   }
 
  private:

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gradwalk/graph.hpp"
+#include "no_grad.hpp"
 #include "value_object.hpp"
 
 namespace gradwalk::python {
@@ -116,6 +117,7 @@ Value custom_node(double data, PyObject* children, const char* name) {
 void set_step_back(PyObject* self, PyObject* function) {
   enter();
   const auto found = steps().find(value_in(self).id());
+  if (found == steps().end() && no_grad_blocks > 0 && value_in(self).op() == Op::leaf) return;  // nobody walks it back
   if (found == steps().end()) {
     PyErr_SetString(PyExc_ValueError,
                     "_backward: needs a node made by Value(data, children, op), got another; its own op walks it back");

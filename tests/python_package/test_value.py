@@ -149,6 +149,11 @@ def test_an_op_of_ones_own_by_monkeypatching(monkeypatch):
     assert x.grad == 12
 
 
+def test_an_op_of_ones_own_under_no_grad():
+    with gradwalk.no_grad():
+        assert cube(Value(2.0)).data == 8 and cube(Value(2.0))._prev == set()
+
+
 def test_an_error_in_a_step_back_comes_out():
     x = Value(1.0)
     out = Value(1.0, (x,), "bad")
