@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+// fit(): Levenberg and Marquardt's method. Each step p makes |r + J p|^2 + damping |D p|^2 least, D being the lengths
+// of J's columns; the damping shrinks where the step gave what it promised and grows where it did not (Nielsen's rule).
+#include <Eigen/QR>
+#include <Eigen/SVD>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "function.hpp"
+#include "start.hpp"
+
+namespace gradwalk {
+namespace solver {
+namespace {
+
+constexpr double hardly_damped = std::numeric_limits<double>::epsilon();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// The residuals r near a point, as if they were linear: r + J p. R is what steps need of J = Q R; it is J itself where
+// that has no more rows than columns.
+struct Linear {
+  Matrix jacobian, r;
+  Vector right;     // Q'r
+  Vector gradient;  // J'r
+
+  Linear(Matrix j, const Vector& residuals) : jacobian(std::move(j)), gradient(jacobian.transpose() * residuals) {
+    const Eigen::Index n = jacobian.cols();
+    if (jacobian.rows() <= n) {
+      r = jacobian;
+      right = residuals;
+      return;
+    }
+    const Eigen::HouseholderQR<Matrix> factors(jacobian);
+    r = factors.matrixQR().topRows(n).triangularView<Eigen::Upper>();
+    right = (factors.householderQ().adjoint() * residuals).head(n);
+  }
+
+  bool is_finite() const { return jacobian.allFinite(); }
+  Vector columns() const { return jacobian.colwise().norm(); }
+
+  Vector step(const Vector& weights, double damping) const {
+    const Eigen::Index n = r.cols(), rows = r.rows();
+    Matrix all(rows + n, n);
+    Vector wanted = Vector::Zero(rows + n);
+    all.topRows(rows) = r;
+    all.bottomRows(n) = (std::sqrt(damping) * weights).asDiagonal();
+    wanted.head(rows) = -right;
+    return all.householderQr().solve(wanted);
+  }
+
+  // By how much the sum of squares falls along such a step.
+  double promised(const Vector& step, const Vector& weights, double damping) const {
+    return step.dot(damping * weights.cwiseAbs2().cwiseProduct(step) - gradient);
+  }
+
+  // The largest cosine of the angle between the residuals and a column.
+  double steepness(const Vector& residuals) const {
+    const double length = residuals.norm();
+    double largest = 0;
+    for (Eigen::Index j = 0; j < jacobian.cols(); ++j)
+      if (const double both = jacobian.col(j).norm() * length; both > 0)
+        largest = std::max(largest, std::abs(gradient[j]) / both);
+    return largest;
+  }
+};
+
+class LeastSquares {
+ public:
+  LeastSquares(Function& function, const FitOptions& options, const Vector& start)
+      : function_(function),
+        options_(options),
+        x_(start),
+        residuals_(function.values(start)),
+        linear_(function.jacobian(start), residuals_),
+        longest_(Vector::Zero(start.size())) {}
+
+  Stop run(std::size_t& iterations) {
+    if (!residuals_.allFinite() || !linear_.is_finite()) return Stop::not_finite;
+    for (;;) {
+      if (linear_.steepness(residuals_) <= options_.gradient_tolerance) return Stop::gradient;
+      if (const std::optional<Stop> stop = advance(iterations)) return *stop;
+    }
+  }
+
+  const Vector& x() const { return x_; }
+  const Vector& residuals() const { return residuals_; }
+  const Linear& linear() const { return linear_; }
+
+ private:
+  // One step that is an improvement; shorter and shorter ones are tried for it.
+  std::optional<Stop> advance(std::size_t& iterations) {
+    longest_ = longest_.cwiseMax(linear_.columns());
+    const Vector weights = longest_.unaryExpr([](double length) { return length > 0 ? length : 1; });
+    const double before = residuals_.squaredNorm();
+    // A fall that rounding would hide is taken for granted, as long as the promises go down.
+    const bool is_hidden = most_promised(weights) <= noise * before;
+    for (double growth = 2; iterations < options_.iterations; growth *= 2) {
+      ++iterations;
+      const Vector step = linear_.step(weights, damping_);
+      const double promised = linear_.promised(step, weights, damping_);
+      const bool is_short = length_of(step, weights) <= options_.step_tolerance * length_of(x_, weights);
+      const double fall = try_step(step, before, is_hidden ? -noise * before : 1e-4 * promised);
+      if (is_short || growth > 1e30) return reason_to_end(weights, before);
+      if (fall == -infinity) {
+        damping_ *= growth;
+        continue;
+      }
+      if (promised <= options_.value_tolerance * before) return Stop::value;
+      if (is_hidden && promised >= last_promise_) return Stop::value;
+      last_promise_ = promised;
+      const double gain = is_hidden ? 1 : 2 * fall / promised - 1;
+      damping_ *= std::max(1.0 / 3, 1 - gain * gain * gain);
+      return {};
+    }
+    return Stop::iterations;
+  }
+
+  // Moves along the step where the sum of squares falls by more than `wanted`, and gives the fall; otherwise minus
+  // infinity.
+  double try_step(const Vector& step, double before, double wanted) {
+    const Vector next = x_ + step;
+    if (!next.allFinite()) return -infinity;
+    Vector there = function_.values(next);
+    const double fall = before - there.squaredNorm();
+    if (!there.allFinite() || !(fall > wanted)) return -infinity;
+    Linear linear(function_.jacobian(next), there);
+    if (!linear.is_finite()) return -infinity;
+    x_ = next;
+    residuals_ = std::move(there);
+    linear_ = std::move(linear);
+    return fall;
+  }
+
+  // Steps have become short. Without damping too, or what they promise is nothing that doubles could tell? Otherwise
+  // the residuals are not smooth.
+  Stop reason_to_end(const Vector& weights, double before) const {
+    const Vector full = linear_.step(weights, hardly_damped);
+    const double share = std::max(short_share, options_.step_tolerance);
+    if (length_of(full, weights) <= share * length_of(x_, weights)) return Stop::step;
+    return most_promised(weights) <= noise * before ? Stop::value : Stop::no_descent;
+  }
+
+  double most_promised(const Vector& weights) const {
+    return linear_.promised(linear_.step(weights, hardly_damped), weights, hardly_damped);
+  }
+
+  static double length_of(const Vector& x, const Vector& weights) { return weights.cwiseProduct(x).norm(); }
+
+  Function& function_;
+  const FitOptions& options_;
+  Vector x_, residuals_;
+  Linear linear_;
+  Vector longest_;  // of the columns of J, so far
+  double damping_ = 1e-3, last_promise_ = infinity;
+};
+
+// What the residuals' errors do to the parameters: the inverse of J'J, by singular values of J with columns of
+// length 1.
+void add_errors(const Linear& linear, const Vector& residuals, bool known_errors, Fit& fit) {
+  const Eigen::Index n = linear.r.cols(), spare = residuals.size() - n;
+  fit.deviation = known_errors ? 1 : spare > 0 ? std::sqrt(fit.sum_of_squares / static_cast<double>(spare)) : NAN;
+  const Vector lengths = linear.columns().unaryExpr([](double length) { return length > 0 ? length : 1; });
+  const Eigen::JacobiSVD<Matrix> singular(linear.r * lengths.cwiseInverse().asDiagonal(), Eigen::ComputeFullV);
+  Vector sizes = Vector::Zero(n);
+  sizes.head(singular.singularValues().size()) = singular.singularValues();
+  const double least = 10 * static_cast<double>(n) * std::numeric_limits<double>::epsilon() * sizes.maxCoeff();
+
+  Matrix inverse = Matrix::Zero(n, n);
+  Vector undetermined = Vector::Zero(n);
+  for (Eigen::Index k = 0; k < n; ++k) {
+    const Vector axis = singular.matrixV().col(k);
+    if (sizes[k] > least) {
+      ++fit.rank;
+      inverse += axis * axis.transpose() / (sizes[k] * sizes[k]);
+    } else {
+      undetermined += axis.cwiseAbs2();
+    }
+  }
+  inverse = lengths.cwiseInverse().asDiagonal() * inverse * lengths.cwiseInverse().asDiagonal();
+  inverse *= fit.deviation * fit.deviation;
+  for (Eigen::Index i = 0; i < n; ++i) {
+    if (undetermined[i] > 1e-8) inverse(i, i) = infinity;
+    fit.covariance.push_back(numbers(inverse.row(i).transpose()));
+    fit.standard_errors.push_back(std::sqrt(inverse(i, i)));
+  }
+}
+
+}  // namespace
+}  // namespace solver
+
+Fit fit(const VectorFunction& residuals, const Numbers& start, const FitOptions& options) {
+  using namespace solver;
+  need_start("fit", start);
+  Function function("fit", residuals, options.compile);
+  Fit result;
+  std::optional<LeastSquares> problem(std::in_place, function, options, vector(start));
+  const double first = problem->residuals().squaredNorm();
+  result.stop = problem->run(result.iterations);
+  if (Vector there = problem->residuals(); !function.confirms(problem->x(), there)) {
+    problem.emplace(function, options, there.squaredNorm() <= first ? Vector(problem->x()) : vector(start));
+    result.stop = problem->run(result.iterations);
+  }
+  function.report(result);
+  result.x = numbers(problem->x());
+  result.residuals = numbers(problem->residuals());
+  result.sum_of_squares = problem->residuals().squaredNorm();
+  result.gradient_norm = problem->linear().gradient.norm();
+  add_errors(problem->linear(), problem->residuals(), options.known_errors, result);
+  return result;
+}
+
+}  // namespace gradwalk

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: MIT
+#include "function.hpp"
+
+#include <bit>
+#include <cmath>
+
+#include "gradwalk/error.hpp"
+#include "gradwalk/reading.hpp"
+#include "text/numbers.hpp"
+
+namespace gradwalk::solver {
+namespace {
+
+constexpr int most_changes = 5;  // of the graph, before programs are given up
+
+std::span<const double> span_of(const Vector& x) { return {x.data(), static_cast<std::size_t>(x.size())}; }
+std::vector<Value> leaves_of(const Vector& x) { return {x.begin(), x.end()}; }
+
+// A few multiplications that let every bit of a list of words matter.
+class Mixed {
+ public:
+  void add(std::uint64_t word) {
+    state_ = (state_ ^ word) * 0x9e3779b97f4a7c15u;
+    state_ ^= state_ >> 32;
+  }
+  std::uint64_t get() const { return state_; }
+
+ private:
+  std::uint64_t state_ = 1;
+};
+
+// A graph but for the numbers of its inputs; constants count with every bit.
+std::uint64_t shape_of(std::span<const Value> roots, const std::vector<Value>& inputs) {
+  const Reading reading(roots);
+  const Listing listing = reading.list();
+  Mixed shape;
+  std::vector<std::optional<std::size_t>> place(listing.leaves);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (const auto found = reading.find(inputs[i])) place[*found] = i;
+  const auto add_number = [&](double number) {
+    shape.add(1);
+    shape.add(std::bit_cast<std::uint64_t>(number));
+  };
+  const auto add_operand = [&](std::uint32_t operand) {
+    if (operand == Listing::none) {
+      shape.add(2);
+    } else if ((operand & Listing::number) != 0) {
+      add_number(listing.numbers[operand - Listing::number]);
+    } else if (operand >= listing.leaves) {
+      shape.add(3);
+      shape.add(operand - listing.leaves);
+    } else if (place[operand]) {
+      shape.add(4);
+      shape.add(*place[operand]);
+    } else {
+      add_number(reading.data(operand));
+    }
+  };
+  for (std::size_t i = listing.leaves; i < listing.nodes.size(); ++i) {
+    shape.add(static_cast<std::uint64_t>(listing.nodes[i].op));
+    for (const std::uint32_t operand : listing.nodes[i].operands) add_operand(operand);
+  }
+  for (const std::uint32_t root : listing.roots) add_operand(root);
+  return shape.get();
+}
+
+// 0 where every comparison comes out as it did, else NaN.
+Value guard(const std::vector<Condition>& decided) {
+  if (decided.empty()) return 0.0;
+  Value others = 0.0;
+  for (const Condition& condition : decided) others += condition.holds() ? 1.0 - Value(condition) : Value(condition);
+  return select(others == 0.0, 0.0, std::numeric_limits<double>::quiet_NaN());
+}
+
+Value sum_of_products(const std::vector<Value>& a, const std::vector<Value>& b) {
+  Value sum = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+// A pass from each output visits its graph, and a pass along each parameter the whole one. The latter is slower by a
+// node, and a custom node's step back cannot take part.
+bool columns_are_cheaper(const std::vector<Value>& outputs, std::size_t parameters) {
+  const Listing all = Reading(outputs).list();
+  for (const Listing::Node& node : all.nodes)
+    if (node.op == Op::custom) return false;
+  const std::size_t by_columns = 3 * parameters * all.nodes.size();
+  std::size_t by_rows = 0;
+  for (const Value& output : outputs) {
+    by_rows += Reading(output).size();
+    if (by_rows > by_columns) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Function::Function(const char* call, VectorFunction function, bool compile)
+    : call_(call), function_(std::move(function)), given_up_(!compile), why_not_(compile ? "" : "compile is false") {}
+
+// ---- recording ----
+
+Function::Recorded Function::record(const std::vector<Value>& at) {
+  ++recordings_;
+  Recorded recorded;
+  {
+    std::optional<WatchRecording> watch;
+    if (!given_up_)
+      watch.emplace([&](const Condition& condition) { recorded.decided.push_back(condition); }, [](const Value&) {});
+    recorded.outputs = function_(at);
+  }
+  const std::size_t count = recorded.outputs.size();
+  if (count == 0) throw Error(call_, "a function with values", "one that returns none", "return a Value or several");
+  if (outputs_.value_or(count) != count)
+    throw Error(call_, "as many values at every point: " + std::to_string(*outputs_), std::to_string(count),
+                "return as many each time");
+  outputs_ = count;
+  if (given_up_) return recorded;
+
+  std::vector<Value> roots = recorded.outputs;
+  Mixed shape;
+  for (const Condition& condition : recorded.decided) {
+    roots.emplace_back(condition);
+    shape.add(condition.holds());
+  }
+  shape.add(shape_of(roots, at));
+  recorded.shape = shape.get();
+  return recorded;
+}
+
+std::vector<Value> Function::record_and_learn(const std::vector<Value>& at) {
+  Recorded recorded = record(at);
+  learn(recorded.shape, at);
+  return std::move(recorded.outputs);
+}
+
+void Function::learn(std::uint64_t shape, const std::vector<Value>& at) {
+  if (given_up_) return;
+  Numbers point;
+  for (const Value& one : at) point.push_back(one.data());
+  if (shape_ == shape) {
+    ready_ = ready_ || point != point_;
+    return;
+  }
+  ready_ = false;
+  forget_programs();
+  if (shape_ && ++changes_ > most_changes)
+    give_up("the function records another graph from point to point: it branches, or uses numbers of its own");
+  shape_ = shape;
+  point_ = std::move(point);
+}
+
+void Function::give_up(std::string why) {
+  forget_programs();
+  given_up_ = true;
+  why_not_ = std::move(why);
+}
+
+void Function::forget_programs() {
+  for (std::optional<Compiled>* program : {&gradient_, &values_, &hessian_, &jacobian_}) program->reset();
+}
+
+// ---- at the end ----
+
+bool Function::agrees(const Vector& programs, const Vector& recorded) {
+  if (given_up_) return false;  // the graph was another
+  const Vector allowed = 1e-6 * (1 + recorded.array().abs());
+  if (((programs - recorded).cwiseAbs() - allowed).maxCoeff() <= 0) return true;
+  give_up("a program of the function does not give its numbers: they depend on how it is rounded");
+  return false;
+}
+
+bool Function::confirms(const Vector& x, double& value, Vector& gradient) {
+  if (!used_programs_) return true;
+  const Vector found = Vector::Constant(1, value);
+  changes_ = most_changes;  // another graph would be the last
+  value = recorded_gradient(x, gradient);
+  return agrees(found, Vector::Constant(1, value));
+}
+
+bool Function::confirms(const Vector& x, Vector& values) {
+  if (!used_programs_) return true;
+  const Vector found = values;
+  changes_ = most_changes;
+  values = recorded_values(x);
+  return agrees(found, values);
+}
+
+// ---- compiled ----
+
+template <class Outputs>
+Function::Compiled* Function::program(std::optional<Compiled>& place, const Vector& x, Outputs outputs) {
+  if (given_up_ || !ready_) return nullptr;
+  used_programs_ = true;
+  if (place) return &*place;
+  std::vector<Value> parameters = leaves_of(x);
+  const Recorded recorded = record(parameters);
+  if (recorded.shape != shape_) {
+    learn(recorded.shape, parameters);
+    return nullptr;
+  }
+  try {
+    const std::vector<Value> made = outputs(recorded, parameters);
+    Program program = compile(made, {.parameters = parameters});
+    const std::size_t size = parameters.size();
+    place.emplace(Compiled{std::move(parameters), std::move(program), Numbers(size), Numbers(size)});
+  } catch (const Error& error) {
+    give_up(error.what());
+    return nullptr;
+  }
+  return &*place;
+}
+
+Function::Compiled* Function::gradient_program(const Vector& x) {
+  return program(gradient_, x, [](const Recorded& recorded, const std::vector<Value>&) {
+    return std::vector{recorded.outputs[0] + guard(recorded.decided)};
+  });
+}
+
+Function::Compiled* Function::values_program(const Vector& x) {
+  return program(values_, x, [](const Recorded& recorded, const std::vector<Value>&) {
+    std::vector<Value> outputs = recorded.outputs;
+    outputs[0] += guard(recorded.decided);
+    return outputs;
+  });
+}
+
+// The derivative of the gradient along v: its own gradient is the Hessian times v.
+Function::Compiled* Function::hessian_program(const Vector& x) {
+  return program(hessian_, x, [](const Recorded& recorded, std::vector<Value>& parameters) {
+    const std::vector<Value> slope = derivatives(recorded.outputs[0], parameters);
+    const std::vector<Value> v(slope.size());
+    parameters.insert(parameters.end(), v.begin(), v.end());
+    return std::vector{sum_of_products(v, slope) + guard(recorded.decided)};
+  });
+}
+
+// The outputs' sum, each times its u: its gradient is J'u, a row of J where one u is 1. The derivative of that along v
+// has Jv as its gradient by u, a column of J. There are fewer columns where there are more outputs than parameters, but
+// their program is three times as large.
+Function::Compiled* Function::jacobian_program(const Vector& x) {
+  return program(jacobian_, x, [this](const Recorded& recorded, std::vector<Value>& parameters) {
+    const std::vector<Value> inputs = parameters, u(recorded.outputs.size());
+    parameters.insert(parameters.end(), u.begin(), u.end());
+    const Value sum = sum_of_products(u, recorded.outputs);
+    if (*outputs_ <= 3 * inputs.size()) return std::vector{sum + guard(recorded.decided)};
+    const std::vector<Value> v(inputs.size());
+    parameters.insert(parameters.end(), v.begin(), v.end());
+    return std::vector{sum_of_products(v, derivatives(sum, inputs)) + guard(recorded.decided)};
+  });
+}
+
+// ---- what is asked ----
+
+double Function::gradient(const Vector& x, Vector& gradient) {
+  ++evaluations_;
+  gradient.resize(x.size());
+  if (Compiled* const made = gradient_program(x)) {
+    const double value =
+        made->program.gradient_at(span_of(x), {gradient.data(), static_cast<std::size_t>(gradient.size())});
+    if (std::isfinite(value) && gradient.allFinite()) return value;
+  }
+  return recorded_gradient(x, gradient);
+}
+
+double Function::recorded_gradient(const Vector& x, Vector& gradient) {
+  const auto first = [this](const std::vector<Value>& at) { return record_and_learn(at)[0]; };
+  const auto [value, slope] = value_and_gradient(first, numbers(x));
+  gradient = vector(slope);
+  return value;
+}
+
+Vector Function::values(const Vector& x) {
+  ++evaluations_;
+  if (Compiled* const made = values_program(x)) {
+    Vector values(static_cast<Eigen::Index>(*outputs_));
+    for (std::size_t i = 0; i < made->parameters.size(); ++i)
+      made->parameters[i].data() = x[static_cast<Eigen::Index>(i)];
+    made->program.evaluate({values.data(), *outputs_});
+    if (values.allFinite()) return values;
+  }
+  return recorded_values(x);
+}
+
+Vector Function::recorded_values(const Vector& x) {
+  const std::vector<Value> outputs = record_and_learn(leaves_of(x));
+  Vector values(static_cast<Eigen::Index>(outputs.size()));
+  for (std::size_t i = 0; i < outputs.size(); ++i) values[static_cast<Eigen::Index>(i)] = outputs[i].data();
+  return values;
+}
+
+Matrix Function::hessian(const Vector& x) {
+  const Eigen::Index n = x.size();
+  Matrix result(n, n);
+  if (Compiled* const made = hessian_program(x)) {
+    Vector::Map(made->numbers.data(), 2 * n) << x, Vector::Zero(n);
+    bool finite = true;
+    for (Eigen::Index i = 0; i < n && finite; ++i) {
+      double& v = made->numbers[static_cast<std::size_t>(n + i)];
+      v = 1;
+      finite = std::isfinite(made->program.gradient_at(made->numbers, made->derivatives));
+      v = 0;
+      result.col(i) = Vector::Map(made->derivatives.data(), n);
+    }
+    if (finite && result.allFinite()) return 0.5 * (result + result.transpose());
+  }
+  const auto first = [this](const std::vector<Value>& at) { return record_and_learn(at)[0]; };
+  const std::vector<Numbers> rows = gradwalk::hessian(first, numbers(x));
+  for (Eigen::Index i = 0; i < n; ++i) result.row(i) = vector(rows[static_cast<std::size_t>(i)]);
+  return result;
+}
+
+Matrix Function::jacobian(const Vector& x) {
+  const Eigen::Index n = x.size();
+  if (Compiled* const made = jacobian_program(x)) {
+    const auto m = static_cast<Eigen::Index>(*outputs_);
+    const bool by_columns = static_cast<Eigen::Index>(made->parameters.size()) > n + m;
+    Matrix result(m, n);
+    Numbers& at = made->numbers;
+    std::fill(at.begin(), at.end(), 0.0);
+    Vector::Map(at.data(), n) = x;
+    bool finite = true;
+    const auto run = [&](Eigen::Index one) {
+      at[static_cast<std::size_t>(one)] = 1;
+      finite = finite && std::isfinite(made->program.gradient_at(at, made->derivatives));
+      at[static_cast<std::size_t>(one)] = 0;
+    };
+    if (by_columns) {
+      for (Eigen::Index j = 0; j < n && finite; ++j) {
+        run(n + m + j);
+        result.col(j) = Vector::Map(made->derivatives.data() + n, m);
+      }
+    } else {
+      for (Eigen::Index i = 0; i < m && finite; ++i) {
+        run(n + i);
+        result.row(i) = Vector::Map(made->derivatives.data(), n);
+      }
+    }
+    if (finite && result.allFinite()) return result;
+  }
+  return recorded_jacobian(x);
+}
+
+Matrix Function::recorded_jacobian(const Vector& x) {
+  const Eigen::Index n = x.size();
+  const auto outputs = [this](const std::vector<Value>& at) { return record_and_learn(at); };
+  if (!recorded_by_columns_)
+    recorded_by_columns_ = columns_are_cheaper(record_and_learn(leaves_of(x)), static_cast<std::size_t>(n));
+  Matrix result;
+  if (*recorded_by_columns_) {
+    for (Eigen::Index j = 0; j < n; ++j) {
+      const Vector along = Vector::Unit(n, j);
+      const Numbers column = jacobian_vector_product(outputs, numbers(x), numbers(along));
+      result.resize(static_cast<Eigen::Index>(column.size()), n);
+      result.col(j) = vector(column);
+    }
+  } else {
+    const std::vector<Numbers> rows = gradwalk::jacobian(outputs, numbers(x));
+    result.resize(static_cast<Eigen::Index>(rows.size()), n);
+    for (std::size_t i = 0; i < rows.size(); ++i) result.row(static_cast<Eigen::Index>(i)) = vector(rows[i]);
+  }
+  return result;
+}
+
+void Function::report(Ending& ending) const {
+  ending.evaluations = evaluations_;
+  ending.recordings = recordings_;
+  ending.compiled = gradient_ || values_;
+  ending.not_compiled = ending.compiled ? "" : !why_not_.empty() ? why_not_ : "it ended before a program was of use";
+}
+
+}  // namespace gradwalk::solver

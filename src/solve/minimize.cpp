@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// minimize(): a direction, how far along it, again.
+#include <algorithm>
+#include <cmath>
+
+#include "directions.hpp"
+#include "start.hpp"
+
+namespace gradwalk {
+namespace solver {
+namespace {
+
+constexpr double far_away = 1e100;
+
+// How steep it is, each parameter in units of itself where it is above 1.
+double steepness(const Point& at) {
+  return at.gradient.cwiseProduct(at.x.cwiseAbs().cwiseMax(1)).lpNorm<Eigen::Infinity>();
+}
+
+class Descent {
+ public:
+  Descent(Function& function, const MinimizeOptions& options)
+      : function_(function), options_(options), directions_(make_directions(options, function)) {}
+
+  Stop run(Point& at, std::size_t& iterations) {
+    least_ = steepest_ = steepness(at);
+    idle_ = 0;
+    bool started_again = false;
+    for (;;) {
+      if (steepness(at) <= options_.gradient_tolerance) return Stop::gradient;
+      if (iterations >= options_.iterations) return Stop::iterations;
+      ++iterations;
+      Vector direction = directions_->from(at);
+      if (!direction.allFinite() || !(direction.dot(at.gradient) < 0)) {
+        directions_->forget();
+        direction = directions_->from(at);
+      }
+      const Point before = at;
+      double step = directions_->first_step(at);
+      const double promised = -direction.dot(at.gradient) * step;
+      switch (search_line(function_, direction, options_.lowest, at, step)) {
+        case Found::no_end: return Stop::unbounded;
+        case Found::nothing_lower:
+          if (promised <= noise * std::abs(at.value)) return unless_kink(Stop::value, at);
+          if (share_changed(at.x, at.x + step * direction) <= short_share) return unless_kink(Stop::step, at);
+          if (started_again) return Stop::no_descent;
+          directions_->forget();
+          started_again = true;
+          continue;
+        case Found::point: break;
+      }
+      started_again = false;
+      directions_->learn(before, at);
+      if (const std::optional<Stop> stop = reason_to_stop(before, at)) return *stop;
+    }
+  }
+
+ private:
+  std::optional<Stop> reason_to_stop(const Point& before, const Point& at) {
+    if (at.x.lpNorm<Eigen::Infinity>() > far_away) return Stop::unbounded;
+    const double fall = before.value - at.value;
+    if (share_changed(before.x, at.x) <= options_.step_tolerance) return Stop::step;
+    if (options_.value_tolerance > 0 && fall <= options_.value_tolerance * std::max(1.0, std::abs(at.value)))
+      return Stop::value;
+    // Neither value nor gradient is getting any better, but for rounding.
+    const double now = steepness(at);
+    steepest_ = std::max(steepest_, now);
+    idle_ = fall > 4 * epsilon * std::abs(at.value) || now < 0.5 * least_ ? 0 : idle_ + 1;
+    if (idle_ == 0) least_ = std::min(least_, now);
+    if (idle_ >= most_idle) return unless_kink(Stop::value, at);
+    return {};
+  }
+
+  // A gradient about as large as ever, which for steps that can be told apart promises what can be told apart, and
+  // there is nothing lower: that is no valley's floor.
+  Stop unless_kink(Stop stop, const Point& at) const {
+    const double steep = steepness(at);
+    return steep > 1e-5 * steepest_ && short_share * steep > noise * std::abs(at.value) ? Stop::no_descent : stop;
+  }
+
+  static constexpr double epsilon = std::numeric_limits<double>::epsilon();
+
+  Function& function_;
+  const MinimizeOptions& options_;
+  std::unique_ptr<Directions> directions_;
+  double least_ = 0, steepest_ = 0;  // steepness so far
+  int idle_ = 0;                     // steps without progress, one after the other
+  static constexpr int most_idle = 10;
+};
+
+}  // namespace
+}  // namespace solver
+
+Minimum minimize(const ScalarFunction& function, const Numbers& start, const MinimizeOptions& options) {
+  using namespace solver;
+  need_start("minimize", start);
+  Function all("minimize", [&](const std::vector<Value>& at) { return std::vector{function(at)}; }, options.compile);
+  Minimum result;
+  const auto at_point = [&](const Vector& x) {
+    Point point{x, 0, {}};
+    point.value = all.gradient(x, point.gradient);
+    return point;
+  };
+  const auto descend = [&](Point& at) {
+    result.stop = at.is_finite() ? Descent(all, options).run(at, result.iterations) : Stop::not_finite;
+  };
+  const Point first = at_point(vector(start));
+  Point at = first;
+  descend(at);
+  if (!all.confirms(at.x, at.value, at.gradient)) {
+    if (!(at.value <= first.value) || !at.is_finite()) at = first;
+    descend(at);
+  }
+  all.report(result);
+  result.x = numbers(at.x);
+  result.value = at.value;
+  result.gradient = numbers(at.gradient);
+  result.gradient_norm = at.gradient.norm();
+  return result;
+}
+
+}  // namespace gradwalk

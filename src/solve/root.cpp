@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// root(): Newton's method. Each step goes to where the function would be 0 if it were linear, or to less of it.
+#include <Eigen/QR>
+#include <cmath>
+
+#include "function.hpp"
+#include "start.hpp"
+
+namespace gradwalk {
+namespace solver {
+namespace {
+
+class NewtonRoot {
+ public:
+  NewtonRoot(Function& function, const RootOptions& options, const Vector& start)
+      : function_(function), options_(options), x_(start), values_(function.values(start)) {
+    if (values_.size() != x_.size())
+      throw Error("root", "as many values as parameters: " + std::to_string(x_.size()), std::to_string(values_.size()),
+                  "return one Value a parameter; fit() makes any number of values small");
+  }
+
+  Stop run(std::size_t& iterations) {
+    if (!values_.allFinite()) return Stop::not_finite;
+    for (; values_.lpNorm<Eigen::Infinity>() > options_.value_tolerance; ++iterations) {
+      if (iterations >= options_.iterations) return Stop::iterations;
+      const Matrix jacobian = function_.jacobian(x_);
+      if (!jacobian.allFinite()) return iterations == 0 ? Stop::not_finite : Stop::no_descent;
+      // The shortest of the best steps where the Jacobian is singular.
+      const Vector step = jacobian.completeOrthogonalDecomposition().solve(-values_);
+      const bool leads_to_root = (jacobian * step + values_).norm() <= 1e-8 * values_.norm();
+      const double share = share_changed(x_, x_ + step);
+      if (leads_to_root && share <= options_.step_tolerance) return Stop::step;
+      if (!advance(step)) return leads_to_root && share <= short_share ? Stop::step : Stop::no_descent;
+    }
+    return Stop::value;
+  }
+
+  const Vector& x() const { return x_; }
+  const Vector& values() const { return values_; }
+
+ private:
+  // Along the step, or a part of it, to smaller values.
+  bool advance(const Vector& step) {
+    const double before = values_.squaredNorm();
+    for (double share = 1; share > 1e-18; share *= 0.5) {
+      const Vector next = x_ + share * step;
+      if (next == x_) return false;
+      if (!next.allFinite()) continue;
+      Vector there = function_.values(next);
+      if (!there.allFinite() || !(there.squaredNorm() < (1 - 1e-4 * share) * before)) continue;
+      x_ = next;
+      values_ = std::move(there);
+      return true;
+    }
+    return false;
+  }
+
+  Function& function_;
+  const RootOptions& options_;
+  Vector x_, values_;
+};
+
+}  // namespace
+}  // namespace solver
+
+Root root(const VectorFunction& function, const Numbers& start, const RootOptions& options) {
+  using namespace solver;
+  need_start("root", start);
+  Function all("root", function, options.compile);
+  Root result;
+  std::optional<NewtonRoot> problem(std::in_place, all, options, vector(start));
+  const double first = problem->values().squaredNorm();
+  result.stop = problem->run(result.iterations);
+  if (Vector there = problem->values(); !all.confirms(problem->x(), there)) {
+    problem.emplace(all, options, there.squaredNorm() <= first ? Vector(problem->x()) : vector(start));
+    result.stop = problem->run(result.iterations);
+  }
+  all.report(result);
+  result.x = numbers(problem->x());
+  result.values = numbers(problem->values());
+  result.value_norm = problem->values().norm();
+  return result;
+}
+
+Root root(const std::function<Value(const Value&)>& function, double start, const RootOptions& options) {
+  return root([&](const std::vector<Value>& at) { return std::vector{function(at[0])}; }, Numbers{start}, options);
+}
+
+}  // namespace gradwalk
