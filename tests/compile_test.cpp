@@ -46,16 +46,33 @@ std::vector<double> sizes(const RandomFunction& function, const std::vector<Valu
   return size;
 }
 
+bool is_near_jump(const RandomFunction::Step& step, double a, double b) {
+  const auto near_integer = [](double x) {
+    return std::abs(x - std::round(x)) < 1e-9 * (1 + std::abs(x)) && x != std::round(x);
+  };
+  switch (step.op) {
+    case Op::floor:
+    case Op::ceil:
+    case Op::trunc: return near_integer(a);
+    case Op::round: return near_integer(a + 0.5);
+    case Op::fmod: return step.a != step.b && std::abs(a / b) > 0.5 && std::abs(std::remainder(a, b)) < 1e-9;
+    default: return false;
+  }
+}
+
 bool is_near_kink(const RandomFunction& function, const std::vector<Value>& nodes) {
   const std::size_t leaves = nodes.size() - function.steps.size();
   for (std::size_t i = leaves; i < nodes.size(); ++i) {
     const RandomFunction::Step& step = function.steps[i - leaves];
     const double a = std::as_const(nodes[step.a]).data(), b = std::as_const(nodes[step.b]).data();
-    const bool compares = is_comparison(step.op) || step.op == Op::max || step.op == Op::min;
+    const bool compares = is_comparison(step.op) || step.op == Op::max || step.op == Op::min || step.op == Op::fmax ||
+                          step.op == Op::fmin;
     if (compares && step.a != step.b && std::abs(a - b) < 1e-9 * (1 + std::abs(a))) return true;
     if (step.op == Op::atan2 && std::abs(a) < 1e-9 && b < 1e-9) return true;
     if ((step.op == Op::relu || step.op == Op::abs || step.op == Op::select) && std::abs(a) < 1e-9 && a != 0)
       return true;
+    if (step.op == Op::copysign && (std::abs(b) < 1e-9 || (std::abs(a) < 1e-9 && a != 0))) return true;
+    if (is_near_jump(step, a, b)) return true;
   }
   return false;
 }
