@@ -165,7 +165,8 @@ TYPED_TEST(KernelsOf, FollowEveryRuleOfTheTable) {
       for (const std::size_t n : lengths)
         for (const std::size_t strides : {0b111u, 0b110u, 0b101u, 0b000u}) {
           const std::size_t stride[] = {strides & 1, strides >> 1 & 1, strides >> 2 & 1};
-          const std::vector<T> operand[] = {numbers<T>(n, 1, 0.05, 0.95), numbers<T>(n, 2), numbers<T>(n, 3)};
+          const double low = rule.op == Op::acosh ? 1.05 : 0.05;
+          const std::vector<T> operand[] = {numbers<T>(n, 1, low, low + 0.9), numbers<T>(n, 2), numbers<T>(n, 3)};
           // Six roundings and Highway's own error; less exact where one float rounding is followed by a steep rule.
           this->expect_near(k, rule, operand, stride, n, 12);
           if (this->HasFailure()) return;
@@ -185,7 +186,8 @@ TYPED_TEST(KernelsOf, AreNearTheRulesOverTheWholeRange) {
     }
   this->each_set([&](const Kernels<T>& k) {
     for (const RuleCase<double>& rule : rule_cases<double>) {
-      if (rule.by != none || operands(rule.op) > 1 || rule.op == Op::sigmoid || rule.op == Op::softplus) continue;
+      if (rule.by != none || operands(rule.op) > 1) continue;
+      if (rule.op == Op::sigmoid || rule.op == Op::softplus || rule.op == Op::gelu) continue;  // of several functions
       this->expect_near(k, rule, operand, stride, n, 4.6);  // 4, and the scalar function's own
     }
   });

@@ -105,7 +105,34 @@ class Rounded {
   GRADWALK_FUNCTION(log1p)
   GRADWALK_FUNCTION(expm1)
   GRADWALK_FUNCTION(erf)
+  GRADWALK_FUNCTION(exp2)
+  GRADWALK_FUNCTION(log2)
+  GRADWALK_FUNCTION(log10)
+  GRADWALK_FUNCTION(cbrt)
+  GRADWALK_FUNCTION(asinh)
+  GRADWALK_FUNCTION(acosh)
+  GRADWALK_FUNCTION(atanh)
+  GRADWALK_FUNCTION(erfc)
 #undef GRADWALK_FUNCTION
+#define GRADWALK_STEPS(name)                                 \
+  friend Rounded name(const Rounded& x) {                    \
+    return step(x, [](double at) { return std::name(at); }); \
+  }
+  GRADWALK_STEPS(floor)
+  GRADWALK_STEPS(ceil)
+  GRADWALK_STEPS(round)
+  GRADWALK_STEPS(trunc)
+#undef GRADWALK_STEPS
+  friend Rounded fmod(const Rounded& x, const Rounded& y) {
+    const Rounded whole = trunc(x / y);
+    const double r = std::fmod(x.value, y.value);
+    return made(r, std::abs(r) + x.error + passed(std::abs(whole.value), y.error));
+  }
+  // Of 0 the sign is what the order of a sum makes it.
+  friend Rounded copysign(const Rounded& x, const Rounded& y) {
+    doubt_if(y.value == 0 || std::abs(y.value) <= y.reach());
+    return std::signbit(x.value) == std::signbit(y.value) ? x : -x;
+  }
   friend Rounded hypot(const Rounded& x, const Rounded& y) { return function<Op::hypot>(x, y); }
   friend Rounded atan2(const Rounded& x, const Rounded& y) {
     doubt_if(std::abs(x.value) <= x.reach() && y.value <= y.reach());  // the cut
@@ -136,6 +163,12 @@ class Rounded {
     doubt_if(!std::isfinite(error) || is_doubtful(value));
     static thread_local std::int64_t last = 0;
     return copy(value, error, ++last);
+  }
+
+  // Whole numbers, which are right or wrong by 1.
+  template <class Whole> static Rounded step(const Rounded& x, Whole whole) {
+    doubt_if(whole(x.value - x.reach()) != whole(x.value + x.reach()));
+    return made(whole(x.value), 0);
   }
 
   // Within the operand's reach the slope may be steeper, and the result must not come or go.

@@ -13,7 +13,7 @@ namespace gradwalk::std_test {
 namespace {
 
 template <class T> T qualified(const T& x, T& y) {
-  T sum = std::max(x, y) + std::min(x, x) + std::max(0.0, y) + std::min(y, 2) + std::max(x * y, x) + std::max(y, x);
+  T sum = std::max(x, y) + std::min(x, x) + std::max(0.0, y) + std::min(y, 2.0) + std::max(x * y, x) + std::max(y, x);
   sum += std::max({x, y, x * 2}) + std::min({x, y}) + std::clamp(x, T(0), T(1)) + std::clamp(y * y, T(0), T(1));
   sum += std::abs(x) + std::fabs(x) + std::exp(y) + std::sqrt(x * x) + std::tanh(x) + std::cbrt(x) + std::floor(y);
   sum += std::pow(y, 2) + std::pow(2, y) + std::atan2(x, y) + std::hypot(x, y) + std::fmod(y, 1) + std::fma(x, y, 1);
@@ -61,12 +61,15 @@ TEST(StdFunctions, AreNotAmbiguousWhereTheyAreUsedWithoutStd) {
   EXPECT_FALSE(isnan(a));
 }
 
+template <class X, class Y>
+concept HaveMax = requires(X x, Y y) { std::max(x, y); };
+
 TEST(StdFunctions, OfNumbersStayAsTheyWere) {
   static_assert(std::is_same_v<decltype(std::max(1.0, 2.0)), const double&>);
   static_assert(std::is_same_v<decltype(std::max({1, 2})), int>);
   static_assert(std::is_same_v<decltype(std::pow(2.0, 3)), double>);
   static_assert(std::is_same_v<decltype(std::abs(-1)), int>);
-  static_assert(!requires(int i, double d) { std::max(i, d); });
+  static_assert(!HaveMax<int, double> && HaveMax<int, Value>);
   const double low = 0, high = 1;
   EXPECT_EQ(&std::clamp(low, low, high), &low);
 }

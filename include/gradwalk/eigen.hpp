@@ -8,6 +8,7 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <concepts>
+#include <limits>
 #include <ostream>
 #include <span>
 #include <string>
@@ -34,6 +35,53 @@ template <gradwalk::Number T, class Op> struct ScalarBinaryOpTraits<gradwalk::Va
 template <gradwalk::Number T, class Op> struct ScalarBinaryOpTraits<T, gradwalk::Value, Op> {
   using ReturnType = gradwalk::Value;
 };
+
+// Products entry by entry, so that each is one record, the sum of its products: Eigen's own blocks of packed copies
+// would take two records a term, and do not mix numbers and Values.
+namespace internal {
+
+template <class Lhs, class Rhs> struct ProductOfValues {
+  template <class To> static void evalTo(To& to, const Lhs& lhs, const Rhs& rhs) {
+    each_entry(lhs, rhs, [&](Index i, Index j, gradwalk::Value&& entry) { to.coeffRef(i, j) = std::move(entry); });
+  }
+  template <class To> static void addTo(To& to, const Lhs& lhs, const Rhs& rhs) {
+    each_entry(lhs, rhs, [&](Index i, Index j, gradwalk::Value&& entry) { to.coeffRef(i, j) += std::move(entry); });
+  }
+  template <class To> static void subTo(To& to, const Lhs& lhs, const Rhs& rhs) {
+    each_entry(lhs, rhs, [&](Index i, Index j, gradwalk::Value&& entry) { to.coeffRef(i, j) -= std::move(entry); });
+  }
+  template <class To> static void scaleAndAddTo(To& to, const Lhs& lhs, const Rhs& rhs, const gradwalk::Value& factor) {
+    each_entry(lhs, rhs, [&](Index i, Index j, gradwalk::Value&& entry) { to.coeffRef(i, j) += factor * entry; });
+  }
+
+ private:
+  template <class Use> static void each_entry(const Lhs& lhs, const Rhs& rhs, Use use) {
+    const typename nested_eval<Lhs, Dynamic>::type a(lhs);
+    const typename nested_eval<Rhs, Dynamic>::type b(rhs);
+    const evaluator<std::remove_cvref_t<decltype(a)>> x(a);
+    const evaluator<std::remove_cvref_t<decltype(b)>> y(b);
+    for (Index j = 0; j < b.cols(); ++j)
+      for (Index i = 0; i < a.rows(); ++i) {
+        gradwalk::Value sum = a.cols() == 0 ? gradwalk::Value(0) : x.coeff(i, 0) * y.coeff(0, j);
+        for (Index k = 1; k < a.cols(); ++k) sum += x.coeff(i, k) * y.coeff(k, j);
+        use(i, j, std::move(sum));
+      }
+  }
+};
+
+template <class Lhs, class Rhs>
+concept HaveValues = gradwalk::Operands<typename Lhs::Scalar, typename Rhs::Scalar>;
+template <class Lhs, class Rhs>
+  requires HaveValues<Lhs, Rhs>
+struct generic_product_impl<Lhs, Rhs, DenseShape, DenseShape, GemmProduct> : ProductOfValues<Lhs, Rhs> {};
+template <class Lhs, class Rhs>
+  requires HaveValues<Lhs, Rhs>
+struct generic_product_impl<Lhs, Rhs, DenseShape, DenseShape, GemvProduct> : ProductOfValues<Lhs, Rhs> {};
+template <class Lhs, class Rhs>
+  requires HaveValues<Lhs, Rhs>
+struct generic_product_impl<Lhs, Rhs, DenseShape, DenseShape, CoeffBasedProductMode> : ProductOfValues<Lhs, Rhs> {};
+
+}  // namespace internal
 
 }  // namespace Eigen
 
@@ -98,6 +146,22 @@ detail::Like<double, Derived> gradients(const Eigen::DenseBase<Derived>& matrix)
 // The data, as of a matrix of doubles.
 template <EigenValues Derived> std::ostream& operator<<(std::ostream& out, const Eigen::DenseBase<Derived>& matrix) {
   return out << values(matrix);
+}
+
+// A step of stableNorm(), which Eigen finds by the type of its numbers. What it scales by cancels, so it has no
+// gradient here: its parts would overflow where squares do.
+template <class Vector>
+void stable_norm_impl_inner_step(const Vector& vector, Value& squares, Value& scale, Value& inverse) {
+  if (vector.size() == 0) return;
+  const Value largest = stop(Value(vector.cwiseAbs().maxCoeff()));
+  if (largest == 0) return;
+  if (!(largest <= scale)) {
+    const Value ratio = scale / largest;
+    squares = squares * (ratio * ratio);
+    scale = max(largest, 1 / std::numeric_limits<double>::max());
+    inverse = isinf(largest) ? Value(1) : 1 / scale;
+  }
+  squares += (vector * inverse).squaredNorm();
 }
 
 // ---- derivatives of functions of Eigen vectors ----

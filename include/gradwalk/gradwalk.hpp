@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // All of libgradwalk. Its components have headers of their own: draw.hpp and plot.hpp (gradwalk::draw), model_file.hpp
-// and safetensors.hpp (gradwalk::train); fmt.hpp is for users of {fmt}.
+// and safetensors.hpp (gradwalk::train). fmt.hpp is for users of {fmt}, eigen.hpp for those of Eigen, and std.hpp for
+// code that says std::max.
 #pragma once
 
 #include "gradwalk/classifier.hpp"
