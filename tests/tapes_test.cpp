@@ -170,16 +170,16 @@ TEST(ASharedTape, GivesTheThreadBackWhatItHadOpen) {
 
 TEST(ASharedTape, IsFoundByTheNextWhenAThreadHasEnded) {
   SharedTape tape;
-  std::optional<Value> last;
+  std::vector<Value> sums;
   for (int i = 0; i < 20; ++i)
     elsewhere([&] {
       tape.use();
-      last = last ? *last + 1 : Value(0.3);
+      sums.push_back(sums.empty() ? Value(0.3) : sums.back() + 1);
     });
   tape.use();
-  last->backward();
-  EXPECT_DOUBLE_EQ(last->data(), 19.3);
-  last.reset();
+  sums.back().backward();
+  EXPECT_DOUBLE_EQ(sums.back().data(), 19.3);
+  sums.clear();
 }
 
 TEST(AFork, WhileAnotherThreadLetsGoOfValuesLeavesTheChildUsable) {

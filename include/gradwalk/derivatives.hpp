@@ -23,12 +23,12 @@ using VectorFunction = std::function<std::vector<Value>(const std::vector<Value>
 
 // Where a function is taken, for the length of a call: numbers in braces, or any that lie side by side, as those of a
 // std::vector, std::array or std::span.
-class Point {
+class AnyNumbers {
  public:
-  Point(std::initializer_list<double> numbers) : numbers_(numbers.begin(), numbers.size()) {}
+  AnyNumbers(std::initializer_list<double> numbers) : numbers_(numbers.begin(), numbers.size()) {}
   template <class Array>
     requires std::convertible_to<const Array&, std::span<const double>>
-  Point(const Array& numbers) : numbers_(numbers) {}  // NOLINT(google-explicit-constructor)
+  AnyNumbers(const Array& numbers) : numbers_(numbers) {}  // NOLINT(google-explicit-constructor)
 
   std::size_t size() const { return numbers_.size(); }
   double operator[](std::size_t i) const { return numbers_[i]; }
@@ -56,31 +56,31 @@ struct GradientCheck {
 };
 
 namespace detail {
-GRADWALK_EXPORT Numbers gradient(const ScalarFunction& f, const Point& x);
-GRADWALK_EXPORT std::pair<double, Numbers> value_and_gradient(const ScalarFunction& f, const Point& x);
-GRADWALK_EXPORT std::vector<Numbers> jacobian(const VectorFunction& f, const Point& x);
-GRADWALK_EXPORT Numbers jacobian_vector_product(const VectorFunction& f, const Point& x, const Point& v);
-GRADWALK_EXPORT std::vector<Numbers> hessian(const ScalarFunction& f, const Point& x);
-GRADWALK_EXPORT Numbers hessian_vector_product(const ScalarFunction& f, const Point& x, const Point& v);
-GRADWALK_EXPORT GradientCheck check_gradient(const ScalarFunction& f, const Point& x, double tolerance);
+GRADWALK_EXPORT Numbers gradient(const ScalarFunction& f, const AnyNumbers& x);
+GRADWALK_EXPORT std::pair<double, Numbers> value_and_gradient(const ScalarFunction& f, const AnyNumbers& x);
+GRADWALK_EXPORT std::vector<Numbers> jacobian(const VectorFunction& f, const AnyNumbers& x);
+GRADWALK_EXPORT Numbers jacobian_vector_product(const VectorFunction& f, const AnyNumbers& x, const AnyNumbers& v);
+GRADWALK_EXPORT std::vector<Numbers> hessian(const ScalarFunction& f, const AnyNumbers& x);
+GRADWALK_EXPORT Numbers hessian_vector_product(const ScalarFunction& f, const AnyNumbers& x, const AnyNumbers& v);
+GRADWALK_EXPORT GradientCheck check_gradient(const ScalarFunction& f, const AnyNumbers& x, double tolerance);
 }  // namespace detail
 
 // Of a function of many Values: F is a ScalarFunction, or a VectorFunction, or becomes one.
-template <class F> Numbers gradient(const F& f, const Point& x) { return detail::gradient(f, x); }
-template <class F> std::pair<double, Numbers> value_and_gradient(const F& f, const Point& x) {
+template <class F> Numbers gradient(const F& f, const AnyNumbers& x) { return detail::gradient(f, x); }
+template <class F> std::pair<double, Numbers> value_and_gradient(const F& f, const AnyNumbers& x) {
   return detail::value_and_gradient(f, x);
 }
-template <class F> std::vector<Numbers> jacobian(const F& f, const Point& x) {  // a row an output
+template <class F> std::vector<Numbers> jacobian(const F& f, const AnyNumbers& x) {  // a row an output
   return detail::jacobian(f, x);
 }
-template <class F> Numbers jacobian_vector_product(const F& f, const Point& x, const Point& v) {
+template <class F> Numbers jacobian_vector_product(const F& f, const AnyNumbers& x, const AnyNumbers& v) {
   return detail::jacobian_vector_product(f, x, v);
 }
-template <class F> std::vector<Numbers> hessian(const F& f, const Point& x) { return detail::hessian(f, x); }
-template <class F> Numbers hessian_vector_product(const F& f, const Point& x, const Point& v) {
+template <class F> std::vector<Numbers> hessian(const F& f, const AnyNumbers& x) { return detail::hessian(f, x); }
+template <class F> Numbers hessian_vector_product(const F& f, const AnyNumbers& x, const AnyNumbers& v) {
   return detail::hessian_vector_product(f, x, v);
 }
-template <class F> GradientCheck check_gradient(const F& f, const Point& x, double tolerance = 1e-6) {
+template <class F> GradientCheck check_gradient(const F& f, const AnyNumbers& x, double tolerance = 1e-6) {
   return detail::check_gradient(f, x, tolerance);
 }
 

@@ -178,7 +178,7 @@ template <class Derived> struct EigenPoint {
   Numbers numbers;
 
   explicit EigenPoint(const Eigen::DenseBase<Derived>& x) : numbers(x.derived().template cast<double>()) {}
-  operator Point() const { return std::span(numbers.data(), static_cast<std::size_t>(numbers.size())); }  // NOLINT
+  operator AnyNumbers() const { return std::span(numbers.data(), static_cast<std::size_t>(numbers.size())); }  // NOLINT
 
   // f as a function of a std::vector.
   template <class F> auto on_vector(const F& f) const {

@@ -17,7 +17,7 @@ using namespace detail;
 
 namespace {
 
-std::vector<Value> leaves(const Point& x) { return {x.begin(), x.end()}; }
+std::vector<Value> leaves(const AnyNumbers& x) { return {x.begin(), x.end()}; }
 
 Numbers gradients(const Value& root, const std::vector<Value>& inputs) {
   const Gradients all = pass(root);
@@ -26,7 +26,7 @@ Numbers gradients(const Value& root, const std::vector<Value>& inputs) {
   return result;
 }
 
-void need_same_size(const char* call, const Point& x, const Point& v) {
+void need_same_size(const char* call, const AnyNumbers& x, const AnyNumbers& v) {
   if (x.size() == v.size()) return;
   throw Error(call, "a vector as long as x", std::to_string(v.size()) + " numbers for " + std::to_string(x.size()),
               "give one number a coordinate");
@@ -132,7 +132,7 @@ std::vector<Value> derivatives(const Value& root, std::span<const Value> inputs)
   return result;
 }
 
-std::pair<double, Numbers> detail::value_and_gradient(const ScalarFunction& f, const Point& x) {
+std::pair<double, Numbers> detail::value_and_gradient(const ScalarFunction& f, const AnyNumbers& x) {
   need_recording("value_and_gradient");
   const std::vector<Value> at = leaves(x);
   const Ref bottom = tape.top;
@@ -141,12 +141,12 @@ std::pair<double, Numbers> detail::value_and_gradient(const ScalarFunction& f, c
   return {result.data(), quick ? std::move(*quick) : gradients(result, at)};
 }
 
-Numbers detail::gradient(const ScalarFunction& f, const Point& x) {
+Numbers detail::gradient(const ScalarFunction& f, const AnyNumbers& x) {
   need_recording("gradient");
   return value_and_gradient(f, x).second;
 }
 
-std::vector<Numbers> detail::jacobian(const VectorFunction& f, const Point& x) {
+std::vector<Numbers> detail::jacobian(const VectorFunction& f, const AnyNumbers& x) {
   need_recording("jacobian");
   const std::vector<Value> at = leaves(x);
   std::vector<Numbers> rows;
@@ -154,7 +154,7 @@ std::vector<Numbers> detail::jacobian(const VectorFunction& f, const Point& x) {
   return rows;
 }
 
-Numbers detail::jacobian_vector_product(const VectorFunction& f, const Point& x, const Point& v) {
+Numbers detail::jacobian_vector_product(const VectorFunction& f, const AnyNumbers& x, const AnyNumbers& v) {
   need_same_size("jacobian_vector_product", x, v);
   need_recording("jacobian_vector_product");
   const std::vector<Value> at = leaves(x);
@@ -181,12 +181,12 @@ Numbers detail::jacobian_vector_product(const VectorFunction& f, const Point& x,
   return result;
 }
 
-std::vector<Numbers> detail::hessian(const ScalarFunction& f, const Point& x) {
+std::vector<Numbers> detail::hessian(const ScalarFunction& f, const AnyNumbers& x) {
   need_recording("hessian");
   return jacobian([&](const std::vector<Value>& at) { return derivatives(f(at), at); }, x);
 }
 
-Numbers detail::hessian_vector_product(const ScalarFunction& f, const Point& x, const Point& v) {
+Numbers detail::hessian_vector_product(const ScalarFunction& f, const AnyNumbers& x, const AnyNumbers& v) {
   need_same_size("hessian_vector_product", x, v);
   need_recording("hessian_vector_product");
   return gradient(
@@ -199,7 +199,7 @@ Numbers detail::hessian_vector_product(const ScalarFunction& f, const Point& x, 
       x);
 }
 
-GradientCheck detail::check_gradient(const ScalarFunction& f, const Point& x, double tolerance) {
+GradientCheck detail::check_gradient(const ScalarFunction& f, const AnyNumbers& x, double tolerance) {
   need_recording("check_gradient");
   const Numbers exact = gradient(f, x);
   const auto value_at = [&](std::size_t i, double shifted) {

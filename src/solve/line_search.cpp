@@ -15,13 +15,13 @@ constexpr double growth = 10;
 
 struct Trial {
   double step = 0;
-  Point point;
+  Iterate point;
   double slope = 0;
 };
 
 class Search {
  public:
-  Search(const Point& start, const Vector& direction)
+  Search(const Iterate& start, const Vector& direction)
       : start_(start), slope_(direction.dot(start.gradient)), low_{0, start, slope_} {}
 
   // Wolfe's conditions on the value; where values no longer tell, those on the slope that a parabola would have
@@ -53,7 +53,7 @@ class Search {
   }
 
  private:
-  const Point& start_;
+  const Iterate& start_;
   double slope_;
   Trial low_;
   static constexpr double none = std::numeric_limits<double>::infinity();
@@ -63,7 +63,7 @@ class Search {
 
 }  // namespace
 
-Found search_line(Function& function, const Vector& direction, double lowest, Point& at, double& step) {
+Found search_line(Function& function, const Vector& direction, double lowest, Iterate& at, double& step) {
   Search search(at, direction);
   Trial trial{step, {}, 0};
   for (int i = 0; i < most_trials; ++i) {
