@@ -12,7 +12,7 @@
 namespace gradwalk::cli {
 namespace {
 
-std::vector<double> eager_scores(const Classifier& model, std::span<const double> rows) {
+std::vector<double> eager_scores(const Model& model, std::span<const double> rows) {
   const std::size_t columns = model.network.inputs();
   std::vector<double> result;
   for (std::size_t i = 0; i < rows.size(); i += columns) {
@@ -44,10 +44,10 @@ void Computing::add_to(CLI::App& command) {
 bool Computing::can_compile() { return true; }
 
 MakeStep Computing::compiled() const {
-  return [options = compiled_options(threads_)](const Classifier& model) { return compiled_step(model, options); };
+  return [options = compiled_options(threads_)](const Model& model) { return compiled_step(model, options); };
 }
 
-std::vector<double> Computing::scores(const Classifier& model, std::span<const double> rows) const {
+std::vector<double> Computing::scores(const Model& model, std::span<const double> rows) const {
   if (!eager_ && !rows.empty()) return CompiledScores(model, compiled_options(threads_))(rows);
   return eager_scores(model, rows);
 }
@@ -58,7 +58,7 @@ bool Computing::can_compile() { return false; }
 
 MakeStep Computing::compiled() const { return eager_step; }
 
-std::vector<double> Computing::scores(const Classifier& model, std::span<const double> rows) const {
+std::vector<double> Computing::scores(const Model& model, std::span<const double> rows) const {
   return eager_scores(model, rows);
 }
 

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "gradwalk/step.hpp"
+#include "figures.hpp"
+#include "gradwalk/training.hpp"
 
 namespace gradwalk::cli {
 
@@ -23,9 +24,9 @@ class Computing {
   MakeStep compiled() const;  // where it can
 
   // Of rows one after another, in the data's own units.
-  std::vector<double> scores(const Classifier& model, std::span<const double> rows) const;
-  Classifier::Result evaluate(const Classifier& model, const Dataset& data) const {
-    return model.evaluate(data, scores(model, data.x));
+  std::vector<double> scores(const Model& model, std::span<const double> rows) const;
+  Figures evaluate(const AnyModel& model, const Dataset& data) const {
+    return std::visit([&](const auto& one) -> Figures { return one.evaluate(data, scores(one, data.x)); }, model);
   }
 
  private:

@@ -32,19 +32,25 @@ Spread spread_of(const Layer& layer) {
 std::string optimizer_name(const OptimizerConfig& config) {
   if (const SGD* sgd = std::get_if<SGD>(&config))
     return sgd->momentum > 0 ? fmt::format("sgd with momentum {}", sgd->momentum) : "sgd";
+  if (std::holds_alternative<RMSprop>(config)) return "rmsprop";
+  if (std::holds_alternative<Adagrad>(config)) return "adagrad";
   return std::holds_alternative<Adam>(config) ? "adam" : "adamw";
 }
 
-// The first names of many.
-std::string some(const std::vector<std::string>& names) {
-  constexpr std::size_t most = 10;
-  if (names.size() <= most) return fmt::format("{}", fmt::join(names, ", "));
-  return fmt::format("{}, ... {} in all", fmt::join(names.begin(), names.begin() + most, ", "), names.size());
+std::string learned(const ModelFile& file) {
+  if (!is_regressor(file.any_model)) return "classes     " + some(file.classifier().label_names);
+  const Regressor& model = file.regressor();
+  return fmt::format("number      {}, about {:.4g} with a deviation of {:.4g}", model.target_name, model.target_mean,
+                     model.target_deviation);
 }
 
 void print(const ModelFile& file) {
-  const Classifier& model = file.model;
-  fmt::print("features    {}\nclasses     {}\n", some(model.feature_names), some(model.label_names));
+  const Model& model = file.model();
+  fmt::print("features    {}\n{}\n", some(model.feature_names), learned(file));
+  for (const Column& column : model.table)
+    if (!column.categories.empty())
+      fmt::print("categories  {}: {}{}\n", column.name, some(column.categories),
+                 column.has_other ? ", and any other" : "");
   fmt::print("inputs      {}\n", model.standardisation.mean.empty() ? "as they are" : "standardised");
   fmt::print("loss        {}\nparameters  {}\n", name(model.loss), model.network.parameter_count());
   if (file.run) {
@@ -69,7 +75,7 @@ void print(const ModelFile& file) {
 }
 
 void print_json(const ModelFile& file) {
-  const Classifier& model = file.model;
+  const Model& model = file.model();
   nlohmann::ordered_json layers = nlohmann::ordered_json::array();
   for (const Layer& layer : model.network.layers()) {
     const Spread spread = spread_of(layer);
@@ -80,12 +86,18 @@ void print_json(const ModelFile& file) {
                       {"mean", spread.mean},
                       {"most", spread.most}});
   }
-  nlohmann::ordered_json json{{"features", model.feature_names},
-                              {"classes", model.label_names},
-                              {"standardised", !model.standardisation.mean.empty()},
-                              {"loss", name(model.loss)},
-                              {"parameters", model.network.parameter_count()},
-                              {"layers", layers}};
+  nlohmann::ordered_json json{{"features", model.feature_names}};
+  if (is_regressor(file.any_model)) {
+    const Regressor& regressor = file.regressor();
+    json["target"] = {
+        {"name", regressor.target_name}, {"mean", regressor.target_mean}, {"deviation", regressor.target_deviation}};
+  } else {
+    json["classes"] = file.classifier().label_names;
+  }
+  json["standardised"] = !model.standardisation.mean.empty();
+  json["loss"] = name(model.loss);
+  json["parameters"] = model.network.parameter_count();
+  json["layers"] = layers;
   if (file.run) {
     json["steps"] = file.run->state.steps;
     json["planned_steps"] = file.run->planned_steps;

@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
     gradwalk::cli::add_predict(app);
     gradwalk::cli::add_inspect(app);
     gradwalk::cli::add_lesson(app);
+    gradwalk::cli::add_completion(app);
     app.parse(argc, argv);
     if (std::fflush(stdout) != 0)
       throw gradwalk::Error("gradwalk", "a place to write its output", std::strerror(errno),

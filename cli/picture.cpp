@@ -16,9 +16,49 @@
 namespace gradwalk::cli {
 namespace {
 
+// With one feature, what the model makes of it between the least and the largest.
+ScatterPlot fitted_curve(const Regressor& model, const Split& data) {
+  ScatterPlot plot{"Fitted curve",
+                   model.feature_names[0],
+                   model.target_name,
+                   {data.train.x, data.train.targets},
+                   {data.test.x, data.test.targets},
+                   {}};
+  constexpr int pieces = 300;
+  const auto [low, high] = std::minmax_element(data.train.x.begin(), data.train.x.end());
+  for (int i = 0; i <= pieces; ++i) {
+    const double x = *low + (*high - *low) * i / pieces;
+    plot.line.x.push_back(x);
+    plot.line.y.push_back(model.predict(std::span(&x, 1)));
+  }
+  return plot;
+}
+
+ScatterPlot residuals(const Regressor& model, const Split& data) {
+  ScatterPlot plot{"Residuals", "predicted " + model.target_name, model.target_name + " less what is predicted", {}, {},
+                   {}};
+  const auto add = [&](const Dataset& rows, ScatterPlot::Points& points) {
+    for (std::size_t i = 0; i < rows.rows(); ++i) {
+      points.x.push_back(model.predict(rows.row(i)));
+      points.y.push_back(rows.targets[i] - points.x.back());
+    }
+  };
+  add(data.train, plot.train);
+  add(data.test, plot.test);
+  const auto [low, high] = std::minmax_element(plot.train.x.begin(), plot.train.x.end());
+  plot.line = {{*low, *high}, {0, 0}};
+  return plot;
+}
+
 TrainingPlot plot_of(const TrainingRun& run, const Split& data) {
   TrainingPlot plot;
-  plot.curve = {run.history().steps, run.history().loss, run.history().accuracy};
+  plot.curve = {run.history().steps, run.history().loss, {}};
+  if (is_regressor(run.any_model())) {
+    if (data.train.columns == 1) plot.scatters.push_back(fitted_curve(run.regressor(), data));
+    plot.scatters.push_back(residuals(run.regressor(), data));
+    return plot;
+  }
+  plot.curve.accuracy = run.history().accuracy;
   if (data.train.columns != 2) return plot;
   plot.scores = [&run](std::span<const double> xy) { return run.model().scores(xy); };
   plot.train = data.train;
@@ -42,7 +82,7 @@ void check_picture_name(const std::string& path) {
 }
 
 void print_picture(const TrainingRun& run, const Split& data, bool colour) {
-  if (data.train.columns != 2) return;
+  if (data.train.columns != 2 || is_regressor(run.any_model())) return;
   const TerminalSize size = terminal_size().value_or(TerminalSize{64, 28});
   TextPlotOptions options;
   options.width = std::clamp<std::size_t>(size.columns, 20, 72);
@@ -53,11 +93,11 @@ void print_picture(const TrainingRun& run, const Split& data, bool colour) {
 }
 
 void write_picture(const std::string& path, const std::string& title, const TrainingRun& run, const Split& data,
-                   const Classifier::Result& result) {
+                   const Figures& train, const Figures& test) {
   TrainingPlot plot = plot_of(run, data);
   plot.title = title;
-  plot.subtitle = fmt::format("{} steps, {} of {} right ({:.1f}%)", run.steps(), result.right, result.rows,
-                              100 * result.accuracy());
+  plot.subtitle = fmt::format("{} steps, {}", run.steps(), in_words(train));
+  if (rows_of(test) > 0) plot.subtitle += "; test: " + in_words(test);
   write_beside(path, extension_of(path) == ".png" ? plot_png(plot) : plot_svg(plot));
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// gradwalk predict: the classes a saved model gives to rows of a CSV file.
+// gradwalk predict: the classes or numbers a saved model gives to rows of a CSV file.
 #include <fmt/format.h>
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "commands.hpp"
 #include "computing.hpp"
@@ -17,12 +19,7 @@ namespace {
 struct PredictArguments {
   std::string model, data, output;
   CsvFormat format;
-  bool json = false, score = false;
-};
-
-struct Prediction {
-  std::string label;
-  double confidence;
+  bool json = false, score = false, all = false;
 };
 
 // As CSV has it: quoted where it must be.
@@ -34,74 +31,125 @@ std::string field(const std::string& text) {
   return quoted + "\"";
 }
 
-std::vector<Prediction> predict(const Classifier& model, std::span<const double> rows) {
-  const std::vector<double> all = Computing().scores(model, rows);
+// A table: what a row's columns are called, and its cells as JSON has them.
+struct Predictions {
+  std::vector<std::string> names;
+  std::vector<std::vector<nlohmann::ordered_json>> rows;
+};
+
+Predictions predict(const Classifier& model, std::span<const double> all, bool every_class) {
   const std::size_t outputs = model.network.outputs();
-  std::vector<Prediction> result;
+  Predictions result{{"prediction", model.has_probabilities() ? "probability" : "score"}, {}};
+  if (every_class && !model.has_probabilities())
+    throw Error("predict", "a model of probabilities for --all: one of the loss softmax or bce",
+                std::string(name(model.loss)), "leave it out, or train another");
+  for (std::size_t k = 0; every_class && k < model.label_names.size(); ++k)
+    result.names.push_back("p(" + model.label_names[k] + ")");
   for (std::size_t i = 0; i < all.size(); i += outputs) {
-    const auto scores = std::span(all).subspan(i, outputs);
+    const auto scores = all.subspan(i, outputs);
     const std::size_t label = Classifier::label_of(scores);
     const double score = scores.size() == 1 ? scores[0] : scores[label];
-    result.push_back({model.label_names[label], model.has_probabilities() ? model.probability(scores, label) : score});
+    result.rows.push_back(
+        {model.label_names[label], model.has_probabilities() ? model.probability(scores, label) : score});
+    for (std::size_t k = 0; every_class && k < model.label_names.size(); ++k)
+      result.rows.back().push_back(model.probability(scores, k));
   }
   return result;
 }
 
-std::string as_csv(const Classifier& model, const std::vector<Prediction>& predictions) {
-  std::string text = fmt::format("prediction,{}\n", model.has_probabilities() ? "probability" : "score");
-  for (const Prediction& one : predictions) text += fmt::format("{},{:.6g}\n", field(one.label), one.confidence);
-  return text;
+Predictions predict(const Regressor& model, std::span<const double> all, bool) {
+  Predictions result{{"prediction"}, {}};
+  for (const double output : all) result.rows.push_back({model.in_units(output)});
+  return result;
 }
 
-std::string as_json(const Classifier& model, const std::vector<Prediction>& predictions,
-                    const Classifier::Result* result) {
-  const char* kind = model.has_probabilities() ? "probability" : "score";
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (const Prediction& one : predictions) rows.push_back({{"prediction", one.label}, {kind, one.confidence}});
-  nlohmann::ordered_json json{{"rows", rows}};
-  if (result != nullptr) json["loss"] = result->loss, json["accuracy"] = result->accuracy();
+std::string as_csv(const Predictions& predictions) {
+  std::string text;
+  const char* separator = "";
+  for (const std::string& name : predictions.names) text += std::exchange(separator, ",") + field(name);
+  for (const auto& row : predictions.rows) {
+    separator = "\n";
+    for (const auto& cell : row)
+      text += std::exchange(separator, ",") +
+              (cell.is_string() ? field(cell.get<std::string>()) : fmt::format("{:.6g}", cell.get<double>()));
+  }
+  return text + "\n";
+}
+
+std::string as_json(const Predictions& predictions, const std::optional<Figures>& figures) {
+  nlohmann::ordered_json json{{"rows", nlohmann::ordered_json::array()}};
+  for (const auto& row : predictions.rows) {
+    nlohmann::ordered_json one;
+    for (std::size_t i = 0; i < row.size(); ++i) one[predictions.names[i]] = row[i];
+    json["rows"].push_back(std::move(one));
+  }
+  if (figures) {
+    nlohmann::ordered_json all = to_json(*figures);
+    all.erase("rows");
+    json.update(all);
+  }
   return json.dump() + "\n";
 }
 
+std::string score_in_words(const Figures& figures) {
+  if (const Classifier::Result* one = std::get_if<Classifier::Result>(&figures))
+    return fmt::format("accuracy {:.1f}% ({} of {}), loss {:.4g}", 100 * one->accuracy(), one->right, one->rows,
+                       one->loss);
+  const auto& one = std::get<Regressor::Result>(figures);
+  return fmt::format("R² {:.3f}, RMSE {:.4g}, MAE {:.4g}, loss {:.4g}", one.r2, one.rmse, one.mae, one.loss);
+}
+
 void run(const PredictArguments& options) {
-  const Classifier model = load_model(options.model).model;
+  const ModelFile file = load_model(options.model);
   CsvOptions csv = options.format.options(options.data);
-  csv.features = model.feature_names;
-  const std::string text = read_file(options.data, longest_csv);
-  const Table table = read_csv_features(text, csv);
-  const std::vector<Prediction> predictions = predict(model, table.x);
-  Classifier::Result result;
-  if (options.score) {
-    csv.labels = model.label_names;
-    result = Computing().evaluate(model, read_csv(text, csv));
+  csv.features = file.model().feature_names;
+  if (!file.model().table.empty()) {
+    csv.features.clear();
+    for (const Column& column : file.model().table) csv.features.push_back(column.name);
+    csv.table = file.model().table;
+    csv.text_columns = true;
   }
-  const std::string out =
-      options.json ? as_json(model, predictions, options.score ? &result : nullptr) : as_csv(model, predictions);
+  const std::string text = read_csv_text(options.data);
+  const std::vector<double> scores = Computing().scores(file.model(), read_csv_features(text, csv).x);
+  const Predictions predictions =
+      std::visit([&](const auto& model) { return predict(model, scores, options.all); }, file.any_model);
+  std::optional<Figures> figures;
+  if (options.score) {
+    if (is_regressor(file.any_model)) {
+      csv.task = CsvOptions::Task::numbers;
+    } else {
+      csv.labels = file.classifier().label_names;
+    }
+    figures = Computing().evaluate(file.any_model, read_csv(text, csv));
+  }
+  const std::string out = options.json ? as_json(predictions, figures) : as_csv(predictions);
   if (options.output.empty()) {
     fmt::print("{}", out);
   } else {
     write_beside(options.output, out);
   }
-  if (options.score && !options.json)
-    fmt::print(stderr, "accuracy {:.1f}% ({} of {}), loss {:.4g}\n", 100 * result.accuracy(), result.right, result.rows,
-               result.loss);
+  if (figures && !options.json) fmt::print(stderr, "{}\n", score_in_words(*figures));
 }
 
 }  // namespace
 
 void add_predict(CLI::App& app) {
   const auto options = std::make_shared<PredictArguments>();
-  CLI::App* command = app.add_subcommand("predict", "the classes a saved model gives to the rows of a CSV file");
+  CLI::App* command =
+      app.add_subcommand("predict", "the classes or numbers a saved model gives to the rows of a CSV file");
   command->add_option("MODEL", options->model, "a file train saved")->required()->option_text(" ");
-  command->add_option("DATA", options->data, "a CSV file with the model's features, by name or in its order")
+  command
+      ->add_option("DATA", options->data,
+                   "a CSV file with the model's features, by name or in its order; - is standard input")
       ->required()
       ->option_text(" ");
   command->add_option("-o,--output", options->output, "write them to a file")->option_text("FILE");
-  command->add_flag("--score", options->score, "compare with the classes in the file: accuracy and loss");
+  command->add_flag("--score", options->score, "compare with the file: accuracy and loss, or R², errors and loss");
+  command->add_flag("--all", options->all, "the probability of every class too");
   command->add_flag("--json", options->json, "as JSON");
   options->format.add_to(*command);
   command->footer(
-      "Prints CSV: the class, and its probability or score to six digits; --json has them all.\n\n"
+      "Prints CSV: the class, and its probability or score to six digits, or the number; --json has all digits.\n\n"
       "Examples:\n"
       "  gradwalk predict iris.safetensors new.csv\n"
       "  gradwalk predict iris.safetensors iris.csv --score > predictions.csv");

@@ -13,10 +13,11 @@
 #include "terminal.hpp"
 
 namespace gradwalk::cli {
-Progress::Progress(std::uint64_t done, std::uint64_t steps, bool quiet)
+Progress::Progress(std::uint64_t done, std::uint64_t steps, bool of_numbers, bool quiet)
     : done_(done),
       steps_(steps),
       every_(std::max<std::uint64_t>(1, steps / 10)),
+      of_numbers_(of_numbers),
       quiet_(quiet),
       terminal_(isatty(STDOUT_FILENO) == 1) {}
 
@@ -25,8 +26,10 @@ void Progress::show(const TrainingRun::Report& report) {
   if (!terminal_) {
     const std::size_t digits = std::to_string(steps_).size();
     if (report.step % every_ == 0 || report.step == done_ + 1 || report.step == steps_)
-      fmt::print("step {:>{}} of {}  loss {:<9.4g}  accuracy {:5.1f}%  rate {:.3g}\n", report.step, digits, steps_,
-                 report.loss, 100 * report.accuracy, report.rate);
+      fmt::print("step {:>{}} of {}  loss {:<9.4g}{}  {}  rate {:.3g}\n", report.step, digits, steps_,
+                 report.loss - report.penalty,
+                 report.penalty > 0 ? fmt::format("  penalty {:<9.4g}", report.penalty) : "", accuracy(report, 5),
+                 report.rate);
     return;
   }
   const Clock::time_point now = Clock::now();
@@ -35,13 +38,19 @@ void Progress::show(const TrainingRun::Report& report) {
   draw(report);
 }
 
+std::string Progress::accuracy(const TrainingRun::Report& report, int width) const {
+  if (of_numbers_) return fmt::format("R² {:<{}.3f}", report.accuracy, width);
+  return fmt::format("accuracy {:{}.1f}%", 100 * report.accuracy, width);
+}
+
 void Progress::draw(const TrainingRun::Report& report) {
   const double seconds = std::chrono::duration<double>(last_ - start_).count();
   const double each = seconds / static_cast<double>(report.step - done_);
   const std::string time = report.step == steps_ ? "in " + in_words(seconds)
                                                  : in_words(each * static_cast<double>(steps_ - report.step)) + " left";
-  const std::string text = fmt::format(" {}/{}  loss {:.4g}  accuracy {:.1f}%  rate {:.3g}  {}", report.step, steps_,
-                                       report.loss, 100 * report.accuracy, report.rate, time);
+  const std::string penalty = report.penalty > 0 ? fmt::format(" + {:.4g}", report.penalty) : "";
+  const std::string text = fmt::format(" {}/{}  loss {:.4g}{}  {}  rate {:.3g}  {}", report.step, steps_,
+                                       report.loss - report.penalty, penalty, accuracy(report, 0), report.rate, time);
   const std::size_t width = terminal_size().value_or(TerminalSize{80, 24}).columns - 1;
   std::string line;
   if (width > text.size() + 12) {

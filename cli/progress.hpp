@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 
 #include "gradwalk/training.hpp"
 
@@ -11,7 +12,7 @@ namespace gradwalk::cli {
 
 class Progress {
  public:
-  Progress(std::uint64_t done, std::uint64_t steps, bool quiet);
+  Progress(std::uint64_t done, std::uint64_t steps, bool of_numbers, bool quiet);
   void show(const TrainingRun::Report& report);
   ~Progress();  // leaves the last state of the bar, and the cursor on a line of its own
   Progress(const Progress&) = delete;
@@ -20,8 +21,9 @@ class Progress {
  private:
   using Clock = std::chrono::steady_clock;
   void draw(const TrainingRun::Report& report);
+  std::string accuracy(const TrainingRun::Report& report, int width) const;
   std::uint64_t done_, steps_, every_;
-  bool quiet_, terminal_, drawn_ = false;
+  bool of_numbers_, quiet_, terminal_, drawn_ = false;
   Clock::time_point start_ = Clock::now(), last_ = start_;
 };
 

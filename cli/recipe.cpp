@@ -65,32 +65,41 @@ void RecipeOptions::add_to(CLI::App& command) {
   };
   const auto number = number_from;
   add("--hidden", hidden_, "sizes of the hidden layers, or none", "N,N [16,16]")->check(reads_as(sizes_of));
-  add("--activation", activation_, "of the hidden layers: relu, tanh, sigmoid or linear", "NAME [relu]")
-      ->check(CLI::IsMember({"relu", "tanh", "sigmoid", "linear"}));
+  add("--activation", activation_,
+      "of the hidden layers: relu, leaky_relu, gelu, elu, softplus, tanh, sigmoid\n"
+      "or linear",
+      "NAME [relu]")
+      ->check(CLI::IsMember({"relu", "leaky_relu", "gelu", "elu", "softplus", "tanh", "sigmoid", "linear"}));
   add("--init", init_, "of the weights: uniform (micrograd's), xavier or he", "NAME [he; moons uniform]")
       ->check(CLI::IsMember({"uniform", "xavier", "he"}));
-  add("--loss", loss_, "hinge, mse, bce or softmax", "NAME [softmax; two classes bce; moons hinge]")
-      ->check(CLI::IsMember({"hinge", "mse", "bce", "softmax"}));
-  add("--optimizer", optimizer_, "sgd, momentum, adam or adamw", "NAME [adam; moons sgd]")
-      ->check(CLI::IsMember({"sgd", "momentum", "adam", "adamw"}));
-  add("--lr", lr_, "the learning rate at first", "X [adam 0.01; sgd 0.1; moons 1]")->check(number(1e-12, 1e6));
+  add("--loss", loss_, "of classes: hinge, mse, bce or softmax; of numbers: mse, mae or huber",
+      "NAME [softmax; two classes bce; moons hinge; numbers mse]")
+      ->check(CLI::IsMember({"hinge", "mse", "bce", "softmax", "mae", "huber"}));
+  add("--optimizer", optimizer_, "sgd, momentum, adam, adamw, rmsprop or adagrad", "NAME [adam; moons sgd]")
+      ->check(CLI::IsMember({"sgd", "momentum", "adam", "adamw", "rmsprop", "adagrad"}));
+  add("--lr", lr_, "the learning rate at first", "X [adam 0.01; sgd 0.1; moons 1; numbers 0.003]")
+      ->check(number(1e-12, 1e6));
   add("--schedule", schedule_, "of the rate: constant, linear or cosine", "NAME [cosine; moons linear]")
       ->check(CLI::IsMember({"constant", "linear", "cosine"}));
   add("--final-rate", final_, "the last rate, as a share of the first", "X [0; moons 0.1]")->check(number(0, 1));
   add("--decay-steps", decay_steps_,
-      "steps until the rate is the last one; --steps does not change it, so that\n"
-      "a run that is resumed is the same as one in one go",
-      "N [2000; moons 100]")
+      "steps until the rate is the last one, after those of --warm-up; more than\n"
+      "--steps for a run that is to be resumed",
+      "N [as many as --steps]")
       ->check(whole_from(1, 1'000'000'000));
   add("--warm-up", warm_up_, "steps in which the rate rises first", "N [0]")->check(whole_from(0, 1'000'000'000));
   add("--momentum", momentum_, "of sgd", "X [0; --optimizer momentum 0.9]")->check(number(0, 0.9999));
   add("--weight-decay", weight_decay_, "of sgd, and of adamw", "X [0; adamw 0.01]")->check(number(0, 1000));
   add("--batch", batch_, "rows a step, or all", "N [32; moons all]")->check(reads_as(batch_of));
   add("--l1", l1_, "this times the sum of the weights' sizes is added to the loss", "X [0]")->check(number(0, 1e6));
-  add("--l2", l2_, "this times the sum of their squares", "X [0.003; made-up data 0.0001]")->check(number(0, 1e6));
+  add("--l2", l2_, "this times the sum of their squares", "X [0.003; numbers 0.01; made-up data 0.0001]")
+      ->check(number(0, 1e6));
   add("--clip", clip_, "the largest norm of the gradient; 0: any", "X [0]")->check(number(0, 1e12));
   add("--seed", seed_, "of the data, the weights and the order of the rows", "N [1337]")
       ->check(whole_from(0, std::numeric_limits<std::uint64_t>::max()));
+  options_.push_back(
+      command.add_flag("--balance", balance_, "rows of rare classes weigh more: every class weighs the same")
+          ->group("Recipe"));
   options_.push_back(
       command.add_flag("--raw", raw_, "take features as they are; else they are standardised, but of moons")
           ->group("Recipe"));
@@ -103,20 +112,37 @@ std::vector<const CLI::Option*> RecipeOptions::given() const {
   return result;
 }
 
-Recipe RecipeOptions::recipe(const Recipe& usual) const {
+void RecipeOptions::plan_steps(RatePlan& plan, std::uint64_t steps) const {
+  if (decay_steps_) plan.steps = *decay_steps_;
+  if (!end_of(plan)) return;
+  if (!decay_steps_) plan.steps = steps > plan.warm_up ? steps - plan.warm_up : 1;
+  if (*end_of(plan) < steps && plan.final == 0)
+    refuse_options("a rate that is above 0 until step " + std::to_string(steps),
+                   "one that is 0 from step " + std::to_string(*end_of(plan)),
+                   "give --final-rate, or more --decay-steps");
+}
+
+Recipe RecipeOptions::recipe(const Recipe& usual, std::uint64_t steps) const {
   Recipe recipe = usual;
   recipe.seed = seed_;
   if (hidden_) recipe.hidden = sizes_of(*hidden_);
   if (activation_)
     recipe.activation =
-        named(*activation_, {Activation::relu, Activation::tanh, Activation::sigmoid, Activation::linear});
+        named(*activation_, {Activation::relu, Activation::leaky_relu, Activation::gelu, Activation::elu,
+                             Activation::softplus, Activation::tanh, Activation::sigmoid, Activation::linear});
   if (init_) recipe.init = named(*init_, {Init::uniform, Init::xavier, Init::he});
-  if (loss_) recipe.loss = named(*loss_, {LossKind::hinge, LossKind::mse, LossKind::bce, LossKind::softmax});
+  if (loss_)
+    recipe.loss = named(
+        *loss_, {LossKind::hinge, LossKind::mse, LossKind::bce, LossKind::softmax, LossKind::mae, LossKind::huber});
   if (optimizer_ == "sgd") recipe.optimizer = SGD{.lr = 0.1};
   if (optimizer_ == "momentum") recipe.optimizer = SGD{.lr = 0.1, .momentum = 0.9};
   if (optimizer_ == "adam") recipe.optimizer = Adam{.lr = 0.01};
   if (optimizer_ == "adamw") recipe.optimizer = AdamW{.lr = 0.01};
-  if (optimizer_ == "sgd" && std::holds_alternative<SGD>(usual.optimizer)) recipe.optimizer = usual.optimizer;
+  if (optimizer_ == "rmsprop") recipe.optimizer = RMSprop{.lr = 0.01};
+  if (optimizer_ == "adagrad") recipe.optimizer = Adagrad{.lr = 0.1};
+  if ((optimizer_ == "sgd" && std::holds_alternative<SGD>(usual.optimizer)) ||
+      (optimizer_ == "adam" && std::holds_alternative<Adam>(usual.optimizer)))
+    recipe.optimizer = usual.optimizer;
   const bool is_sgd = std::holds_alternative<SGD>(recipe.optimizer);
   if (lr_) std::visit([&](auto& config) { config.lr = *lr_; }, recipe.optimizer);
   if (momentum_) {
@@ -129,19 +155,20 @@ Recipe RecipeOptions::recipe(const Recipe& usual) const {
     } else if (AdamW* adamw = std::get_if<AdamW>(&recipe.optimizer)) {
       adamw->weight_decay = *weight_decay_;
     } else {
-      refuse_options("--weight-decay with sgd or adamw", "adam", "add --optimizer adamw, or use --l2");
+      refuse_options("--weight-decay with sgd or adamw", "another optimizer", "add --optimizer adamw, or use --l2");
     }
   }
   if (schedule_)
     recipe.rate.kind = named(*schedule_, {RatePlan::Kind::constant, RatePlan::Kind::linear, RatePlan::Kind::cosine});
   if (final_) recipe.rate.final = *final_;
-  if (decay_steps_) recipe.rate.steps = *decay_steps_;
   if (warm_up_) recipe.rate.warm_up = *warm_up_;
+  plan_steps(recipe.rate, steps);
   if (batch_) recipe.batch = batch_of(*batch_);
   if (l1_) recipe.l1 = *l1_;
   if (l2_) recipe.l2 = *l2_;
   if (clip_) recipe.clip = *clip_;
   if (raw_) recipe.standardise = false;
+  recipe.balance = balance_;
   return recipe;
 }
 

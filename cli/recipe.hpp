@@ -14,17 +14,21 @@ class RecipeOptions {
  public:
   void add_to(CLI::App& command);
   std::uint64_t seed() const { return seed_; }
-  // What was asked for, on top of what is usual for the data.
-  Recipe recipe(const Recipe& usual) const;
+  // What was asked for, on top of what is usual for the data. The rate falls over all `steps`, unless --decay-steps
+  // says otherwise.
+  Recipe recipe(const Recipe& usual, std::uint64_t steps) const;
   std::vector<const CLI::Option*> given() const;  // those set on the command line
+  std::optional<double> lr() const { return lr_; }
 
  private:
+  void plan_steps(RatePlan& plan, std::uint64_t steps) const;
+
   std::vector<CLI::Option*> options_;
   std::uint64_t seed_ = Recipe{}.seed;
   std::optional<std::string> hidden_, activation_, init_, loss_, optimizer_, schedule_, batch_;
   std::optional<double> lr_, final_, momentum_, weight_decay_, l1_, l2_, clip_;
   std::optional<std::uint64_t> decay_steps_, warm_up_;
-  bool raw_ = false;
+  bool raw_ = false, balance_ = false;
 };
 
 }  // namespace gradwalk::cli

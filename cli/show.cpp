@@ -16,19 +16,10 @@ std::string Show::names(const std::vector<std::size_t>& nodes, const char* separ
   return text;
 }
 
-std::string Show::infix(std::size_t node, const std::vector<std::string>& operands) const {
-  const std::string& sign = graph_.nodes[node].op_name;
-  const Op op = graph_.nodes[node].op;
-  const bool is_infix = op == Op::add || op == Op::sub || op == Op::mul || op == Op::div || op == Op::pow;
-  if (is_infix) return fmt::format("{} {} {}", operands[0], sign, operands[1]);
-  if (op == Op::neg) return "-" + operands[0];
-  return fmt::format("{}({})", sign, fmt::join(operands, ", "));
-}
-
 std::string Show::formula(std::size_t node) const {
   std::vector<std::string> operands;
   for (const std::size_t i : graph_.nodes[node].operands) operands.push_back(bracketed_name(graph_, i));
-  return infix(node, operands);
+  return written_out(graph_.nodes[node], operands);
 }
 
 std::string Show::definition(std::size_t node) const {
@@ -69,8 +60,8 @@ std::vector<std::string> Show::step(const Walk::Step& step) const {
     case Kind::forward: {
       std::vector<std::string> operands;
       for (const double operand : step.operands) operands.push_back(number(operand));
-      lines.push_back(
-          fmt::format("{} = {} = {}", definition(step.node), infix(step.node, operands), number(step.after)));
+      lines.push_back(fmt::format("{} = {} = {}", definition(step.node), written_out(graph_.nodes[step.node], operands),
+                                  number(step.after)));
       break;
     }
     case Kind::seed:

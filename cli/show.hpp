@@ -26,7 +26,6 @@ class Show {
   std::vector<std::string> step(const Walk::Step& step) const;  // what happens, and a line for each deposit
 
  private:
-  std::string infix(std::size_t node, const std::vector<std::string>& operands) const;
   std::string deposit(const Walk::Deposit& deposit, double gradient) const;
   const Snapshot& graph_;
   int digits_;

@@ -6,6 +6,7 @@
 
 #include <charconv>
 #include <filesystem>
+#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "checks.hpp"
@@ -13,14 +14,50 @@
 
 namespace gradwalk::cli {
 
+namespace {
+
+// A column's number, or its name.
+std::variant<int, std::string> column_of(const std::string& text) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size()) return number;
+  return text;
+}
+
+std::vector<std::variant<int, std::string>> columns_of(const std::string& list) {
+  std::vector<std::variant<int, std::string>> result;
+  for (std::size_t at = 0; at < list.size();) {
+    const std::size_t end = std::min(list.find(',', at), list.size());
+    result.push_back(column_of(list.substr(at, end - at)));
+    at = end + 1;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string read_csv_text(const std::string& file) {
+  if (file != "-") return read_file(file, longest_csv);
+  std::string text;
+  char part[65536];
+  while (std::cin.read(part, sizeof part), std::cin.gcount() > 0) {
+    text.append(part, static_cast<std::size_t>(std::cin.gcount()));
+    if (text.size() > longest_csv)
+      throw Error("standard input", "at most " + std::to_string(longest_csv) + " bytes", "more", "use fewer rows");
+  }
+  return text;
+}
+
 void CsvFormat::add_to(CLI::App& command) {
   command
       .add_option("--label", label,
-                  "the column with the classes: its name, or its number from 1, or from the end as -1")
+                  "the column to learn or compare with: its name, or its number from 1, or from\n"
+                  "the end as -1")
       ->option_text("COLUMN [-1]");
   command.add_option("--header", header, "whether the first line has names: detect, yes or no")
       ->check(CLI::IsMember({"detect", "yes", "no"}))
       ->option_text("WHAT [detect]");
+  command.add_flag("--no-header", no_header, "as --header no: the first line is data");
   command.add_option("--separator", separator, "between fields: detect, comma, semicolon or tab")
       ->check(CLI::IsMember({"detect", "comma", "semicolon", "tab"}))
       ->option_text("WHAT [detect]");
@@ -28,28 +65,20 @@ void CsvFormat::add_to(CLI::App& command) {
 
 CsvOptions CsvFormat::options(const std::string& file) const {
   CsvOptions result;
-  result.name = file;
-  result.header = header == "yes"  ? CsvOptions::Header::yes
-                  : header == "no" ? CsvOptions::Header::no
-                                   : CsvOptions::Header::detect;
+  result.name = file == "-" ? "standard input" : file;
+  result.header = header == "yes"               ? CsvOptions::Header::yes
+                  : header == "no" || no_header ? CsvOptions::Header::no
+                                                : CsvOptions::Header::detect;
   result.separator = separator == "comma"       ? CsvOptions::Separator::comma
                      : separator == "semicolon" ? CsvOptions::Separator::semicolon
                      : separator == "tab"       ? CsvOptions::Separator::tab
                                                 : CsvOptions::Separator::detect;
-  if (label.empty()) return result;
-  int number = 0;
-  const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), number);
-  const bool is_number = error == std::errc() && end == label.data() + label.size();
-  if (is_number) {
-    result.label = number;
-  } else {
-    result.label = label;
-  }
+  if (!label.empty()) result.label = column_of(label);
   return result;
 }
 
 void Source::add_to(CLI::App& command) {
-  command.add_option("DATA", data_, "moons, circles, spiral, or a CSV file")->option_text(" ");
+  command.add_option("DATA", data_, "moons, circles, spiral, or a CSV file; - is standard input")->option_text(" ");
   const std::size_t before = command.get_options().size();
   command.add_option("--samples", samples_, "rows to make up")
       ->check(whole_from(2, 1'000'000))
@@ -60,6 +89,25 @@ void Source::add_to(CLI::App& command) {
   command.add_option("--test-split", test_split_, "share of the rows kept for testing")
       ->check(number_from(0, 0.9))
       ->option_text("SHARE [0.2 of a file, else 0]");
+  command
+      .add_option("--task", task_,
+                  "what that column holds: classes (classify), numbers (regress), or detect:\n"
+                  "numbers are learned as numbers, unless they are at most 20 different whole ones")
+      ->check(CLI::IsMember({"detect", "classify", "regress"}))
+      ->option_text("WHAT [detect]");
+  command
+      .add_option("--features", features_,
+                  "the columns to learn from, by name or number; texts become a feature a\n"
+                  "category, numbers are taken as they are")
+      ->option_text("COLUMN,... [all]");
+  command.add_option("--drop", drop_, "columns not to learn from")->option_text("COLUMN,...");
+  command
+      .add_option("--missing", missing_,
+                  "fields that are empty, NA or ?: an error, drop their rows, or take the mean\n"
+                  "(of text: no category)")
+      ->check(CLI::IsMember({"error", "drop", "mean"}))
+      ->option_text("WHAT [error]");
+  command.add_flag("--other", other_, "give texts not met in training a feature of their own, not an error");
   format_.add_to(command);
   const std::vector<CLI::Option*> all = command.get_options();
   options_.assign(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
@@ -81,23 +129,52 @@ Dataset Source::whole(std::uint64_t seed) const {
   if (samples_ > 0 || noise_ >= 0)
     refuse_options("--samples and --noise with moons, circles or spiral only", "the file '" + data_ + "'",
                    "leave them out");
-  return read_csv(read_file(data_, longest_csv), format_.options(data_));
+  CsvOptions options = format_.options(data_);
+  options.task = task_ == "classify"  ? CsvOptions::Task::classes
+                 : task_ == "regress" ? CsvOptions::Task::numbers
+                                      : CsvOptions::Task::detect;
+  if (!features_.empty() && !drop_.empty()) refuse_options("--features or --drop", "both", "leave one out");
+  options.use = columns_of(features_);
+  options.drop = columns_of(drop_);
+  options.text_columns = true;
+  options.other = other_;
+  options.missing = missing_ == "drop"   ? CsvOptions::Missing::drop
+                    : missing_ == "mean" ? CsvOptions::Missing::keep
+                                         : CsvOptions::Missing::error;
+  return read_csv(read_csv_text(data_), options);
 }
 
 Split Source::load(std::uint64_t seed) const {
   const double share = test_split_ >= 0 ? test_split_ : is_made_up() ? 0 : 0.2;
   Dataset data = whole(seed);
-  if (share > 0) return split(data, share, seed);
-  Dataset none = data;
-  none.x.clear(), none.labels.clear();
-  return {std::move(data), std::move(none)};
+  Split result;
+  if (share > 0) {
+    result = split(data, share, seed);
+  } else {
+    result.test = data;
+    result.test.x.clear(), result.test.labels.clear(), result.test.targets.clear();
+    result.train = std::move(data);
+  }
+  if (missing_ == "mean") fill_missing(result);
+  return result;
 }
 
 std::string Source::to_json(std::uint64_t seed) const {
-  const std::string data = is_made_up() ? data_ : std::filesystem::absolute(data_).lexically_normal().string();
-  return nlohmann::ordered_json{
-      {"data", data}, {"samples", samples_},    {"noise", noise_},          {"test_split", test_split_},
-      {"seed", seed}, {"label", format_.label}, {"header", format_.header}, {"separator", format_.separator}}
+  const std::string data =
+      is_made_up() || data_ == "-" ? data_ : std::filesystem::absolute(data_).lexically_normal().string();
+  return nlohmann::ordered_json{{"data", data},
+                                {"samples", samples_},
+                                {"noise", noise_},
+                                {"test_split", test_split_},
+                                {"seed", seed},
+                                {"label", format_.label},
+                                {"header", format_.no_header ? "no" : format_.header},
+                                {"separator", format_.separator},
+                                {"task", task_},
+                                {"features", features_},
+                                {"drop", drop_},
+                                {"missing", missing_},
+                                {"other", other_}}
       .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
@@ -115,6 +192,11 @@ std::pair<Source, std::uint64_t> Source::from_json(const std::string& text, cons
     source.test_split_ = json.at("test_split").get<double>();
     source.format_ = {json.at("label").get<std::string>(), json.at("header").get<std::string>(),
                       json.at("separator").get<std::string>()};
+    source.task_ = json.value("task", "classify");  // files of 0.1 have classes, and numbers as features
+    source.features_ = json.value("features", "");
+    source.drop_ = json.value("drop", "");
+    source.missing_ = json.value("missing", "error");
+    source.other_ = json.value("other", false);
     const bool fits = source.samples_ <= 1'000'000 && source.noise_ <= 100 && source.test_split_ <= 0.9;
     if (!fits) throw std::out_of_range("its numbers are out of range");
     return {source, whole("seed")};

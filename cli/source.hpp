@@ -13,9 +13,13 @@ namespace gradwalk::cli {
 // How CSV is read; options that train and predict share.
 struct CsvFormat {
   std::string label, header = "detect", separator = "detect";
+  bool no_header = false;
   void add_to(CLI::App& command);
   CsvOptions options(const std::string& file) const;
 };
+
+// A file's text; - is standard input.
+std::string read_csv_text(const std::string& file);
 
 class Source {
  public:
@@ -41,6 +45,8 @@ class Source {
   std::size_t samples_ = 0;  // 0: as many as is usual
   double noise_ = -1;        // below 0: as much as is usual
   double test_split_ = -1;   // below 0: as much as is usual
+  std::string task_ = "detect", features_, drop_, missing_ = "error";
+  bool other_ = false;
   CsvFormat format_;
 };
 

@@ -18,6 +18,12 @@ std::string number_text(double number, int digits) {
   return std::isnan(number) ? "nan" : fmt::format("{:.{}g}", number, digits);
 }
 
+std::string some(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 10;
+  if (names.size() <= most) return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{}, ... {} in all", fmt::join(names.begin(), names.begin() + most, ", "), names.size());
+}
+
 std::string table(const std::vector<std::vector<std::string>>& rows, std::string_view alignment) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {

@@ -12,6 +12,8 @@ namespace gradwalk::cli {
 // for all that follow. Characters count, not bytes.
 std::string table(const std::vector<std::vector<std::string>>& rows, std::string_view alignment = "lr");
 
+std::string some(const std::vector<std::string>& names);  // the first names of many
+
 std::size_t characters(std::string_view text);
 
 std::string number_text(double number, int digits);  // significant ones; nan has no sign

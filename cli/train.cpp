@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// gradwalk train: a classifier from scalar Values, with progress while it learns and a picture at the end.
+// gradwalk train: a network of scalar Values that learns classes or numbers, with progress while it learns and a
+// picture at the end.
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <memory>
@@ -30,7 +32,8 @@ struct TrainArguments {
   RecipeOptions recipe;
   Computing computing;
   Style style;
-  std::uint64_t steps = 0;  // 0: as many as is usual
+  std::uint64_t steps = 0;    // 0: as many as is usual
+  std::uint64_t stop_at = 0;  // 0: not before all are made
   std::string save, resume, plot;
   bool quiet = false, json = false;
 };
@@ -45,6 +48,11 @@ void interrupt(int by) {
 
 constexpr const char* recovery_name = "gradwalk-recovery.safetensors";
 
+struct NewPlan {
+  RatePlan plan;
+  double lr;
+};
+
 // What a run is made of.
 struct Job {
   Source source;
@@ -52,12 +60,15 @@ struct Job {
   Split data;
   Recipe recipe;
   std::shared_ptr<const ModelFile> file;  // to go on with, or none
-  std::uint64_t steps;
+  std::optional<NewPlan> plan;            // where it goes beyond what the file's run was to make
+  std::uint64_t steps, stop;              // in all, and those to make now
   std::string save;
 
   // The run as it is before its first step here.
   TrainingRun start(const MakeStep& make_step) const {
-    return file ? resume(*file, data.train, make_step) : TrainingRun(data.train, recipe, make_step);
+    TrainingRun run = file ? resume(*file, data.train, make_step) : TrainingRun(data.train, recipe, make_step);
+    if (plan) run.begin_plan(plan->plan, plan->lr);
+    return run;
   }
 };
 
@@ -74,22 +85,48 @@ void check_size(const Dataset& data, const Recipe& recipe) {
                 "give smaller --hidden layers");
 }
 
+std::uint64_t stop_of(const TrainArguments& options, std::uint64_t made, std::uint64_t steps) {
+  if (options.stop_at == 0) return steps;
+  if (options.stop_at <= made || options.stop_at > steps)
+    refuse_options(fmt::format("--stop-at from {} to {}, the steps to make", made + 1, steps),
+                   std::to_string(options.stop_at), "stop at one of them");
+  return options.stop_at;
+}
+
 Job new_job(const TrainArguments& options) {
   if (!options.source.is_given())
     refuse_options("data to learn from", "none", "give moons, circles, spiral, a CSV file, or --resume MODEL");
   const std::uint64_t seed = options.recipe.seed();
   Split data = options.source.load(seed);
-  Recipe usual = options.source.is_moons() ? micrograd_recipe() : default_recipe(data.train.label_names.size());
+  Recipe usual = options.source.is_moons()  ? micrograd_recipe()
+                 : data.train.has_targets() ? regression_recipe()
+                                            : default_recipe(data.train.label_names.size());
   if (options.source.is_made_up()) usual.l2 = 1e-4;  // there is no scarce data to be careful with
-  const Recipe recipe = options.recipe.recipe(usual);
+  const std::uint64_t steps = options.steps > 0 ? options.steps : usual.rate.steps;
+  const Recipe recipe = options.recipe.recipe(usual, steps);
   check_size(data.train, recipe);
-  const std::uint64_t steps = options.steps > 0 ? options.steps : recipe.rate.steps;
-  return {options.source, seed, std::move(data), recipe, nullptr, steps, options.save};
+  return {options.source, seed, std::move(data), recipe, nullptr, {}, steps, stop_of(options, 0, steps), options.save};
+}
+
+// Whether steps up to this one are beyond what the saved run was to make: its rate would stay the last one, or be 0.
+bool is_beyond_plan(const SavedRun& run, std::uint64_t steps) {
+  const RatePlan& plan = run.recipe.rate;
+  const std::optional<std::uint64_t> end = end_of(plan);
+  return end && steps > *end && (steps > run.planned_steps || plan.final == 0);
+}
+
+std::optional<NewPlan> new_plan(const SavedRun& run, std::uint64_t steps, std::optional<double> lr) {
+  if (!lr && !is_beyond_plan(run, steps)) return std::nullopt;
+  RatePlan plan = run.recipe.rate;
+  plan.warm_up = 0;
+  if (end_of(plan)) plan.steps = steps - run.state.steps;
+  return NewPlan{plan, lr.value_or(learning_rate(run.recipe.optimizer))};
 }
 
 Job resumed_job(const TrainArguments& options) {
   for (const CLI::Option* option : options.recipe.given())
-    refuse_options("no recipe with --resume, for the model has its own", option->get_name(), "leave it out");
+    if (option->get_name() != "--lr")
+      refuse_options("no recipe with --resume but --lr, for the model has its own", option->get_name(), "leave it out");
   for (const CLI::Option* option : options.source.given())
     refuse_options("no more than the data with --resume, for the model knows how it was read", option->get_name(),
                    "leave it out");
@@ -108,7 +145,9 @@ Job resumed_job(const TrainArguments& options) {
           std::move(data),
           file->run->recipe,
           file,
+          new_plan(*file->run, steps, options.recipe.lr()),
           steps,
+          stop_of(options, made, steps),
           options.save.empty() ? options.resume : options.save};
 }
 
@@ -162,7 +201,7 @@ struct Results {
   std::uint64_t steps = 0;                // made here
   Duration took;                          // to make them
   std::optional<Duration> compiled_took;  // the same steps, where these were eager by request
-  Classifier::Result train, test;
+  Figures train, test;
   std::string saved;
 };
 
@@ -178,23 +217,34 @@ void print_time(const Results& results) {
 }
 
 void print_results(const Results& results, bool quiet) {
-  std::vector<std::vector<std::string>> rows{{"", "rows", "loss", "accuracy"}};
-  const auto add = [&](const char* name, const Classifier::Result& result) {
-    rows.push_back({name, std::to_string(result.rows), fmt::format("{:.4g}", result.loss),
-                    fmt::format("{:.1f}%", 100 * result.accuracy())});
+  std::vector<std::vector<std::string>> rows;
+  const auto add = [&](const char* name, std::vector<std::string> texts) {
+    texts.insert(texts.begin(), name);
+    rows.push_back(std::move(texts));
   };
-  add("train", results.train);
-  if (results.test.rows > 0) add("test", results.test);
+  add("", names_of(results.train));
+  add("train", texts_of(results.train));
+  if (rows_of(results.test) > 0) add("test", texts_of(results.test));
   fmt::print("{}{}", quiet ? "" : "\n", table(rows));
 }
 
+// Those of the rows that were kept for testing, if there are any.
+const Figures& shown_figures(const Results& results) {
+  return rows_of(results.test) > 0 ? results.test : results.train;
+}
+
+void print_classes(const TrainingRun& run, const Results& results) {
+  if (is_regressor(run.any_model()) || rows_of(results.test) == 0) return;
+  const std::string text = class_table(std::get<Classifier::Result>(results.test), run.model().label_names);
+  if (!text.empty()) fmt::print("\nthe rows kept for testing, by class:\n{}", text);
+}
+
 void print_json(const TrainingRun& run, const Results& results) {
-  const auto result = [](const Classifier::Result& one) {
-    return nlohmann::ordered_json{{"rows", one.rows}, {"loss", one.loss}, {"accuracy", one.accuracy()}};
-  };
   nlohmann::ordered_json json{
-      {"steps", run.steps()}, {"parameters", run.model().network.parameter_count()}, {"train", result(results.train)}};
-  if (results.test.rows > 0) json["test"] = result(results.test);
+      {"steps", run.steps()}, {"parameters", run.network().parameter_count()}, {"train", to_json(results.train)}};
+  if (rows_of(results.test) > 0) json["test"] = to_json(results.test);
+  if (!is_regressor(run.any_model()))
+    json["classes"] = classes_json(std::get<Classifier::Result>(shown_figures(results)), run.model().label_names);
   if (!results.saved.empty()) json["saved"] = results.saved;
   json["step"] = run.step_kind();
   json["seconds"] = results.took.seconds;
@@ -203,13 +253,43 @@ void print_json(const TrainingRun& run, const Results& results) {
   fmt::print("{}\n", json.dump());
 }
 
-void introduce(const Job& job, const Classifier& model) {
+std::string in_words(const NewPlan& plan, std::uint64_t made) {
+  if (!end_of(plan.plan)) return fmt::format("from step {} on the rate is {:g}", made + 1, plan.lr);
+  return fmt::format("a new plan from step {} on: in {} steps the rate falls from {:g} to {:g} ({})", made + 1,
+                     plan.plan.steps, plan.lr, plan.lr * plan.plan.final, name(plan.plan.kind));
+}
+
+// What is learned: 3 classes, or regression of price (10 to 90).
+std::string task_in_words(const Dataset& data) {
+  if (!data.has_targets()) return fmt::format("{} classes", data.label_names.size());
+  const auto [low, high] = std::minmax_element(data.targets.begin(), data.targets.end());
+  return fmt::format("regression of {} ({:g} to {:g})", data.target_name, *low, *high);
+}
+
+// What whoever has the table should know of it.
+void tell_columns(const Dataset& data) {
+  if (data.dropped > 0)
+    fmt::print("{} row{} left out, for something is missing in {}\n", data.dropped, data.dropped == 1 ? "" : "s",
+               data.dropped == 1 ? "it" : "them");
+  std::vector<std::string> same;
+  for (std::size_t k = 0; k < data.columns; ++k) {
+    bool is_same = true;
+    for (std::size_t i = 1; i < data.rows() && is_same; ++i) is_same = data.row(i)[k] == data.row(0)[k];
+    if (is_same) same.push_back(data.feature_names[k]);
+  }
+  if (!same.empty()) fmt::print("the same in every row, and so of no use: {}\n", some(same));
+}
+
+void introduce(const Job& job, const Model& model) {
   std::string sizes = std::to_string(model.network.inputs());
   for (const Layer& layer : model.network.layers()) sizes += fmt::format("-{}", layer.outputs());
-  fmt::print("{}: {} rows, {} features, {} classes\n", job.source.data(), job.data.train.rows(),
-             model.feature_names.size(), model.label_names.size());
-  fmt::print("network {}, {} parameters, {} activation, {} loss\n\n", sizes, model.network.parameter_count(),
+  fmt::print("{}: {} rows, {} feature{}, {}\n", job.source.data(), job.data.train.rows(), model.feature_names.size(),
+             model.feature_names.size() == 1 ? "" : "s", task_in_words(job.data.train));
+  fmt::print("network {}, {} parameters, {} activation, {} loss\n", sizes, model.network.parameter_count(),
              name(model.network.options().activation), name(model.loss));
+  tell_columns(job.data.train);
+  if (job.plan) fmt::print("{}\n", in_words(*job.plan, job.file->run->state.steps));
+  fmt::print("\n");
 }
 
 // Steps of another kind round otherwise: whoever expects the same bytes should know.
@@ -229,19 +309,19 @@ std::string for_shell(const std::string& text) {
 
 // Making the step is part of training: a compiled one is compiled then.
 MakeStep timed(MakeStep make_step, Duration& took) {
-  return [make_step = std::move(make_step), &took](const Classifier& model) {
+  return [make_step = std::move(make_step), &took](const Model& model) {
     const Stopwatch watch(took);
     return make_step(model);
   };
 }
 
 void train(const Job& job, TrainingRun& run, Duration& took, bool quiet) {
-  Progress progress(run.steps(), job.steps, quiet);
+  Progress progress(run.steps(), job.steps, is_regressor(run.any_model()), quiet);
   interrupted = 0;
   for (const int signal : stopping) std::signal(signal, interrupt);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an Error, which saves elsewhere
   const Stopwatch watch(took);
-  while (run.steps() < job.steps && interrupted == 0) progress.show(run.step());
+  while (run.steps() < job.stop && interrupted == 0) progress.show(run.step());
   for (const int signal : stopping) std::signal(signal, SIG_DFL);
 }
 
@@ -250,7 +330,7 @@ Duration time_compiled(const Job& job, const Computing& computing) {
   {
     TrainingRun run = job.start(timed(computing.compiled(), took));
     const Stopwatch watch(took);
-    while (run.steps() < job.steps) run.step();
+    while (run.steps() < job.stop) run.step();
   }
   return took;
 }
@@ -261,6 +341,7 @@ void print(const Job& job, const TrainingRun& run, const Results& results, const
   if (!options.quiet) {
     fmt::print("\n");
     print_time(results);
+    print_classes(run, results);
     print_picture(run, job.data, options.style.is_on());
   }
   if (!results.saved.empty()) fmt::print("\nsaved {}\n", results.saved);
@@ -276,27 +357,27 @@ void run(const TrainArguments& options) {
   tell_other_kind(job, run);
   const std::uint64_t before = run.steps();
   const bool quiet = options.quiet || options.json;
-  if (!quiet) introduce(job, run.model());
+  if (!quiet) introduce(job, model_of(run.any_model()));
   train(job, run, results.took, quiet);
   results.steps = run.steps() - before;
   const bool stopped = run.steps() < job.steps;
   results.saved = stopped && job.save.empty() ? recovery_place() : job.save;
   if (!results.saved.empty()) save(job, run, results.saved);
 
-  results.train = options.computing.evaluate(run.model(), job.data.train);
-  results.test = options.computing.evaluate(run.model(), job.data.test);
-  if (options.computing.is_eager() && Computing::can_compile() && !stopped)
+  results.train = options.computing.evaluate(run.any_model(), job.data.train);
+  results.test = options.computing.evaluate(run.any_model(), job.data.test);
+  if (options.computing.is_eager() && Computing::can_compile() && run.steps() == job.stop)
     results.compiled_took = time_compiled(job, options.computing);
   print(job, run, results, options);
   if (!options.plot.empty()) {
-    write_picture(options.plot, job.source.data(), run, job.data, results.train);
+    write_picture(options.plot, job.source.data(), run, job.data, results.train, results.test);
     if (!options.json) fmt::print("{}plotted {}\n", results.saved.empty() ? "\n" : "", options.plot);
   }
   if (stopped) {
     std::fflush(stdout);
     fmt::print(stderr, "stopped at step {} of {}; go on with: gradwalk train --resume {}\n", run.steps(), job.steps,
                for_shell(results.saved));
-    throw CLI::RuntimeError(128 + interrupted);
+    if (interrupted != 0) throw CLI::RuntimeError(128 + interrupted);
   }
 }
 
@@ -304,11 +385,20 @@ void run(const TrainArguments& options) {
 
 void add_train(CLI::App& app) {
   const auto options = std::make_shared<TrainArguments>();
-  CLI::App* command = app.add_subcommand("train", "train a classifier made of scalar Values");
+  CLI::App* command =
+      app.add_subcommand("train", "train a network of scalar Values to tell classes apart, or to give a number");
   options->source.add_to(*command);
-  command->add_option("--steps", options->steps, "in all, with those of a model that is resumed")
+  command
+      ->add_option("--steps", options->steps,
+                   "in all, with those of a model that is resumed; more than it was to make\n"
+                   "begin a new plan of its rate, from where it is and from --lr, if given")
       ->check(whole_from(1, 1'000'000'000))
       ->option_text("N [2000; moons 100]");
+  command
+      ->add_option("--stop-at", options->stop_at,
+                   "stop after this one of the steps, as Ctrl-C does; --resume makes the rest")
+      ->check(whole_from(1, 1'000'000'000))
+      ->option_text("N");
   command->add_option("--save", options->save, "save the model, and how to go on, in this file")->option_text("FILE");
   command
       ->add_option("--resume", options->resume, "go on with a saved model; saved again there, unless --save says where")
@@ -324,7 +414,8 @@ void add_train(CLI::App& app) {
       "Ctrl-C stops after the present step and saves, to gradwalk-recovery.safetensors if there is no --save.\n\n"
       "Examples:\n"
       "  gradwalk train moons --plot moons.svg\n"
-      "  gradwalk train spiral --hidden 32,32 --steps 4000 --decay-steps 4000\n"
+      "  gradwalk train spiral --hidden 32,32 --steps 4000\n"
+      "  gradwalk train diabetes.csv --loss huber --plot fit.svg\n"
       "  gradwalk train iris.csv --label species --save iris.safetensors\n"
       "  gradwalk train --resume iris.safetensors --steps 5000");
   command->callback([options] { run(*options); });

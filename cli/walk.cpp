@@ -9,7 +9,10 @@
 
 #include "checks.hpp"
 #include "commands.hpp"
+#include "extension.hpp"
 #include "gradwalk/expression.hpp"
+#include "gradwalk/files.hpp"
+#include "gradwalk/film.hpp"
 #include "input.hpp"
 #include "interactive.hpp"
 #include "show.hpp"
@@ -24,7 +27,8 @@ struct WalkArguments {
   Style style;
   WalkOptions walk;
   std::optional<std::string> order;
-  std::string broken = "right";
+  std::string broken = "right", film;
+  FilmOptions filming;
   bool interactive = false, orders = false, sort = false, json = false;
   int digits = 6;
 };
@@ -156,7 +160,15 @@ void print_orders(const Snapshot& graph, const WalkArguments& options) {
   fmt::print("{}", table(rows, std::string(rows[0].size() - 1, 'r') + "l"));
 }
 
+void film(const Walk& walk, const WalkArguments& options) {
+  const std::string bytes = film_webp(walk, options.filming);
+  write_beside(options.film, bytes);
+  fmt::print("wrote {} ({} steps)\n", options.film, walk.steps().size());
+}
+
 void run(WalkArguments& options) {
+  if (!options.film.empty() && extension_of(options.film) != ".webp")  // before the work
+    throw Error("walk", "a film that ends in .webp", "'" + options.film + "'", "rename it");
   const Expression expression = parse(options.input.text());
   const Snapshot graph = snapshot(expression.root);
   if (options.sort) {
@@ -170,7 +182,9 @@ void run(WalkArguments& options) {
   options.walk.rule = walk_rule(options.broken);
   if (options.order) options.walk.order = parse_order(graph, *options.order);
   Walk walk(graph, options.walk);
-  if (options.interactive) {
+  if (!options.film.empty()) {
+    film(walk, options);
+  } else if (options.interactive) {
     walk_interactively(walk, options.digits, options.style.is_on());
   } else if (options.json) {
     fmt::print("{}\n", to_json(walk));
@@ -205,6 +219,17 @@ void add_walk(CLI::App& app) {
                           ->option_text(" ");
   auto* json =
       command->add_flag("--json", options->json, "as JSON; docs/walk-format.md describes it")->option_text(" ");
+  auto* film =
+      command->add_option("--film", options->film, "as a short film: an animated .webp picture")->option_text("FILE");
+  command->add_option("--speed", options->filming.speed, "of the film; 2 is twice as fast")
+      ->needs(film)
+      ->check(number_from(0.1, 10))
+      ->option_text("N [1]");
+  command->add_option("--scale", options->filming.scale, "of the film; 2 is twice as large")
+      ->needs(film)
+      ->check(number_from(0.25, 4))
+      ->option_text("N [1]");
+  film->excludes(orders)->excludes(sort)->excludes(interactive)->excludes(json);
   order->excludes(broken)->excludes(orders)->excludes(sort);
   broken->excludes(orders)->excludes(sort);
   orders->excludes(sort)->excludes(interactive);
@@ -227,7 +252,8 @@ void add_walk(CLI::App& app) {
       "  gradwalk walk 'a=2; b=-3; c=10; e=a+b; f=e*c'\n"
       "  gradwalk walk --interactive 'a=2; b=a+1; c=3*a; d=b*c'\n"
       "  gradwalk walk --order b,d,c,a 'a=2; b=a+1; c=3*a; d=b*c'\n"
-      "  gradwalk walk --broken overwrite 'a=3; a*a'");
+      "  gradwalk walk --broken overwrite 'a=3; a*a'\n"
+      "  gradwalk walk --film walk.webp 'a=2; b=a+1; c=3*a; d=b*c'");
   command->callback([options] { run(*options); });
 }
 

@@ -23,7 +23,16 @@ function(gradwalk_component name)
   if(GRADWALK_INSTALL)
     file(RELATIVE_PATH gradwalk_pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
     configure_file(${PROJECT_SOURCE_DIR}/cmake/gradwalk-${name}.pc.in gradwalk-${name}.pc @ONLY)
-    install(TARGETS ${target} EXPORT gradwalkTargets)
-    install(FILES ${CMAKE_CURRENT_BINARY_DIR}/gradwalk-${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+    gradwalk_install_library(${target})
+    install(FILES ${CMAKE_CURRENT_BINARY_DIR}/gradwalk-${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+      COMPONENT development)
   endif()
+endfunction()
+
+# Programs need the library itself; only those who build them need the rest.
+function(gradwalk_install_library target)
+  install(TARGETS ${target} EXPORT gradwalkTargets
+    LIBRARY COMPONENT runtime NAMELINK_COMPONENT development
+    ARCHIVE COMPONENT development
+    RUNTIME COMPONENT runtime)
 endfunction()

@@ -6,7 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
+
+#include "support.hpp"
 
 namespace gradwalk::csv_test {
 namespace {
@@ -198,6 +201,132 @@ TEST(CsvLabels, OfAModelKeepTheirIndices) {
   EXPECT_THAT(read_csv("1,1.0\n2,0\n", {.labels = {"0", "1"}}).labels, ElementsAre(1, 0));
   EXPECT_EQ(message("1,d\n", {.labels = {"a", "b"}}),
             "csv: needs a label the model knows (a, b), got 'd' in line 1, column 2; correct it or drop the row");
+}
+
+const CsvOptions texts{.text_columns = true};
+
+TEST(CsvColumns, OfTextBecomeAFeatureACategory) {
+  const Dataset data = read_csv("colour,size,kind\nred,1,a\nblue,2,b\nred,3,a\n", texts);
+  EXPECT_THAT(data.feature_names, ElementsAre("colour=red", "colour=blue", "size"));
+  EXPECT_EQ(data.columns, 3u);
+  EXPECT_THAT(data.x, ElementsAre(1, 0, 1, 0, 1, 2, 1, 0, 3));
+  ASSERT_EQ(data.table.size(), 2u);
+  EXPECT_EQ(data.table[0], (Column{"colour", {"red", "blue"}}));
+  EXPECT_EQ(data.table[1], Column{"size"});
+  EXPECT_TRUE(read_csv("a,b\n1,x\n", texts).table.empty());
+  CsvOptions other = texts;
+  other.other = true;
+  EXPECT_THAT(read_csv("colour,kind\nred,1\nblue,2\n", other).feature_names,
+              ElementsAre("colour=red", "colour=blue", "colour=(other)"));
+  // A number first makes a column of numbers: what is none is an error, not a category.
+  EXPECT_EQ(message("n,kind\n1,a\nx,b\n", texts),
+            "csv: needs a number, got 'x' in line 3, column 1 (n); correct it or drop the row");
+  std::string many = "t,k\n";
+  for (std::size_t i = 0; i <= most_categories; ++i) many += "t" + std::to_string(i) + ",1\n";
+  EXPECT_EQ(
+      message(many, texts),
+      "csv: needs at most 100 different texts in a column, got 't100' in line 102, column 1 (t); a column of texts "
+      "that hardly repeat tells nothing: leave it out");
+}
+
+TEST(CsvColumns, OfAModelAreReadAsItHasThem) {
+  CsvOptions options = texts;
+  options.features = {"colour", "size"};
+  options.table = {{"colour", {"red", "blue"}}, {"size"}};
+  const Table table = read_csv_features("size,note,colour\n1,x,blue\n2,y,red\n", options);
+  EXPECT_THAT(table.x, ElementsAre(0, 1, 1, 1, 0, 2));
+  EXPECT_THAT(table.names, ElementsAre("colour=red", "colour=blue", "size"));
+  EXPECT_THAT(read_csv_features("blue,1\nred,2\n", options).x, ElementsAre(0, 1, 1, 1, 0, 2));
+  EXPECT_EQ(
+      features_message("colour,size\ngreen,1\n", options),
+      "csv: needs a text the model has learned from (red, blue), got 'green' in line 2, column 1 (colour); correct "
+      "it or drop the row, or train with a place for others");
+  EXPECT_EQ(features_message("colour,size\nred,\n", options),
+            "csv: needs a number, got an empty field in line 2, column 2 (size); fill it in or drop the row");
+  options.table = {{"colour", {"red", "blue"}, true, 0.0}, {"size", {}, false, 7.0}};
+  EXPECT_THAT(read_csv_features("colour,size\ngreen,1\n,NA\n", options).x, ElementsAre(0, 0, 1, 1, 0, 0, 0, 7));
+}
+
+TEST(CsvColumns, AreChosenOrDroppedByNameOrNumber) {
+  const std::string text = "a,b,c,kind\n1,2,3,x\n4,5,6,y\n";
+  EXPECT_THAT(read_csv(text, {.use = {"c", 1}}).x, ElementsAre(3, 1, 6, 4));
+  EXPECT_THAT(read_csv(text, {.use = {"c", 1}}).feature_names, ElementsAre("c", "a"));
+  EXPECT_THAT(read_csv(text, {.drop = {"b", -2}}).x, ElementsAre(1, 4));
+  EXPECT_EQ(message(text, {.use = {"d"}}),
+            "csv: needs columns of its header (a, b, c, kind), got 'd'; choose some of them");
+  EXPECT_EQ(message(text, {.use = {"kind"}}),
+            "csv: needs features beside the label, got the label's column among them in line 1, column 4; say which "
+            "column holds the labels");
+  EXPECT_EQ(message("1,2\n", {.drop = {3}}), "csv: needs columns from 1 to 2, got 3; choose some of them");
+}
+
+TEST(CsvColumns, WithMissingFieldsAreRefusedDroppedOrKept) {
+  const std::string text = "a,colour,kind\n1,red,x\n,blue,y\n3,NA,x\n4,red,?\n5,blue,y\n";
+  EXPECT_EQ(message(text, texts),
+            "csv: needs a number, got an empty field in line 3, column 1 (a); fill it in or drop the row");
+  CsvOptions drop = texts, keep = texts;
+  drop.missing = CsvOptions::Missing::drop, keep.missing = CsvOptions::Missing::keep;
+  const Dataset left = read_csv(text, drop);
+  EXPECT_THAT(left.x, ElementsAre(1, 1, 0, 5, 0, 1));
+  EXPECT_EQ(left.dropped, 3u);
+  EXPECT_EQ(message("a,n,b\n,1,x\n,2,y\n", drop),
+            "csv: needs a row in which nothing is missing, got none; fill some in, or drop columns");
+  EXPECT_EQ(message(text, keep), "csv: needs a label, got '?' in line 5, column 3 (kind); fill it in or drop the row");
+  Split data{read_csv("a,colour,kind\n1,red,x\n,blue,y\n5,NA,x\n", keep), {}};
+  EXPECT_TRUE(std::isnan(data.train.x[3]));
+  data.test = data.train;
+  fill_missing(data);
+  EXPECT_THAT(data.test.x, ElementsAre(1, 1, 0, 3, 0, 1, 5, 0, 0));
+  EXPECT_EQ(data.train.table[0].fill, 3);
+  EXPECT_EQ(data.train.table[1].fill, 0);
+  Split none{read_csv("a,b,k\n,1,x\n,2,y\n", keep), {}};
+  EXPECT_EQ(tests::error_of([&] { fill_missing(none); }),
+            "fill_missing: needs a number in the column 'a', got none; leave the column out");
+}
+
+TEST(CsvHeaders, AboveTextsAreFoundOrAskedFor) {
+  EXPECT_EQ(read_csv("colour,n\nred,1\nblue,2\n", texts).rows(), 2u);
+  EXPECT_EQ(read_csv("red,1\nblue,2\n", texts).rows(), 2u);
+  EXPECT_EQ(read_csv("colour,n,kind\nred,,x\nblue,2,y\n", {.text_columns = true, .missing = CsvOptions::Missing::drop})
+                .rows(),
+            1u);
+  EXPECT_EQ(message("colour,kind\nred,x\nblue,y\n", texts),
+            "csv: needs to know whether its first line has the columns' names, got texts in every line in line 1; say "
+            "--header yes or --no-header");
+  EXPECT_EQ(read_csv("colour,kind\nred,x\n", {.header = CsvOptions::Header::yes, .text_columns = true}).rows(), 1u);
+  EXPECT_EQ(read_csv("colour,kind\nred,x\n", {.header = CsvOptions::Header::no, .text_columns = true}).rows(), 2u);
+  EXPECT_EQ(read_csv("colour,kind\nred,x\n", {.label = "kind", .text_columns = true}).rows(), 1u);
+}
+
+TEST(CsvTargets, AreNumbersUnlessTheyAreFewWholeOnesOrText) {
+  const CsvOptions detect{.task = CsvOptions::Task::detect};
+  const auto rows = [](int count, auto label) {
+    std::string text = "a,cost\n";
+    for (int i = 0; i < count; ++i) text += "1," + label(i) + "\n";
+    return text;
+  };
+  const auto whole = [](int i) { return std::to_string(i); };
+  EXPECT_EQ(read_csv(rows(20, whole), detect).label_names.size(), 20u);
+  const Dataset many = read_csv(rows(21, whole), detect);
+  EXPECT_EQ(many.targets.size(), 21u);
+  EXPECT_EQ(many.rows(), 21u);
+  EXPECT_TRUE(many.label_names.empty());
+  EXPECT_EQ(many.target_name, "cost");
+  EXPECT_THAT(read_csv("1,2\n1,3\n2,-0.5\n", detect).targets, ElementsAre(2, 3, -0.5));
+  EXPECT_EQ(read_csv("1,2\n1,3\n2,-0.5\n", detect).target_name, "y");
+  EXPECT_THAT(read_csv("1,2\n1,x\n2,1.5\n", detect).label_names, ElementsAre("2", "x", "1.5"));
+  EXPECT_EQ(read_csv(rows(2000, whole), detect).rows(), 2000u);
+  EXPECT_THAT(read_csv("1,2\n1,3\n", {.task = CsvOptions::Task::numbers}).targets, ElementsAre(2, 3));
+  EXPECT_THAT(read_csv("1,2.5\n1,3\n", {.task = CsvOptions::Task::classes}).label_names, ElementsAre("2.5", "3"));
+  EXPECT_EQ(
+      message("1,2.5\n1,x\n", detect),
+      "csv: needs a number to learn, got 'x' in line 2, column 2; correct it or drop the row, or say that it holds "
+      "classes");
+  EXPECT_EQ(message("1,2\n1,x\n", {.task = CsvOptions::Task::numbers}),
+            "csv: needs a number to learn, got 'x' in line 2, column 2; correct it or drop the row");
+  EXPECT_EQ(message("1,2.5\n1,\n", detect),
+            "csv: needs a number to learn, got an empty field in line 2, column 2; correct it or drop the row, or say "
+            "that it holds classes");
 }
 
 TEST(CsvErrors, SayWhereANumberIsNone) {

@@ -28,6 +28,18 @@ std::size_t count(const Dataset& data, std::size_t label) {
   return static_cast<std::size_t>(std::ranges::count(data.labels, label));
 }
 
+TEST(StandardisationOfHugeColumns, KeepsThemFinite) {
+  Dataset data{2, {1e300, 1, 3e300, 2, -2e300, 3}, {0, 1, 0}, {"a", "b"}, {"x", "y"}};
+  const Standardisation fitted = Standardisation::fit(data);
+  EXPECT_DOUBLE_EQ(fitted.mean[0], 2e300 / 3);
+  EXPECT_NEAR(fitted.deviation[0] / 1e300, std::sqrt((1.0 / 9 + 49.0 / 9 + 64.0 / 9) / 3), 1e-12);
+  fitted.apply(data);
+  for (const double x : data.x) EXPECT_LT(std::abs(x), 2);
+  Dataset largest{1, {1.7e308, 1.7e308, -1.7e308}, {0, 1, 0}, {"a"}, {"x", "y"}};
+  EXPECT_TRUE(std::isfinite(Standardisation::fit(largest).mean[0]));
+  EXPECT_TRUE(std::isfinite(Standardisation::fit(largest).deviation[0]));
+}
+
 TEST(MadeUpData, AreTheSameForOneSeed) {
   const Dataset data = make_moons(50, 0.1, 3), same = make_moons(50, 0.1, 3), other = make_moons(50, 0.1, 4);
   EXPECT_EQ(data.x, same.x);

@@ -227,5 +227,51 @@ TEST(Moons, AreLearntWithNineSeedsOfTen) {
   EXPECT_GE(learnt, static_cast<int>(seeds) - 1);
 }
 
+TEST(Activations, AreTheFunctionsTheyAreNamedFor) {
+  const auto of = [](Activation activation, double x) {
+    Random random(1);
+    const Neuron neuron(1, random, activation);
+    std::vector<Value> parameters = neuron.parameters();
+    parameters[0].data() = 1, parameters[1].data() = 0;
+    const Value result = neuron({x});
+    result.backward();
+    return std::pair{result.data(), parameters[1].grad()};
+  };
+  for (const double x : {-800.0, -2.0, -0.5, 0.25, 3.0, 800.0}) {
+    EXPECT_DOUBLE_EQ(of(Activation::leaky_relu, x).first, x > 0 ? x : 0.01 * x);
+    EXPECT_DOUBLE_EQ(of(Activation::leaky_relu, x).second, x > 0 ? 1 : 0.01);
+    EXPECT_NEAR(of(Activation::elu, x).first, x > 0 ? x : std::expm1(x), 1e-15 * std::abs(x) + 1e-16);
+    EXPECT_DOUBLE_EQ(of(Activation::elu, x).second, x > 0 ? 1 : std::exp(x));
+    EXPECT_NEAR(of(Activation::softplus, x).first, x > 700 ? x : std::log1p(std::exp(x)), 1e-14);
+    const double inner = std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x);
+    EXPECT_NEAR(of(Activation::gelu, x).first, 0.5 * x * (1 + std::tanh(inner)), 1e-13);
+    EXPECT_TRUE(std::isfinite(of(Activation::gelu, x).second));
+  }
+  EXPECT_EQ(name(Activation::leaky_relu), "leaky_relu");
+}
+
+TEST(States, AreGivenByNameAndTakenInAnyOrder) {
+  const MLP model(2, {3, 1}), other(2, {3, 1}, {.seed = 5});
+  std::vector<std::pair<std::string, double>> state = model.state();
+  EXPECT_EQ(state.size(), 13u);
+  EXPECT_EQ(state[0].first, "layers.0.neurons.0.w.0");
+  std::swap(state[0], state[7]);
+  other.set_state(state);
+  EXPECT_EQ(other.state(), model.state());
+  state[0].first = "w";
+  EXPECT_EQ(error_of([&] { other.set_state(state); }).substr(0, 34), "set_state: needs a number for laye");
+  state.pop_back();
+  EXPECT_EQ(error_of([&] { other.set_state(state); }),
+            "set_state: needs 13 parameters, got 12; give the state of a module of the same form");
+  EXPECT_EQ(other.state(), model.state());
+}
+
+TEST(Clones, HaveParametersOfTheirOwn) {
+  const MLP model(2, {3, 1}), clone = model.clone();
+  EXPECT_EQ(clone.state(), model.state());
+  clone.parameters()[0].data() = 7;
+  EXPECT_NE(clone.state(), model.state());
+}
+
 }  // namespace
 }  // namespace gradwalk::nn_test

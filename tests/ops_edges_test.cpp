@@ -125,6 +125,96 @@ TEST(SmallArguments, LoseNoPrecision) {
 
 TEST(Atan2, HasNoSlopeAtTheOrigin) { EXPECT_THAT(at(0, 0, OP(atan2)), Is(Slopes{0, 0, 0})); }
 
+TEST(FmaxAndFmin, PassOverNotANumberAndSplitATie) {
+  EXPECT_THAT(at(2, 3, OP(fmax)), Is(Slopes{3, 0, 1}));
+  EXPECT_THAT(at(3, 2, OP(fmax)), Is(Slopes{3, 1, 0}));
+  EXPECT_THAT(at(2, 3, OP(fmin)), Is(Slopes{2, 1, 0}));
+  EXPECT_THAT(at(3, 2, OP(fmin)), Is(Slopes{2, 0, 1}));
+  for (const double x : {2.0, 0.0, infinity, -infinity}) {
+    EXPECT_THAT(at(x, x, OP(fmax)), Is(Slopes{x, 0.5, 0.5}));
+    EXPECT_THAT(at(x, x, OP(fmin)), Is(Slopes{x, 0.5, 0.5}));
+    EXPECT_THAT(at(x, nan, OP(fmax)), Is(Slopes{x, 1, 0}));
+    EXPECT_THAT(at(nan, x, OP(fmax)), Is(Slopes{x, 0, 1}));
+    EXPECT_THAT(at(x, nan, OP(fmin)), Is(Slopes{x, 1, 0}));
+    EXPECT_THAT(at(nan, x, OP(fmin)), Is(Slopes{x, 0, 1}));
+  }
+  EXPECT_THAT(at(nan, nan, OP(fmax)), Is(Slopes{nan, 1, 0}));
+  EXPECT_THAT(at(2, [](const Value& x) { return fmax(x, x); }), Is(Slopes{2, 1}));
+}
+
+TEST(Copysign, PassesNothingToTheSignNotEvenOfAnInfinity) {
+  EXPECT_THAT(at(2, -3, OP(copysign)), Is(Slopes{-2, -1, 0}));
+  EXPECT_THAT(at(-2, -3, OP(copysign)), Is(Slopes{-2, 1, 0}));
+  EXPECT_THAT(at(-2, 0.0, OP(copysign)), Is(Slopes{2, -1, 0}));
+  EXPECT_THAT(at(2, -0.0, OP(copysign)), Is(Slopes{-2, -1, 0}));
+  EXPECT_THAT(at(infinity, -1, OP(copysign)), Is(Slopes{-infinity, -1, 0}));
+  EXPECT_THAT(at(0, 1, OP(copysign)), Is(Slopes{0, 0, 0}));
+  EXPECT_TRUE(std::signbit(at(0, -1, OP(copysign)).data));
+  const auto steep = [](const Value& x, const Value& y) { return copysign(x, y) * infinity; };
+  EXPECT_THAT(at(2, 1, steep), Is(Slopes{infinity, infinity, 0}));
+  const Value x = 2, y = 1;
+  EXPECT_EQ(derivatives(steep(x, y), {y})[0].data(), 0);
+}
+
+TEST(Fmod, HasTheWholeNumberOfTimesAsItsSlope) {
+  EXPECT_THAT(at(7.5, 2, OP(fmod)), Is(Slopes{1.5, 1, -3}));
+  EXPECT_THAT(at(-7.5, 2, OP(fmod)), Is(Slopes{-1.5, 1, 3}));
+  EXPECT_THAT(at(7.5, -2, OP(fmod)), Is(Slopes{1.5, 1, 3}));
+  EXPECT_THAT(at(1, 0.1, OP(fmod)), Is(Slopes{std::fmod(1, 0.1), 1, -9}));  // though 1 / 0.1 rounds to 10
+  EXPECT_THAT(at(3, infinity, OP(fmod)), Is(Slopes{3, 1, 0}));
+  EXPECT_TRUE(std::isnan(at(1, 0, OP(fmod)).data));
+  EXPECT_TRUE(std::isnan(at(infinity, 1, OP(fmod)).data));
+  EXPECT_EQ(hessian([](const std::vector<Value>& v) { return fmod(v[0], v[1]); }, {7.1, 0.3}),
+            (std::vector<Numbers>{{0, 0}, {0, 0}}));
+}
+
+TEST(RoundingOps, RoundAsTheirNamesSayAndHaveNoSlope) {
+  EXPECT_THAT(at(-2.5, OP(floor)), Is(Slopes{-3, 0}));
+  EXPECT_THAT(at(-2.5, OP(ceil)), Is(Slopes{-2, 0}));
+  EXPECT_THAT(at(-2.5, OP(trunc)), Is(Slopes{-2, 0}));
+  EXPECT_THAT(at(-2.5, OP(round)), Is(Slopes{-3, 0}));  // a half goes away from 0
+  EXPECT_THAT(at(2.5, OP(round)), Is(Slopes{3, 0}));
+  EXPECT_THAT(at(0.49999999999999994, OP(round)), Is(Slopes{0, 0}));
+  EXPECT_THAT(at(infinity, OP(floor)), Is(Slopes{infinity, 0}));
+  EXPECT_TRUE(std::signbit(at(-0.25, OP(ceil)).data));
+}
+
+TEST(RoundingOps, AreComputedAgainOnReplay) {
+  Value x = 1.25;
+  const Value step = x - floor(x), whole = x * round(x);
+  whole.backward();
+  EXPECT_EQ(x.grad(), 1);
+  x.data() = 7.75;
+  recompute(step);
+  recompute(whole);
+  EXPECT_EQ(step.data(), 0.75);
+  EXPECT_EQ(whole.data(), 62);
+}
+
+TEST(Gelu, IsTheExactOneAndKeepsItsDigitsFarBelowZero) {
+  EXPECT_THAT(at(0, OP(gelu)), Is(Slopes{0, 0.5}));
+  EXPECT_THAT(at(40, OP(gelu)), Is(Slopes{40, 1}));
+  EXPECT_DOUBLE_EQ(at(-10, OP(gelu)).data, -5 * std::erfc(7.071067811865476));
+  EXPECT_DOUBLE_EQ(at(1, OP(gelu)).data, 0.8413447460685429);
+  EXPECT_DOUBLE_EQ(at(1, OP(gelu)).dx, 0.8413447460685429 + 0.24197072451914337);
+}
+
+TEST(InverseOps, HaveTheirSlopesUpToTheEdgesOfTheirDomains) {
+  EXPECT_THAT(at(0, OP(cbrt)), Is(Slopes{0, infinity}));
+  EXPECT_THAT(at(-8, OP(cbrt)), Is(Slopes{-2, 1.0 / 12}));
+  EXPECT_THAT(at(1, OP(acosh)), Is(Slopes{0, infinity}));
+  EXPECT_THAT(at(0.5, OP(acosh)), Is(Slopes{nan, nan}));
+  EXPECT_THAT(at(-2, OP(acosh)), Is(Slopes{nan, nan}));
+  EXPECT_DOUBLE_EQ(at(1 + 0x1p-40, OP(acosh)).dx, 1 / std::sqrt(0x1p-40 * (2 + 0x1p-40)));
+  EXPECT_THAT(at(1, OP(atanh)), Is(Slopes{infinity, infinity}));
+  EXPECT_DOUBLE_EQ(at(1 - 0x1p-40, OP(atanh)).dx, 1 / (0x1p-40 * (2 - 0x1p-40)));
+  EXPECT_THAT(at(0, OP(log2)), Is(Slopes{-infinity, infinity}));
+  EXPECT_THAT(at(0, OP(log10)), Is(Slopes{-infinity, infinity}));
+  EXPECT_THAT(at(1024, OP(exp2)), Is(Slopes{infinity, infinity}));
+  EXPECT_THAT(at(1000, OP(erfc)), Is(Slopes{0, 0}));
+  EXPECT_THAT(at(-1000, OP(erfc)), Is(Slopes{2, 0}));
+}
+
 TEST(FindNonfinite, FindsNothingInAFiniteGraph) {
   const Value a{1};
   EXPECT_FALSE(find_nonfinite(a * a + exp(a)));

@@ -44,6 +44,8 @@ const std::vector<OpCase> op_cases{
 #undef GRADWALK_BINARY
 };
 
+double to_nearest_integer(double x) { return std::abs(x - std::round(x)); }
+
 // Whether finite differences can be trusted around x: inside the domain, away from kinks, poles and cuts.
 bool is_smooth_around(const OpCase& op_case, const Numbers& x) {
   constexpr double margin = 0.1;
@@ -54,8 +56,19 @@ bool is_smooth_around(const OpCase& op_case, const Numbers& x) {
     case Op::relu:
     case Op::abs:
     case Op::atan2: return std::abs(x[0]) > margin;
+    case Op::copysign: return std::abs(x[0]) > margin && std::abs(x[1]) > margin;
+    case Op::floor:
+    case Op::ceil:
+    case Op::trunc: return to_nearest_integer(x[0]) > margin;
+    case Op::round: return to_nearest_integer(x[0] + 0.5) > margin;
+    case Op::fmod: {
+      const double times = x[0] / x[1];
+      return std::abs(x[1]) > 0.5 && to_nearest_integer(times) * std::abs(x[1]) > margin * (2 + std::abs(times));
+    }
     case Op::max:
     case Op::min:
+    case Op::fmax:
+    case Op::fmin:
     case Op::less:
     case Op::less_equal:
     case Op::equal:
@@ -63,11 +76,16 @@ bool is_smooth_around(const OpCase& op_case, const Numbers& x) {
     case Op::hypot: return std::abs(x[0]) > 0.5;
     case Op::div: return std::abs(x[1]) > 0.5;
     case Op::log:
+    case Op::log2:
+    case Op::log10:
     case Op::sqrt:
     case Op::pow: return x[0] > 0.5;
+    case Op::cbrt: return std::abs(x[0]) > 0.5;
+    case Op::acosh: return x[0] > 1.5;
     case Op::log1p: return x[0] > -0.5;
     case Op::asin:
-    case Op::acos: return std::abs(x[0]) < 0.7;
+    case Op::acos:
+    case Op::atanh: return std::abs(x[0]) < 0.7;
     case Op::tan: return std::abs(std::cos(x[0])) > 0.5;
     default: return true;
   }
@@ -151,9 +169,11 @@ TEST_P(EveryOp, PassesOnNotANumber) {
   if (is_comparison(GetParam().op)) return;  // 1 or 0, as for doubles
   const double nan = std::nan("");
   const auto is_nan = [&](std::vector<Value> x) { return std::isnan(GetParam().apply(x).data()); };
-  EXPECT_TRUE(is_nan({nan, 2}));
+  const bool passes_over = GetParam().op == Op::fmax || GetParam().op == Op::fmin;  // as those of <cmath> do
+  const bool takes_sign = GetParam().op == Op::copysign;
+  EXPECT_EQ(is_nan({nan, 2}), !passes_over);
   EXPECT_TRUE(is_nan({nan, nan}));
-  EXPECT_TRUE(GetParam().operands == 1 || is_nan({2, nan}));
+  EXPECT_EQ(is_nan({2, nan}), GetParam().operands == 2 && !passes_over && !takes_sign);
 }
 
 TEST_P(EveryOp, IsEvaluatedAgainByRecomputeToTheSameNumber) {
@@ -170,11 +190,12 @@ TEST_P(EveryOp, IsEvaluatedAgainByRecomputeToTheSameNumber) {
 TEST(OpTable, HasEveryOpTheDesignNames) {
   std::vector<std::string_view> names;
   for (const OpCase& op_case : op_cases) names.push_back(name(op_case.op));
-  EXPECT_THAT(names,
-              testing::UnorderedElementsAre("add", "sub", "mul", "div", "neg", "pow", "exp", "log", "sqrt", "tanh",
-                                            "sigmoid", "relu", "abs", "max", "min", "sin", "cos", "tan", "asin", "acos",
-                                            "atan", "atan2", "hypot", "sinh", "cosh", "log1p", "expm1", "erf",
-                                            "softplus", "less", "less_equal", "equal", "not_equal", "stop"));
+  EXPECT_THAT(names, testing::UnorderedElementsAre(
+                         "add", "sub", "mul", "div", "neg", "pow", "exp", "log", "sqrt", "tanh", "sigmoid", "relu",
+                         "abs", "max", "min", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "hypot", "sinh",
+                         "cosh", "log1p", "expm1", "erf", "softplus", "less", "less_equal", "equal", "not_equal",
+                         "stop", "exp2", "log2", "log10", "cbrt", "asinh", "acosh", "atanh", "erfc", "gelu", "floor",
+                         "ceil", "round", "trunc", "fmod", "copysign", "fmax", "fmin"));
 }
 
 }  // namespace

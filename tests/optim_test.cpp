@@ -181,6 +181,36 @@ TEST(Clipping, MovesEachGradientIntoItsRange) {
   EXPECT_EQ(p[2].grad(), 0.5);
 }
 
+TEST(RulesOfSquares, ArePyTorchs) {
+  std::vector<double> data{1, -2}, wanted = data, squares(2);
+  OptimizerState state = initial_state(RMSprop{}, 2);
+  EXPECT_TRUE(state.first.empty());
+  for (const double g : {0.5, -1.0, 2.0}) {
+    update(RMSprop{.alpha = 0.9, .epsilon = 1e-8}, 0.1, data, std::vector{g, 2 * g}, state);
+    for (std::size_t i = 0; i < 2; ++i) {
+      const double one = i == 0 ? g : 2 * g;
+      squares[i] = 0.9 * squares[i] + 0.1 * one * one;
+      wanted[i] -= 0.1 * one / (std::sqrt(squares[i]) + 1e-8);
+      EXPECT_NEAR(data[i], wanted[i], 1e-15);
+    }
+  }
+  state = initial_state(Adagrad{}, 2);
+  squares.assign(2, 0);
+  wanted = data;
+  for (const double g : {0.5, -1.0, 2.0}) {
+    update(Adagrad{}, 0.1, data, std::vector{g, 2 * g}, state);
+    for (std::size_t i = 0; i < 2; ++i) {
+      const double one = i == 0 ? g : 2 * g;
+      squares[i] += one * one;
+      wanted[i] -= 0.1 * one / (std::sqrt(squares[i]) + 1e-10);
+      EXPECT_NEAR(data[i], wanted[i], 1e-15);
+    }
+  }
+  EXPECT_EQ(error_of([] { check_config(RMSprop{.alpha = 1}); }), "RMSprop: needs 0 <= alpha < 1, got 1; 0.99 is usual");
+  EXPECT_EQ(error_of([] { check_config(Adagrad{.lr = -1}); }),
+            "Adagrad: needs lr >= 0, got -1; give a finite number that is not negative");
+}
+
 TEST(Clipping, RefusesANegativeBound) {
   EXPECT_EQ(error_of([] { clip_gradient_norm({}, -1); }),
             "clip_gradient_norm: needs a bound >= 0, got -1; give a number that is not negative");

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Random functions of inputs and parameters over every operation of the table, which can be recorded again on other
-// numbers, and how large the terms of their gradients are.
+// numbers. Among single operations they have what programs are made of: layers, long sums, nested maxima.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
-#include <map>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -56,6 +56,9 @@ struct RandomFunction {
   std::vector<double> inputs, parameters, constants;  // the numbers it was made on
   std::vector<Step> steps;                            // on inputs, parameters, constants and what steps before gave
 
+  std::size_t leaves() const { return inputs.size() + parameters.size() + constants.size(); }
+  std::size_t nodes() const { return leaves() + steps.size(); }
+
   std::vector<Value> all(const std::vector<Value>& in, const std::vector<Value>& of) const {
     std::vector<Value> nodes(in);
     nodes.insert(nodes.end(), of.begin(), of.end());
@@ -63,44 +66,119 @@ struct RandomFunction {
     for (const Step& step : steps) nodes.push_back(applied(step.op, nodes[step.a], nodes[step.b], nodes[step.c]));
     return nodes;
   }
-  Value operator()(const std::vector<Value>& in, const std::vector<Value>& of) const { return all(in, of).back(); }
 };
 
-// Numbers stay moderate where it was made: what would not is drawn again.
+class RandomFunctionMaker {
+ public:
+  RandomFunctionMaker(std::mt19937_64& random, std::size_t inputs, std::size_t parameters) : random_(random) {
+    for (std::size_t i = 0; i < inputs; ++i) made_.inputs.push_back(number());
+    for (std::size_t i = 0; i < parameters; ++i) made_.parameters.push_back(number());
+    for (int i = 0; i < 3; ++i) made_.constants.push_back(i == 0 ? 2 : number());
+    for (const auto* some : {&made_.inputs, &made_.parameters, &made_.constants})
+      data_.insert(data_.end(), some->begin(), some->end());
+  }
+
+  RandomFunction make(std::size_t steps) {
+    const NoGrad guard;
+    while (made_.steps.size() < steps) {
+      switch (below(24)) {
+        case 0: add_layer(); break;
+        case 1: add_long_sum(); break;
+        case 2: add_extreme(); break;
+        default: add_any(); break;
+      }
+    }
+    // A sum of the last ones, so that most of it is needed.
+    const std::size_t count = data_.size();
+    std::size_t sum = count - 1;
+    for (std::size_t i = 2; i < 5 && i <= count; ++i)
+      if (const auto more = add(Op::add, sum, count - i)) sum = *more;
+    return std::move(made_);
+  }
+
+ private:
+  std::size_t below(std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random_); }
+  double number() { return std::uniform_real_distribution<>(-2, 2)(random_); }
+  // Recent nodes more often.
+  std::size_t any() {
+    return below(3) == 0 ? below(data_.size()) : data_.size() - 1 - below(std::min<std::size_t>(data_.size(), 8));
+  }
+  std::size_t parameter() { return made_.inputs.size() + below(made_.parameters.size()); }
+
+  // Numbers stay moderate where the function was made: nothing is added that would not.
+  std::optional<std::size_t> add(Op op, std::size_t a, std::size_t b = 0, std::size_t c = 0) {
+    const double result = applied(op, data_[a], data_[b], data_[c]).data();
+    bool is_tame = std::isfinite(result) && std::abs(result) < 50;
+    for (const double local : locals(op, {data_[a], data_[b], data_[c]}, result))
+      is_tame &= std::isfinite(local) && std::abs(local) < 50;
+    if (!is_tame) return {};
+    made_.steps.push_back({op, a, b, c});
+    data_.push_back(result);
+    return data_.size() - 1;
+  }
+
+  // Sums and products are what programs are made of.
+  void add_any() {
+    const auto first = static_cast<std::size_t>(Op::add), last = static_cast<std::size_t>(Op::custom);
+    const Op op =
+        below(2) == 0 ? std::vector{Op::add, Op::mul, Op::sub, Op::neg}[below(4)] : Op(first + below(last - first));
+    const std::size_t a = any(), b = any(), c = any();
+    add(op, a, b, c);
+  }
+
+  // Several sums of parameters times the same nodes, and perhaps relu of each.
+  void add_layer() {
+    std::vector<std::size_t> in(2 + below(3));
+    for (std::size_t& one : in) one = any();
+    const bool has_bias = below(2) == 0, has_relu = below(2) == 0;
+    std::vector<std::size_t> out;
+    for (std::size_t o = 2 + below(3); o > 0; --o)
+      if (const auto sum = add_products(in, has_bias)) out.push_back(*sum);
+    for (const std::size_t one : out)
+      if (has_relu) add(Op::relu, one);
+  }
+  std::optional<std::size_t> add_products(const std::vector<std::size_t>& in, bool has_bias) {
+    std::optional<std::size_t> sum;
+    if (has_bias) sum = parameter();
+    for (const std::size_t one : in) {
+      const auto product = add(Op::mul, parameter(), one);
+      if (!product) continue;
+      sum = sum ? add(Op::add, *sum, *product) : product;
+      if (!sum) return {};
+    }
+    return sum;
+  }
+
+  void add_long_sum() {
+    std::size_t sum = any();
+    const bool has_products = below(2) == 0;
+    for (std::size_t i = 4 + below(26); i > 0; --i) {
+      const std::size_t x = any(), y = any();
+      const auto term = has_products ? add(Op::mul, x, y) : std::optional(x);
+      if (!term) continue;
+      if (const auto more = add(below(4) == 0 ? Op::sub : Op::add, sum, *term)) sum = *more;
+    }
+  }
+
+  void add_extreme() {
+    const Op op = below(2) == 0 ? Op::max : Op::min;
+    const bool is_uniform = below(2) == 0;
+    std::size_t most = is_uniform ? parameter() : any();
+    for (std::size_t i = 2 + below(10); i > 0; --i) {
+      std::size_t other = is_uniform ? parameter() : any();
+      if (below(2) == 0) std::swap(most, other);
+      if (const auto next = add(op, most, other)) most = *next;
+    }
+  }
+
+  std::mt19937_64& random_;
+  RandomFunction made_;
+  std::vector<double> data_;
+};
+
 inline RandomFunction random_function(std::mt19937_64& random, std::size_t inputs, std::size_t parameters,
                                       std::size_t steps) {
-  const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
-  const auto number = [&] { return std::uniform_real_distribution<>(-2, 2)(random); };
-  RandomFunction function;
-  for (std::size_t i = 0; i < inputs; ++i) function.inputs.push_back(number());
-  for (std::size_t i = 0; i < parameters; ++i) function.parameters.push_back(number());
-  for (int i = 0; i < 3; ++i) function.constants.push_back(i == 0 ? 2 : number());
-  std::vector<double> data(function.inputs);
-  data.insert(data.end(), function.parameters.begin(), function.parameters.end());
-  data.insert(data.end(), function.constants.begin(), function.constants.end());
-  const auto first = static_cast<std::size_t>(Op::add), last = static_cast<std::size_t>(Op::custom);
-  const NoGrad guard;
-  while (function.steps.size() < steps) {
-    // Sums and products are what programs are made of.
-    Op op = static_cast<Op>(first + below(last - first));
-    if (below(2) == 0) op = std::vector{Op::add, Op::mul, Op::sub, Op::neg}[below(4)];
-    const auto operand = [&] {
-      return below(3) == 0 ? below(data.size()) : data.size() - 1 - below(std::min<std::size_t>(data.size(), 8));
-    };
-    const RandomFunction::Step step{op, operand(), operand(), operand()};
-    const double result = applied(op, data[step.a], data[step.b], data[step.c]).data();
-    bool is_tame = std::isfinite(result) && std::abs(result) < 50;
-    for (const double local : locals(op, {data[step.a], data[step.b], data[step.c]}, result))
-      is_tame &= std::isfinite(local) && std::abs(local) < 50;
-    if (!is_tame) continue;
-    function.steps.push_back(step);
-    data.push_back(result);
-  }
-  // A sum of the last ones, so that most of it is needed.
-  const std::size_t count = data.size();
-  for (std::size_t i = 1; i < 4; ++i)
-    function.steps.push_back({Op::add, count + i - (i == 1 ? 2 : 2), count - 1 - i, 0});
-  return function;
+  return RandomFunctionMaker(random, inputs, parameters).make(steps);
 }
 
 }  // namespace gradwalk::tests

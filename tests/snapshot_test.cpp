@@ -37,6 +37,38 @@ TEST(Snapshot, HoldsNodesOperandsAndLocalDerivatives) {
   EXPECT_EQ(graph.find(expression.names[1].second), 1u);
 }
 
+TEST(Snapshot, IsComputedAnewFromItsLeaves) {
+  const Expression expression = parse("a=2; b=3; c=tanh(a*b+a)-max(a,b)/a");
+  Snapshot graph = snapshot(expression.root);
+  graph.nodes[*graph.find("a")].data = -0.5;
+  recompute(graph);
+  Value a = expression.names[0].second;
+  a.data() = -0.5;
+  recompute(expression.root);
+  const Snapshot wanted = snapshot(expression.root);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    EXPECT_EQ(graph.nodes[i].data, wanted.nodes[i].data) << graph.nodes[i].name;
+    EXPECT_EQ(graph.nodes[i].locals, wanted.nodes[i].locals) << graph.nodes[i].name;
+  }
+  const Value x = Value(2).label("x");
+  Snapshot own = snapshot(custom(5, {{x, 7}}, "mine") * 2);
+  own.nodes[0].data = 4;
+  recompute(own);
+  EXPECT_EQ(own.nodes[1].data, 5);
+  EXPECT_THAT(own.nodes[1].locals, ElementsAre(7));
+}
+
+TEST(Snapshot, WritesOperationsOut) {
+  const auto written = [](const char* text, const std::vector<std::string>& operands) {
+    return written_out(snapshot(parse(text).root).nodes.back(), operands);
+  };
+  EXPECT_EQ(written("a=2; a*a", {"p", "q"}), "p * q");
+  EXPECT_EQ(written("a=2; a**3", {"p", "3"}), "p ** 3");
+  EXPECT_EQ(written("a=2; -a", {"p"}), "-p");
+  EXPECT_EQ(written("a=2; tanh(a)", {"p"}), "tanh(p)");
+  EXPECT_EQ(written("a=2; max(a, 1)", {"(", "q"}), "max((, q)");
+}
+
 TEST(Snapshot, SplitsWhatTheEngineFused) {
   Value a{2.0}, b{3.0}, c{4.0};
   a.label("a"), b.label("b"), c.label("c");

@@ -65,7 +65,7 @@ TEST(steps, of_another_kind_are_followed) {
   recipe.optimizer = SGD{.lr = 0.5}, recipe.rate.kind = RatePlan::Kind::constant;
   recipe.l2 = recipe.clip = 0;
   const TrainingRun before(moons(), recipe);
-  TrainingRun run(moons(), recipe, [](const Classifier&) { return std::make_unique<OneSlope>(); });
+  TrainingRun run(moons(), recipe, [](const Model&) { return std::make_unique<OneSlope>(); });
   const TrainingRun::Report report = run.step();
   EXPECT_DOUBLE_EQ(report.loss, 1);
   EXPECT_EQ(report.accuracy, 1);

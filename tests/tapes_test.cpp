@@ -8,7 +8,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <mutex>
+#include <optional>
 #include <thread>
+#include <vector>
 
 #include "support.hpp"
 
@@ -113,6 +116,70 @@ TEST(ATape, GoesWithItsLastHandleWhereverThatEnds) {
 TEST(ManyThreads, FitUnderALimitOfTheAddressSpace) {
   if (sanitized) GTEST_SKIP() << "sanitizers need address space of their own";
   EXPECT_EXIT(run_twelve_threads_in_four_gigabytes(), testing::ExitedWithCode(0), "");
+}
+
+TEST(ASharedTape, IsUsedByThreadsInTurn) {
+  SharedTape tape;
+  std::mutex lock;
+  tape.use();
+  Value shared{0.5}, sum{0.0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      const Value own{0.1 * 3};  // on a tape of its own
+      for (int i = 0; i < 500; ++i) {
+        {
+          const std::lock_guard guard(lock);
+          tape.use();
+          sum = sum + shared * 2.0;
+        }
+        if (i % 50 == 0) std::this_thread::yield();
+      }
+      const std::lock_guard guard(lock);
+      tape.use();
+      tape.leave();
+      EXPECT_EQ((own * 2).data(), 0.1 * 3 * 2);
+    });
+  for (std::thread& thread : threads) thread.join();
+  tape.use();
+  sum.backward();
+  EXPECT_EQ(sum.data(), 2000);
+  EXPECT_EQ(shared.grad(), 4000);
+  sum = shared = Value(0.0);
+}
+
+TEST(ASharedTape, GivesTheThreadBackWhatItHadOpen) {
+  SharedTape tape;
+  Value mine{0.3};
+  tape.use();
+  EXPECT_TRUE(tape.is_here());
+  EXPECT_NE(error_of([&] { mine* mine; }), "no error");
+  Value there{0.7};
+  elsewhere([&] {  // takes it, and ends
+    tape.use();
+    there = there * there;
+  });
+  EXPECT_FALSE(tape.is_here());
+  EXPECT_EQ((mine * mine).data(), 0.3 * 0.3);
+  EXPECT_NE(error_of([&] { there* there; }), "no error");
+  tape.use();
+  there.backward();
+  EXPECT_EQ(there.inputs()[0].grad(), 1.4);
+  there = Value(0.0);
+}
+
+TEST(ASharedTape, IsFoundByTheNextWhenAThreadHasEnded) {
+  SharedTape tape;
+  std::optional<Value> last;
+  for (int i = 0; i < 20; ++i)
+    elsewhere([&] {
+      tape.use();
+      last = last ? *last + 1 : Value(0.3);
+    });
+  tape.use();
+  last->backward();
+  EXPECT_DOUBLE_EQ(last->data(), 19.3);
+  last.reset();
 }
 
 TEST(AFork, WhileAnotherThreadLetsGoOfValuesLeavesTheChildUsable) {

@@ -29,6 +29,24 @@ TEST(training_changes, another_rate_stays) {
   EXPECT_EQ(learning_rate(run.recipe().optimizer), 0.25);
 }
 
+TEST(training_changes, a_new_plan_begins_where_the_run_is) {
+  Recipe recipe = micrograd_recipe();
+  recipe.rate = {.kind = RatePlan::Kind::linear, .final = 0, .steps = 2};
+  TrainingRun run(make_moons(40, 0.1, 1), recipe);
+  for (const double expected : {1.0, 0.5, 0.0}) EXPECT_EQ(run.step().rate, expected);
+  run.begin_plan({.kind = RatePlan::Kind::linear, .final = 0.5, .steps = 4, .warm_up = 1}, 0.25);
+  EXPECT_EQ(run.recipe().rate.begin, 3u);
+  EXPECT_EQ(end_of(run.recipe().rate), 8u);
+  for (const double expected : {0.25, 0.25, 0.21875, 0.1875, 0.15625, 0.125, 0.125})
+    EXPECT_EQ(run.step().rate, expected);
+  EXPECT_EQ(end_of({.kind = RatePlan::Kind::constant}), std::nullopt);
+  EXPECT_EQ(tests::error_of([&] { run.begin_plan({.steps = 0}, 1); }),
+            "cosine_decay: needs at least one step, got 0; say over how many steps the rate changes");
+  EXPECT_EQ(tests::error_of([&] { run.begin_plan({.warm_up = std::uint64_t{1} << 62}, 1); }),
+            "train: needs a plan of fewer than 2^62 steps, got 4611686018427387904; plan what can be made");
+  EXPECT_EQ(run.step().rate, 0.125);
+}
+
 TEST(training_changes, all_rows_right_are_an_accuracy_of_1) {
   TrainingRun run(make_moons(100, 0, 1), micrograd_recipe());
   for (int i = 0; i < 100; ++i) run.step();

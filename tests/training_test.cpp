@@ -232,6 +232,56 @@ TEST(Classifiers, EvaluateTheMeanLossAndCountWhatIsRight) {
   EXPECT_EQ(TrainingRun(data, small()).model().evaluate(none).accuracy(), 0);
 }
 
+TEST(Classifiers, CountWhatIsTakenForWhat) {
+  Classifier::Result result;
+  result.classes = 3, result.rows = 10, result.right = 6;
+  result.confusion = {3, 1, 0, 2, 3, 0, 1, 0, 0};
+  EXPECT_EQ(result.of_class(1), 5u);
+  EXPECT_DOUBLE_EQ(result.precision(0), 0.5);
+  EXPECT_DOUBLE_EQ(result.recall(0), 0.75);
+  EXPECT_DOUBLE_EQ(result.f1(0), 0.6);
+  EXPECT_EQ(result.precision(2), 0);
+  EXPECT_EQ(result.f1(2), 0);
+  const Dataset data = moons();
+  const Classifier::Result found = TrainingRun(data, small()).model().evaluate(data);
+  EXPECT_EQ(found.taken(0, 0) + found.taken(1, 1), found.right);
+  EXPECT_EQ(found.of_class(0) + found.of_class(1), found.rows);
+}
+
+TEST(Training, WeighsClassesTheSameIfAskedTo) {
+  Dataset data = moons(20);
+  std::vector<std::size_t> rows;
+  for (std::size_t i = 0; i < data.rows(); ++i)
+    if (data.labels[i] == 0 || rows.size() % 7 == 3) rows.push_back(i);
+  data = select_rows(data, rows);
+  Recipe recipe = small(SGD{.lr = 0.1}, 0);
+  recipe.l2 = 0, recipe.balance = true;
+  TrainingRun run(data, recipe);
+  const Classifier model = run.model();
+  double loss[2] = {}, count[2] = {};
+  for (std::size_t i = 0; i < data.rows(); ++i) {
+    std::vector<double> x(data.row(i).begin(), data.row(i).end());
+    model.standardisation.apply(x);
+    loss[data.labels[i]] += row_loss(recipe.loss, model.network(x), data.labels[i]).data();
+    count[data.labels[i]] += 1;
+  }
+  ASSERT_NE(count[0], count[1]);
+  const TrainingRun::Report report = run.step();
+  EXPECT_NEAR(report.loss, (loss[0] / count[0] + loss[1] / count[1]) / 2, 1e-12);
+  EXPECT_EQ(report.penalty, 0);
+  Recipe penalised = small();
+  TrainingRun other(data, penalised);
+  double squares = 0;
+  for (const double p : numbers_of(other)) squares += p * p;
+  EXPECT_NEAR(other.step().penalty, penalised.l2 * squares, 1e-15);
+  Dataset numbers = data;
+  numbers.targets.assign(data.rows(), 1.5), numbers.targets[0] = 2;
+  numbers.labels.clear(), numbers.label_names.clear();
+  recipe.loss = LossKind::mse;
+  EXPECT_EQ(error_of([&] { TrainingRun(numbers, recipe); }),
+            "train: needs classes to balance, got numbers to learn; leave it out");
+}
+
 TEST(Histories, KeepAtMost1024StepsEvenly) {
   History history;
   for (std::uint64_t step = 1; step <= 100'000; ++step) {
@@ -298,8 +348,9 @@ TEST(Training, FollowsFromItsDataAndRecipeBitForBit) {
 }
 
 TEST(Training, FromAnyStateIsTheSameAsStraightThrough) {
-  const std::vector<OptimizerConfig> optimizers{SGD{.lr = 0.1}, SGD{.lr = 0.1, .momentum = 0.9, .weight_decay = 0.01},
-                                                Adam{.lr = 0.01}, AdamW{.lr = 0.01}};
+  const std::vector<OptimizerConfig> optimizers{SGD{.lr = 0.1},   SGD{.lr = 0.1, .momentum = 0.9, .weight_decay = 0.01},
+                                                Adam{.lr = 0.01}, AdamW{.lr = 0.01},
+                                                RMSprop{},        Adagrad{}};
   const Dataset data = moons();
   constexpr int all = 15;
   for (const OptimizerConfig& optimizer : optimizers)

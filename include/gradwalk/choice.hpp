@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <iosfwd>
 
 #include "gradwalk/value.hpp"
 
@@ -69,6 +70,8 @@ class GRADWALK_EXPORT Condition {
   bool holds_;
 };
 
+GRADWALK_EXPORT std::ostream& operator<<(std::ostream& out, const Condition& condition);  // as a bool is printed
+
 // Comparisons are of the data, as micrograd's users write them; x > y is y < x.
 #define GRADWALK_COMPARISON(sign, op, first, second)                   \
   template <class X, class Y>                                          \
@@ -131,3 +134,5 @@ class GRADWALK_EXPORT WatchRecording {
 };
 
 }  // namespace gradwalk
+
+#include "gradwalk/number.hpp"  // IWYU pragma: export

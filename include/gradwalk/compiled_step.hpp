@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A classifier compiled: a training step's work on its batch, which a TrainingRun is given in place of eager_step, and
+// A model compiled: a training step's work on its batch, which a TrainingRun is given in place of eager_step, and
 // the scores of many rows.
 #pragma once
 
@@ -15,20 +15,19 @@ struct CompiledStepOptions {
 
 // The sums are those of eager_step, to rounding. The program is made once, of the model's loss of one row; the
 // parameters are read from the model at each run, and their gradients left as they are.
-GRADWALK_EXPORT std::unique_ptr<BatchStep> compiled_step(const Classifier& model,
-                                                         const CompiledStepOptions& options = {});
+GRADWALK_EXPORT std::unique_ptr<BatchStep> compiled_step(const Model& model, const CompiledStepOptions& options = {});
 
-// The scores of Classifier::scores(), to rounding, for many rows at a time. The parameters are read from the model at
+// The scores of Model::scores(), to rounding, for many rows at a time. The parameters are read from the model at
 // each call.
 class GRADWALK_EXPORT CompiledScores {
  public:
-  explicit CompiledScores(const Classifier& model, const CompiledStepOptions& options = {});
+  explicit CompiledScores(const Model& model, const CompiledStepOptions& options = {});
 
   // Of rows in the data's own units, one after another.
   std::vector<double> operator()(std::span<const double> rows);
 
  private:
-  Classifier model_;
+  Model model_;
   Program program_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // All of libgradwalk. Its components have headers of their own: draw.hpp and plot.hpp (gradwalk::draw), model_file.hpp
-// and safetensors.hpp (gradwalk::train); fmt.hpp is for users of {fmt}.
+// and safetensors.hpp (gradwalk::train). fmt.hpp is for users of {fmt}, eigen.hpp for those of Eigen, and std.hpp for
+// code that says std::max.
 #pragma once
 
 #include "gradwalk/classifier.hpp"
@@ -16,12 +17,14 @@
 #include "gradwalk/graph.hpp"
 #include "gradwalk/json.hpp"
 #include "gradwalk/loss.hpp"
+#include "gradwalk/model.hpp"
 #include "gradwalk/nn.hpp"
 #include "gradwalk/ops.hpp"
 #include "gradwalk/optim.hpp"
 #include "gradwalk/plot_text.hpp"
 #include "gradwalk/random.hpp"
 #include "gradwalk/reading.hpp"
+#include "gradwalk/regressor.hpp"
 #include "gradwalk/snapshot.hpp"
 #include "gradwalk/step.hpp"
 #include "gradwalk/tapes.hpp"

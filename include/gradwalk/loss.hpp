@@ -18,6 +18,16 @@ GRADWALK_EXPORT Value mean_squared_error(const Value& output, double target);
 GRADWALK_EXPORT Value mean_squared_error(const Value& output, const Value& target);
 GRADWALK_EXPORT Value mean_squared_error(std::span<const Value> outputs, std::span<const double> targets);
 
+// |output - target|
+GRADWALK_EXPORT Value mean_absolute_error(const Value& output, double target);
+GRADWALK_EXPORT Value mean_absolute_error(const Value& output, const Value& target);
+GRADWALK_EXPORT Value mean_absolute_error(std::span<const Value> outputs, std::span<const double> targets);
+
+// off^2 / 2 where |off| <= 1, |off| - 1 / 2 elsewhere, as PyTorch's: few rows far off do not outweigh all others.
+GRADWALK_EXPORT Value huber(const Value& output, double target);
+GRADWALK_EXPORT Value huber(const Value& output, const Value& target);
+GRADWALK_EXPORT Value huber(std::span<const Value> outputs, std::span<const double> targets);
+
 // The max-margin loss relu(1 - sign * score); a sign is 1 or -1 (signs() of data.hpp makes them of labels).
 GRADWALK_EXPORT Value hinge(const Value& score, double sign);
 GRADWALK_EXPORT Value hinge(const Value& score, const Value& sign);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Classifiers on disk, with all that training needs to go on: safetensors files, described in docs/model-format.md.
+// Models on disk, with all that training needs to go on: safetensors files, described in docs/model-format.md.
 // Part of gradwalk::train.
 #pragma once
 
@@ -26,8 +26,12 @@ struct SavedRun {
 };
 
 struct ModelFile {
-  Classifier model;
+  AnyModel any_model;
   std::optional<SavedRun> run;  // none: a model to use, not to train on
+
+  const Model& model() const { return model_of(any_model); }
+  const Classifier& classifier() const { return classifier_of(any_model); }
+  const Regressor& regressor() const { return regressor_of(any_model); }
 };
 
 // The file holds the old model or the new one, whatever happens (files.hpp).

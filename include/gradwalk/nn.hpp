@@ -21,7 +21,9 @@
 
 namespace gradwalk {
 
-enum class Activation { linear, relu, tanh, sigmoid };
+// gelu is that of tanh, x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))); leaky_relu is 0.01 x below 0; elu is
+// exp(x) - 1 there.
+enum class Activation { linear, relu, tanh, sigmoid, gelu, leaky_relu, elu, softplus };
 GRADWALK_EXPORT std::string_view name(Activation activation);  // "relu"
 
 // What weights are drawn from; biases are 0.
@@ -40,6 +42,11 @@ class GRADWALK_EXPORT Module {
   std::vector<std::pair<std::string, Value>> named_parameters() const;
   virtual std::size_t parameter_count() const { return parameters().size(); }
   void zero_grad() const;
+
+  // The parameters' numbers by their names; and those of a module of the same form, in any order, or an Error that
+  // changes nothing.
+  std::vector<std::pair<std::string, double>> state() const;
+  void set_state(std::span<const std::pair<std::string, double>> state) const;
 
  protected:
   Module() = default;
@@ -116,6 +123,7 @@ class GRADWALK_EXPORT MLP : public Module {
   std::size_t outputs() const { return layers_.back().outputs(); }
   const std::vector<Layer>& layers() const { return layers_; }
   const MLPOptions& options() const { return options_; }
+  MLP clone() const;  // with parameters of its own; copies share theirs
   std::vector<Value> parameters() const override;
   std::vector<std::string> parameter_names() const override;
 

@@ -58,8 +58,10 @@ constexpr bool is_comparison(Op op) { return op >= Op::less && op <= Op::not_equ
 
 namespace rules {
 
-using std::abs, std::acos, std::asin, std::atan, std::atan2, std::cos, std::cosh, std::erf, std::exp, std::expm1;
-using std::floor, std::hypot, std::log, std::log1p, std::sin, std::sinh, std::sqrt, std::tan, std::tanh;
+using std::abs, std::acos, std::acosh, std::asin, std::asinh, std::atan, std::atan2, std::atanh, std::cbrt, std::ceil;
+using std::copysign, std::cos, std::cosh, std::erf, std::erfc, std::exp, std::exp2, std::expm1, std::floor, std::fmod;
+using std::hypot, std::log, std::log10, std::log1p, std::log2, std::round, std::sin, std::sinh, std::sqrt, std::tan;
+using std::tanh, std::trunc;
 
 // Out of line: where the exponent can be seen, compilers make pow(x, 2) x * x, which may differ in the last bit.
 GRADWALK_EXPORT double pow(double x, double y);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Learning rules: SGD, Adam and AdamW with PyTorch's formulas, rates that change over time, and clipped gradients.
+// Learning rules: SGD, Adam, AdamW, RMSprop and Adagrad with PyTorch's formulas, rates that change over time, and
+// clipped gradients.
 //
 // update() is the arithmetic, over plain numbers; an Optimizer does it to the Values it was given.
 #pragma once
@@ -38,13 +39,26 @@ struct AdamW {
   double weight_decay = 0.01;
 };
 
-using OptimizerConfig = std::variant<SGD, Adam, AdamW>;
+// v = alpha * v + (1 - alpha) * grad^2;  p -= lr * grad / (sqrt(v) + epsilon)
+struct RMSprop {
+  double lr = 0.01;
+  double alpha = 0.99;
+  double epsilon = 1e-8;
+};
+
+// v += grad^2;  p -= lr * grad / (sqrt(v) + epsilon)
+struct Adagrad {
+  double lr = 0.01;
+  double epsilon = 1e-10;
+};
+
+using OptimizerConfig = std::variant<SGD, Adam, AdamW, RMSprop, Adagrad>;
 
 // What a rule remembers; with the parameters, all that going on later needs.
 struct OptimizerState {
   std::uint64_t steps = 0;
   std::vector<double> first;   // a number a parameter: SGD's v where there is momentum, Adam's m; else empty
-  std::vector<double> second;  // Adam's v; else empty
+  std::vector<double> second;  // v of Adam, RMSprop and Adagrad; else empty
   bool operator==(const OptimizerState&) const = default;
 };
 

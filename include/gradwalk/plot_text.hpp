@@ -26,12 +26,24 @@ struct LearningCurve {
 // a class, of which the largest does. It is asked at some ten thousand points, so let a NoGrad guard it.
 using Scores = std::function<std::vector<double>(std::span<const double> xy)>;
 
+// Points over a number, some of them kept for testing, and a line drawn through its own in their order. What is not
+// finite is left out.
+struct ScatterPlot {
+  struct Points {
+    std::vector<double> x, y;
+  };
+  std::string heading, x_name, y_name;
+  Points train, test, line;
+};
+
 struct TrainingPlot {
   std::string title, subtitle;
   LearningCurve curve;  // without steps, only the regions are drawn
   // For data of two columns; without scores, only the curve is drawn.
   Scores scores;
   Dataset train, test;  // the points; test may be empty. Names are those of train
+  // Drawn side by side before the curve, in pictures alone.
+  std::vector<ScatterPlot> scatters = {};
 };
 
 // The regions in a terminal: so many rows of a picture, a line for the axis, and the legend in a line or two; no line

@@ -44,12 +44,17 @@ inline constexpr std::size_t largest_snapshot = 1'000'000;  // nodes
 
 GRADWALK_EXPORT Snapshot snapshot(const Value& root);
 
+// Data and local derivatives anew, from the leaves' data; a custom node keeps its own.
+GRADWALK_EXPORT void recompute(Snapshot& graph);
+
 GRADWALK_EXPORT std::string to_json(const Snapshot& graph);  // docs/walk-format.md describes it
 
 // The local derivative of an op by one of its operands, as ops.def writes it: 1 - r * r; "given" for a custom node.
 GRADWALK_EXPORT std::string_view local_formula(Op op, std::size_t operand);
 // The same for a node, with the names of its operands and its own for x, y and r: 1 - o * o.
 GRADWALK_EXPORT std::string local_formula(const Snapshot& graph, std::size_t node, std::size_t operand);
+// A node's operation with its operands as given: a + b, -a, tanh(n).
+GRADWALK_EXPORT std::string written_out(const Snapshot::Node& node, const std::vector<std::string>& operands);
 // A node's name as it may stand in front of .grad or beside an operator: o, tanh(n), (a + b).
 GRADWALK_EXPORT std::string bracketed_name(const Snapshot& graph, std::size_t node);
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "gradwalk/classifier.hpp"
+#include "gradwalk/model.hpp"
 
 namespace gradwalk {
 
@@ -24,7 +24,9 @@ class BatchSums {
 
   std::span<double> gradient() { return all().first(numbers_.size() - 2); }  // in the order of parameters()
   double& loss() { return numbers_[numbers_.size() - 2]; }
-  double& right() { return numbers_.back(); }  // how many rows the model puts into their class
+  // How many rows the model puts into their class; of numbers to learn, each row counts as 1 less its squared error, in
+  // deviations.
+  double& right() { return numbers_.back(); }
 
   std::span<double> all() { return numbers_; }
 
@@ -40,7 +42,8 @@ class GRADWALK_EXPORT BatchStep {
   virtual ~BatchStep();
 
   // Sets the sums to those of these rows, which may be none: each row's loss and its gradient times `weight`. The
-  // features are as the network takes them, standardised or not; the parameters are read as they are now.
+  // features are as the network takes them, standardised or not, and targets in deviations; the parameters are read as
+  // they are now.
   virtual void run(const Dataset& data, std::span<const std::size_t> rows, double weight, BatchSums& sums) = 0;
 
   // Calls work(begin, end) for parts of 0 ... size that together are all of it: at once, on the threads the step has.
@@ -51,11 +54,11 @@ class GRADWALK_EXPORT BatchStep {
 };
 
 // Makes the step of a model. A copy of the model has the same parameters: a step may keep one.
-using MakeStep = std::function<std::unique_ptr<BatchStep>(const Classifier& model)>;
+using MakeStep = std::function<std::unique_ptr<BatchStep>(const Model& model)>;
 
 // Row by row on this thread's tape, each walked back with its weight as the seed: a batch of any size takes the memory
 // of one row. The parameters' own gradients are written over.
-GRADWALK_EXPORT std::unique_ptr<BatchStep> eager_step(const Classifier& model);
+GRADWALK_EXPORT std::unique_ptr<BatchStep> eager_step(const Model& model);
 
 // Those who make each step together, every one with the same data and recipe. Each computes the sums of its share of
 // the rows and then moves its own parameters by the sums of all: they stay equal, bit for bit.

@@ -5,6 +5,7 @@
 // its thread, a Tape that names it, or a Value that lies on it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "gradwalk/value.hpp"
@@ -25,6 +26,7 @@ class GRADWALK_EXPORT Tape {
 
  private:
   friend class UseTape;
+  friend class SharedTape;
   explicit Tape(detail::Store* store);
   detail::Store* store_;
 };
@@ -42,6 +44,32 @@ class GRADWALK_EXPORT UseTape {
   Tape used_;
   detail::Store* before_ = nullptr;  // the tape this thread used so far, if any
   bool changes_ = false;             // false where the thread used this tape already
+};
+
+// A tape that threads use in turn under a lock of their own, as Python's threads do under the interpreter's. It stays
+// open on the thread that used it last, which therefore pays a comparison; the next thread takes it away from there,
+// and gives that thread back what it had open before. It must outlive the threads that used it.
+class GRADWALK_EXPORT SharedTape {
+ public:
+  SharedTape();
+  SharedTape(const SharedTape&) = delete;
+  SharedTape& operator=(const SharedTape&) = delete;
+  ~SharedTape();
+
+  bool is_here() const { return detail::tape.store == tape_.store_; }
+  void use() {  // with the lock held, before this thread works with its Values
+    if (!is_here()) [[unlikely]]
+      move_here();
+  }
+  void leave() noexcept;  // what a thread that ends does by itself: puts it away if it is here
+
+ private:
+  void move_here();
+  detail::OpenTape* take_from_user(detail::OpenTape* wanted) noexcept;
+
+  Tape tape_;
+  std::atomic<detail::OpenTape*> user_ = nullptr;  // the thread's place for it that used it last
+  detail::Store* before_ = nullptr;                // what that thread had open
 };
 
 }  // namespace gradwalk

@@ -1,28 +1,37 @@
 // SPDX-License-Identifier: MIT
-// Training a classifier, step by step: the recipe, the run, and all a run needs to go on later.
+// Training a model, step by step: the recipe, the run, and all a run needs to go on later.
 //
 // A run is determined by its data and its recipe, bit for bit: so many steps at once, or some, a saved state and the
 // rest, are the same. It prints nothing and touches no file; model_file.hpp saves it.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
+#include <variant>
 #include <vector>
 
+#include "gradwalk/classifier.hpp"
 #include "gradwalk/optim.hpp"
+#include "gradwalk/regressor.hpp"
 #include "gradwalk/step.hpp"
 
 namespace gradwalk {
 
-// How the rate of the optimizer changes. It does not depend on how many steps are made, so that a run can be continued.
+// How the rate of the optimizer changes. It does not depend on how many steps are made, so that a run can be continued;
+// one that goes beyond its plan begins another (TrainingRun::begin_plan).
 struct RatePlan {
   enum class Kind { constant, linear, cosine } kind = Kind::cosine;
   double final = 0;            // the last rate, as a share of the first
   std::uint64_t steps = 2000;  // until then
   std::uint64_t warm_up = 0;   // steps of rising before it
+  std::uint64_t begin = 0;     // how many steps were made before all of these
 };
 GRADWALK_EXPORT std::string_view name(RatePlan::Kind kind);
+// The rate of each step of a run, counted from 0.
 GRADWALK_EXPORT Schedule schedule_of(const RatePlan& plan, double lr);
+// How many steps a run has made when its rate has become the last one; none: a constant rate.
+GRADWALK_EXPORT std::optional<std::uint64_t> end_of(const RatePlan& plan);
 
 struct Recipe {
   std::vector<std::size_t> hidden = {16, 16};
@@ -36,21 +45,30 @@ struct Recipe {
   double clip = 0;           // the largest norm of the gradient; 0: any
   bool standardise = true;
   std::uint64_t seed = 1337;
+  bool balance = false;  // rows of rare classes weigh more, so that every class weighs the same
 };
 
 GRADWALK_EXPORT void check_recipe(const Recipe& recipe);  // an Error where a number is out of its range
 
 GRADWALK_EXPORT Recipe micrograd_recipe();                   // that of micrograd's demo on moons: 100 steps
-GRADWALK_EXPORT Recipe default_recipe(std::size_t classes);  // for any data: 2,000 steps
+GRADWALK_EXPORT Recipe default_recipe(std::size_t classes);  // for any data with classes: 2,000 steps
+GRADWALK_EXPORT Recipe regression_recipe();                  // for any data with numbers to learn: 2,000 steps
+
+// A model of either kind.
+using AnyModel = std::variant<Classifier, Regressor>;
+GRADWALK_EXPORT const Model& model_of(const AnyModel& model);
+GRADWALK_EXPORT const Classifier& classifier_of(const AnyModel& model);  // an Error if it is a regressor
+GRADWALK_EXPORT const Regressor& regressor_of(const AnyModel& model);    // an Error if it is a classifier
+inline bool is_regressor(const AnyModel& model) { return std::holds_alternative<Regressor>(model); }
 
 // The loss and accuracy of steps, thinned evenly as they become many: at most `most` are kept, whatever was saved
-// between.
+// between. Where numbers are learned, accuracy is R² (TrainingRun::Report).
 struct GRADWALK_EXPORT History {
   static constexpr std::size_t most = 1024;
   std::uint64_t stride = 1;  // every so many steps are kept
   std::vector<double> steps, loss, accuracy;
   void add(std::uint64_t step, double loss, double accuracy);
-  bool is_of(std::uint64_t made) const;  // whether it is one of so many steps
+  bool is_of(std::uint64_t made, bool has_shares = true) const;  // of so many steps; shares are from 0 to 1
 };
 
 struct TrainingState {
@@ -74,9 +92,10 @@ class GRADWALK_EXPORT TrainingRun {
   struct Report {
     std::uint64_t step;  // from 1
     double loss;         // of the batch, before the step, with the penalties
-    double accuracy;     // of the batch, before the step
+    double accuracy;  // of the batch, before the step; where numbers are learned, R²: 1 - mean squared error / variance
     double rate;
     double gradient_norm;  // before clipping; 0 where nothing clips
+    double penalty = 0;    // the part of the loss that is the penalties'
   };
   // One step. A loss or gradient that is not finite is an Error, and changes nothing.
   Report step();
@@ -86,7 +105,15 @@ class GRADWALK_EXPORT TrainingRun {
   void set_data(const Dataset& data);
   void set_rate(double lr);
 
-  const Classifier& model() const { return model_; }
+  // From the next step on, a plan of its own, whose first rate is lr and whose `begin` is where the run is. What the
+  // optimizer remembers stays.
+  void begin_plan(RatePlan plan, double lr);
+
+  // The network learns classes or numbers as its data does.
+  const AnyModel& any_model() const { return model_; }
+  const Classifier& model() const { return classifier_of(model_); }
+  const Regressor& regressor() const { return regressor_of(model_); }
+  const MLP& network() const { return model_of(model_).network; }
   const Recipe& recipe() const { return recipe_; }
   std::uint64_t steps() const { return state_.steps; }
   std::string step_kind() const { return step_->kind(); }  // of the steps it makes
@@ -107,8 +134,8 @@ class GRADWALK_EXPORT TrainingRun {
   void move_parameters(double rate);
 
   Recipe recipe_;
-  Dataset data_;  // standardised
-  Classifier model_;
+  Dataset data_;  // standardised, targets in deviations
+  AnyModel model_;
   std::vector<Value> parameters_;
   MakeStep make_step_;
   std::unique_ptr<BatchStep> step_;

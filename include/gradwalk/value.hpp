@@ -42,8 +42,8 @@ template <class T>
 concept AnyValue = std::same_as<std::remove_cvref_t<T>, Value>;
 template <class T>
 concept NumberOrValue = Number<std::remove_cvref_t<T>> || AnyValue<T>;
-template <class X, class Y>  // what functions of two operands take: at least one a Value
-concept Operands = NumberOrValue<X> && NumberOrValue<Y> && (AnyValue<X> || AnyValue<Y>);
+template <class... X>  // what functions of several operands take: at least one a Value
+concept Operands = (NumberOrValue<X> && ...) && (AnyValue<X> || ...);
 
 class GRADWALK_EXPORT Value {
  public:
@@ -95,6 +95,12 @@ class GRADWALK_EXPORT Value {
     return n->grad;
   }
   double grad() const& { return is_here() ? here().grad : (detail::number_of(ref_, tape_, "grad"), 0.0); }
+  // The data alone, by a cast and by nothing less. Not as a bool: that takes a comparison, which can be recorded.
+  template <Number T>
+    requires(!std::same_as<T, bool>)
+  explicit operator T() const {
+    return static_cast<T>(data_alone());
+  }
 
   void backward(double seed = 1.0) const;  // the derivative of this Value by each node below it
   void propagate() const;                  // this node's own step: its gradient times each local derivative, deposited
@@ -106,7 +112,8 @@ class GRADWALK_EXPORT Value {
   Value& label(std::string_view text) &;
   Value label(std::string_view text) &&;
   std::string label() const;
-  std::uint64_t id() const;  // one number a node, among the nodes alive
+  // One number a node, among the nodes alive.
+  std::uint64_t id() const { return node_ref("id"), detail::pair(ref_, tape_); }
   friend bool same_node(const Value& x, const Value& y) { return x.id() == y.id(); }
 
   // Every op of the table, as a function and, with one operand, as a method. The forms of two Values take what converts
@@ -170,6 +177,8 @@ class GRADWALK_EXPORT Value {
     if (id >= detail::is_number) __builtin_unreachable();  // so that no temporary is asked whether it is a number
     return {ref, id};
   }
+
+  double data_alone() const;  // a watched recording is told
 
   template <class X> static constexpr bool ends = std::is_same_v<X, Value>;  // an argument that is a temporary
   bool is_here() const { return tape_ == detail::tape.id; }

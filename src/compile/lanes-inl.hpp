@@ -13,7 +13,9 @@
 //   log       0.94    0.91  x > 0           |  asin    2.43    2.29  |x| <= 1
 //   log1p     2.39    2.35  x > -1          |  acos    1.26    1.20  |x| <= 1
 //   tanh      2.78    3.06  all             |  atan    2.53    1.93  all
-//   sinh      3.08    3.50  |x| <= 88, 709  |
+//   sinh      3.08    3.50  |x| <= 88, 709  |  asinh   2.87    2.77  all
+//   log2      1.85    1.77  x > 0           |  acosh   3.43    3.48  x >= 1
+//   log10     2.09    1.93  x > 0           |  atanh   2.89    2.82  |x| < 1
 //
 // Out of these ranges, for NaN, and for 0 where Highway would lose its sign, numbers are done again by the C++ library.
 #if defined(GRADWALK_COMPILE_LANES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
@@ -122,6 +124,15 @@ template <class T> struct Lanes {
   friend HWY_INLINE Choice<T> operator>=(Lanes x, Lanes y) { return {hn::Ge(x.v, y.v)}; }
   friend HWY_INLINE Lanes abs(Lanes x) { return hn::Abs(x.v); }
   friend HWY_INLINE Lanes sqrt(Lanes x) { return hn::Sqrt(x.v); }
+  friend HWY_INLINE Lanes floor(Lanes x) { return hn::Floor(x.v); }
+  friend HWY_INLINE Lanes ceil(Lanes x) { return hn::Ceil(x.v); }
+  friend HWY_INLINE Lanes trunc(Lanes x) { return hn::Trunc(x.v); }
+  friend HWY_INLINE Lanes copysign(Lanes x, Lanes y) { return hn::CopySign(x.v, y.v); }
+  // Halves go away from 0, by the largest number below a half: with a half itself 0.49999999999999994 would become 1.
+  friend HWY_INLINE Lanes round(Lanes x) {
+    constexpr T almost_half = T{0.5} - std::numeric_limits<T>::epsilon() / 4;
+    return trunc(x + copysign(Lanes(almost_half), x));
+  }
 };
 
 // Takes its constants as Lanes too: select(x == y, 0.5, 0) is found by the type of its condition.
@@ -183,6 +194,8 @@ GRADWALK_LANES_FUNCTION(exp, Exp, x <= largest_exponent<T>)
 GRADWALK_LANES_FUNCTION(expm1, Expm1, x <= largest_exponent<T> && x != 0)
 GRADWALK_LANES_FUNCTION(log, Log, x > 0 && x <= largest_number<T>)
 GRADWALK_LANES_FUNCTION(log1p, Log1p, x > -1 && x <= largest_number<T>)
+GRADWALK_LANES_FUNCTION(log2, Log2, x > 0 && x <= largest_number<T>)
+GRADWALK_LANES_FUNCTION(log10, Log10, x > 0 && x <= largest_number<T>)
 GRADWALK_LANES_FUNCTION(tanh, Tanh, x == x)
 GRADWALK_LANES_FUNCTION(sinh, Sinh, abs(x) <= largest_exponent<T> && abs(x) >= smallest_number<T>)
 GRADWALK_LANES_FUNCTION(sin, Sin, abs(x) <= largest_angle<T> && x != 0)
@@ -190,17 +203,23 @@ GRADWALK_LANES_FUNCTION(cos, Cos, abs(x) <= largest_angle<T>)
 GRADWALK_LANES_FUNCTION(asin, Asin, abs(x) <= 1)
 GRADWALK_LANES_FUNCTION(acos, Acos, abs(x) <= 1)
 GRADWALK_LANES_FUNCTION(atan, Atan, x == x)
+GRADWALK_LANES_FUNCTION(asinh, Asinh, abs(x) <= largest_number<T> && x != 0)
+GRADWALK_LANES_FUNCTION(acosh, Acosh, x >= 1 && x <= largest_number<T>)
+GRADWALK_LANES_FUNCTION(atanh, Atanh, abs(x) < 1 && x != 0)
 #undef GRADWALK_LANES_FUNCTION
 
-template <class T> Lanes<T> tan(Lanes<T> x) {
-  return one_by_one<T>(x, [](T number) { return std::tan(number); });
-}
-template <class T> Lanes<T> cosh(Lanes<T> x) {
-  return one_by_one<T>(x, [](T number) { return std::cosh(number); });
-}
-template <class T> Lanes<T> erf(Lanes<T> x) {
-  return one_by_one<T>(x, [](T number) { return std::erf(number); });
-}
+#define GRADWALK_LANES_FUNCTION(name)                                    \
+  template <class T> Lanes<T> name(Lanes<T> x) {                         \
+    return one_by_one<T>(x, [](T number) { return std::name(number); }); \
+  }
+GRADWALK_LANES_FUNCTION(tan)
+GRADWALK_LANES_FUNCTION(cosh)
+GRADWALK_LANES_FUNCTION(erf)
+GRADWALK_LANES_FUNCTION(erfc)
+GRADWALK_LANES_FUNCTION(exp2)
+GRADWALK_LANES_FUNCTION(cbrt)
+#undef GRADWALK_LANES_FUNCTION
+
 template <class T> Lanes<T> pow(Lanes<T> x, std::type_identity_t<Lanes<T>> y) {
   return one_by_one<T>(x, y, [](T a, T b) { return static_cast<T>(rules::pow(a, b)); });
 }
@@ -209,6 +228,9 @@ template <class T> Lanes<T> atan2(Lanes<T> x, Lanes<T> y) {
 }
 template <class T> Lanes<T> hypot(Lanes<T> x, Lanes<T> y) {
   return one_by_one<T>(x, y, [](T a, T b) { return std::hypot(a, b); });
+}
+template <class T> Lanes<T> fmod(Lanes<T> x, Lanes<T> y) {
+  return one_by_one<T>(x, y, [](T a, T b) { return std::fmod(a, b); });
 }
 
 template <class T> HWY_INLINE Lanes<T> max(Lanes<T> x, std::type_identity_t<Lanes<T>> y);

@@ -4,7 +4,10 @@
 // work from being done.
 #include "pool.hpp"
 
+#include <unistd.h>
+
 #include <exception>
+#include <memory>
 #include <utility>
 
 namespace gradwalk::compiler {
@@ -31,21 +34,47 @@ template <class N> N wait_while(const std::atomic<N>& number, N is) {
 
 }  // namespace
 
-Pool::Pool(std::size_t threads) : thrown_(threads) {
-  for (std::size_t i = 1; i < threads; ++i) workers_.emplace_back([this, i] { wait_for_work(i); });
+Pool::Pool(std::size_t threads) : workers_(threads - 1), thrown_(threads) { start(); }
+
+Pool::~Pool() { end(); }
+
+void Pool::start() {
+  process_ = getpid();
+  ends_.store(false, std::memory_order_relaxed);
+  const std::uint32_t round = round_.load(std::memory_order_relaxed);
+  try {
+    for (std::size_t i = 0; i < workers_.size(); ++i)
+      workers_[i] = std::thread([this, i, round] { wait_for_work(i + 1, round); });
+  } catch (...) {
+    end();
+    process_ = 0;  // none are there; the next round starts them again
+    throw;
+  }
 }
 
-Pool::~Pool() {
+void Pool::end() {
+  if (workers_.empty()) return;
+  if (process_ != getpid()) return forget();
   ends_.store(true, std::memory_order_release);
   round_.fetch_add(1, std::memory_order_release);
   round_.notify_all();
-  for (std::thread& worker : workers_) worker.join();
+  for (std::thread& worker : workers_)
+    if (worker.joinable()) worker.join();
+}
+
+// They can be neither joined nor let go: the objects are made anew over them.
+void Pool::forget() {
+  for (std::thread& worker : workers_) std::construct_at(&worker);
 }
 
 void Pool::run(const std::function<void(std::size_t)>& work) {
   if (workers_.empty()) {
     work(0);
     return;
+  }
+  if (process_ != getpid()) {
+    forget();
+    start();
   }
   work_ = &work;
   busy_.store(static_cast<std::uint32_t>(workers_.size()), std::memory_order_relaxed);
@@ -65,8 +94,7 @@ void Pool::run(const std::function<void(std::size_t)>& work) {
     }
 }
 
-void Pool::wait_for_work(std::size_t number) {
-  std::uint32_t round = 0;
+void Pool::wait_for_work(std::size_t number, std::uint32_t round) {
   for (;;) {
     round = wait_while(round_, round);
     if (ends_.load(std::memory_order_acquire)) return;

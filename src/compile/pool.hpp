@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Threads that wait for work: a machine's own, and none where one thread is enough.
+// Threads that wait for work: a machine's own, and none where one thread is enough. A child of fork() has none of its
+// parent's; there the pool starts its own when there is work.
 #pragma once
+
+#include <sys/types.h>
 
 #include <atomic>
 #include <cstddef>
@@ -23,13 +26,17 @@ class Pool {
   void run(const std::function<void(std::size_t)>& work);
 
  private:
-  void wait_for_work(std::size_t number);
+  void start();
+  void end();
+  void forget();  // threads of the process that this one was forked from
+  void wait_for_work(std::size_t number, std::uint32_t round);
 
   std::vector<std::thread> workers_;
   std::vector<std::exception_ptr> thrown_;
   const std::function<void(std::size_t)>* work_ = nullptr;
   std::atomic<std::uint32_t> round_{0}, busy_{0};
   std::atomic<bool> ends_{false};
+  pid_t process_ = 0;  // whose threads the workers are
 };
 
 }  // namespace gradwalk::compiler

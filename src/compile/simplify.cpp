@@ -41,7 +41,14 @@ class Simplifier {
   const Scalar& scalar(Id id) const { return scalars_.nodes[id]; }
   bool is_constant(Id id) const { return scalar(id).op == Op::constant; }
   double number(Id id) const { return scalars_.numbers[scalar(id).operands[0]]; }
-  bool is_factor(Id id) const { return is_constant(id) && std::isfinite(number(id)); }
+  // What may be taken out as a factor: what still is a number then. Dividing by 0, or by what is next to it, may not.
+  bool is_factor(Id id, double with = 1) const {
+    return is_constant(id) && std::isfinite(number(id)) &&
+           (std::isnormal(with * number(id)) || number(id) == 0 || with == 0);
+  }
+  bool is_divisor(Id id, double with = 1) const {
+    return is_constant(id) && std::isnormal(1 / number(id)) && (std::isnormal(with / number(id)) || with == 0);
+  }
   Domain domain(Id id) const { return scalar(id).domain; }
 
   void need(Id id) {
@@ -58,27 +65,30 @@ class Simplifier {
     }
   }
 
-  // What is a finite constant times something is that something, and a factor.
+  // What is a finite constant times something is that something, and a factor. Where several need the product, and
+  // nobody else the sum it is of, that sum is not computed for the sake of its factor.
   Part without_factors(Part part, Id root) const {
     for (;;) {
+      const Part before = part;
       const Scalar& node = scalar(part.id);
       const auto [x, y, z] = node.operands;
       Id next = none;
       if (node.op == Op::neg) {
         part.factor = -part.factor;
         next = x;
-      } else if (node.op == Op::mul && is_factor(x)) {
+      } else if (node.op == Op::mul && is_factor(x, part.factor)) {
         part.factor *= number(x);
         next = y;
-      } else if (node.op == Op::mul && is_factor(y)) {
+      } else if (node.op == Op::mul && is_factor(y, part.factor)) {
         part.factor *= number(y);
         next = x;
-      } else if (node.op == Op::div && is_factor(y) && std::isnormal(1 / number(y))) {
+      } else if (node.op == Op::div && is_divisor(y, part.factor)) {
         part.factor /= number(y);
         next = x;
       } else {
         return part;
       }
+      if (part.id != root && uses_[part.id] > 1 && uses_[next] == 1 && is_linear(scalar(next).op)) return before;
       part.alone = part.alone && (part.id == root || uses_[part.id] == 1);
       part.id = next;
     }
@@ -89,7 +99,7 @@ class Simplifier {
     if (node.op == Op::constant) {
       made_as_[id] = static_cast<Id>(constants_.size());
       constants_.push_back(id);
-    } else if (is_linear(node.op) || (node.op == Op::div && is_factor(node.operands[1]))) {
+    } else if (is_linear(node.op) || (node.op == Op::div && is_divisor(node.operands[1]))) {
       make_sum(id);
     } else if ((node.op == Op::max || node.op == Op::min) && node.domain == Domain::uniform && make_extreme(id)) {
     } else {

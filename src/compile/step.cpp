@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A classifier as programs: of a batch, where a row's inputs are its features and its target as the loss takes it, and
+// A model as programs: of a batch, where a row's inputs are its features and its target as the loss takes it, and
 // of its scores alone.
 #include "gradwalk/compiled_step.hpp"
 
@@ -7,26 +7,27 @@
 
 #include "gradwalk/error.hpp"
 #include "gradwalk/loss.hpp"
+#include "learn/scores.hpp"
 #include "program.hpp"
 
 namespace gradwalk {
 namespace {
 
-CompileOptions compile_options(const Classifier& model, std::vector<Value> inputs, const CompiledStepOptions& options) {
+CompileOptions compile_options(const Model& model, std::vector<Value> inputs, const CompiledStepOptions& options) {
   return {.inputs = std::move(inputs),
           .parameters = model.network.parameters(),
           .threads = options.threads,
           .instruction_set = options.instruction_set};
 }
 
-Program scores_program(const Classifier& model, const CompiledStepOptions& options) {
+Program scores_program(const Model& model, const CompiledStepOptions& options) {
   const std::vector<Value> features(model.network.inputs());
   return compile(model.network(features), compile_options(model, features, options));
 }
 
 class CompiledStep : public BatchStep {
  public:
-  CompiledStep(const Classifier& model, const CompiledStepOptions& options)
+  CompiledStep(const Model& model, const CompiledStepOptions& options)
       : model_(model), scores_(model.network.outputs()), program_(compiled(options)) {}
 
   std::string kind() const override { return "compiled, " + program_.describe().instruction_set; }
@@ -42,16 +43,21 @@ class CompiledStep : public BatchStep {
       for (std::size_t i = (begin + width - 1) / width; i * width < end; ++i) {
         const std::span<const double> features = data.row(rows[i]);
         const auto to = std::copy(features.begin(), features.end(), numbers_.begin() + offset(i * width));
-        put_targets(data.labels[rows[i]], to);
+        if (data.has_targets())
+          *to = data.targets[rows[i]];
+        else
+          put_targets(data.labels[rows[i]], to);
       }
     });
     weights_.assign(rows.size(), weight);
+    if (!data.weights.empty())
+      for (std::size_t i = 0; i < rows.size(); ++i) weights_[i] *= data.weights[rows[i]];
     outputs_.resize(rows.size() * (1 + scores_));
     sums.loss() = program_.gradients(numbers_, sums.gradient(), {.weights = weights_, .outputs = outputs_});
     sums.right() = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto scores = std::span<const double>(outputs_).subspan(i * (1 + scores_) + 1, scores_);
-      sums.right() += Classifier::label_of(scores) == data.labels[rows[i]] ? 1 : 0;
+      sums.right() += detail::rightness(data, rows[i], scores);
     }
   }
 
@@ -75,6 +81,8 @@ class CompiledStep : public BatchStep {
       case LossKind::hinge: return hinge(scores[0], targets[0]);
       case LossKind::bce: return binary_cross_entropy(scores[0], targets[0]);
       case LossKind::softmax: return softmax_cross_entropy(scores, targets[0]);
+      case LossKind::mae:
+      case LossKind::huber: return number_loss(model_.loss, scores[0], targets[0]);
       case LossKind::mse: break;
     }
     Value sum = mean_squared_error(scores[0], targets[0]);
@@ -91,7 +99,7 @@ class CompiledStep : public BatchStep {
     return compile(outputs, compile_options(model_, inputs, options));
   }
 
-  Classifier model_;
+  Model model_;
   std::size_t scores_;  // how many the network gives
   Program program_;
   std::vector<double> numbers_, weights_, outputs_;
@@ -99,11 +107,11 @@ class CompiledStep : public BatchStep {
 
 }  // namespace
 
-std::unique_ptr<BatchStep> compiled_step(const Classifier& model, const CompiledStepOptions& options) {
+std::unique_ptr<BatchStep> compiled_step(const Model& model, const CompiledStepOptions& options) {
   return std::make_unique<CompiledStep>(model, options);
 }
 
-CompiledScores::CompiledScores(const Classifier& model, const CompiledStepOptions& options)
+CompiledScores::CompiledScores(const Model& model, const CompiledStepOptions& options)
     : model_(model), program_(scores_program(model, options)) {}
 
 std::vector<double> CompiledScores::operator()(std::span<const double> rows) {

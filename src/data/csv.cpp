@@ -8,6 +8,7 @@
 #include <optional>
 #include <tuple>
 
+#include "csv_columns.hpp"
 #include "csv_labels.hpp"
 #include "csv_number.hpp"
 #include "csv_rows.hpp"
@@ -30,6 +31,7 @@ class Reader {
  public:
   Reader(std::string_view text, const CsvOptions& options, bool is_labelled)
       : options_(options), is_labelled_(is_labelled), rows_(text, options) {
+    check_choices();
     if (!rows_.next(row_))
       throw CsvError(options.name, "rows of numbers", text.empty() ? "an empty text" : "blank lines alone", "add some");
     width_ = row_.size();
@@ -48,33 +50,69 @@ class Reader {
     if (!options_.features.empty()) return options_.features;
     std::vector<std::string> names;
     names.reserve(features_.size());
-    for (const std::size_t column : features_)
-      names.push_back(names_.empty() ? numbered("x", names.size() + 1) : std::move(names_[column]));
+    for (const FeatureColumn& column : features_)
+      names.push_back(names_.empty() ? numbered("x", names.size() + 1) : names_[column.at()]);
     return names;
   }
 
-  void read(std::vector<double>& x, std::vector<std::size_t>* labels, Labels* classes) {
+  // What the columns were found to be; nothing if they are plain numbers.
+  std::vector<Column> table() {
+    std::vector<Column> columns;
+    const std::vector<std::string> names = feature_names();
+    for (std::size_t i = 0; i < features_.size(); ++i) columns.push_back(features_[i].finish(names[i]));
+    const bool is_plain = std::all_of(columns.begin(), columns.end(),
+                                      [](const Column& one) { return one.categories.empty() && !one.fill; });
+    if (is_plain && options_.missing != CsvOptions::Missing::keep) columns.clear();
+    return columns;
+  }
+
+  std::size_t dropped() const { return dropped_; }
+
+  void read(std::vector<double>& x, Targets* targets) {
     // The least bytes a row takes bound how many there are, and so the memory, whatever the text holds.
     const std::size_t rows = std::min(rows_.lines_left(), rows_.bytes_left() / (width_ + columns())) + 2;
     x.reserve(rows * columns());
-    if (labels != nullptr) labels->reserve(rows);
+    if (targets != nullptr) targets->reserve(rows);
     do {
       if (row_.size() != width_)
         throw CsvError(options_.name, std::to_string(width_) + " fields, as in line " + std::to_string(first_line_),
                        std::to_string(row_.size()), "make rows equally long, and quote fields that hold a separator",
                        row_.front().line);
-      for (const std::size_t column : features_) x.push_back(number(column));
-      if (labels != nullptr) labels->push_back(classes->of(row_[label_]));
+      if (options_.missing == CsvOptions::Missing::drop && lacks_something(targets != nullptr)) {
+        ++dropped_;
+        continue;
+      }
+      for (FeatureColumn& column : features_) x.push_back(column.code(row_[column.at()]));
+      if (targets != nullptr) targets->add(row_[label_]);
     } while (rows_.next(row_));
+    if (x.empty())
+      throw CsvError(options_.name, "a row in which nothing is missing", "none", "fill some in, or drop columns");
   }
 
-  Labels classes() const { return {options_, label_ + 1, name_of(label_)}; }
+  Targets targets() const { return {options_, label_ + 1, name_of(label_)}; }
 
  private:
+  void check_choices() const {
+    if (!options_.features.empty() && (!options_.use.empty() || !options_.drop.empty()))
+      throw CsvError(options_.name, "a model's features, or columns to use or drop", "both", "leave one out");
+    if (!options_.table.empty() && options_.table.size() != options_.features.size())
+      throw CsvError(options_.name, "a name in `features` for each column of `table`",
+                     std::to_string(options_.features.size()) + " for " + std::to_string(options_.table.size()),
+                     "give a model's own");
+  }
+
+  bool lacks_something(bool with_label) const {
+    return (with_label && row_[label_].is_missing()) ||
+           std::any_of(features_.begin(), features_.end(),
+                       [&](const FeatureColumn& column) { return row_[column.at()].is_missing(); });
+  }
+
   std::string name_of(std::size_t column) const { return names_.empty() ? "" : names_[column]; }
 
-  std::size_t numbered_label() const {
-    const int* number = std::get_if<int>(&options_.label);
+  std::size_t numbered_label() const { return numbered_column(options_.label); }
+
+  std::size_t numbered_column(const std::variant<int, std::string>& wanted) const {
+    const int* number = std::get_if<int>(&wanted);
     const auto width = static_cast<std::int64_t>(width_);
     const std::int64_t column = number == nullptr ? 0 : *number < 0 ? width + *number + 1 : *number;
     return column >= 1 && column <= width ? static_cast<std::size_t>(column - 1) : none;
@@ -83,6 +121,11 @@ class Reader {
   bool has_header() {
     if (options_.header != Header::detect) return options_.header == Header::yes;
     if (is_labelled_ && std::holds_alternative<std::string>(options_.label)) return true;
+    const auto is_name_of_one = [](const auto& one) { return std::holds_alternative<std::string>(one); };
+    if (std::any_of(options_.use.begin(), options_.use.end(), is_name_of_one) ||
+        std::any_of(options_.drop.begin(), options_.drop.end(), is_name_of_one))
+      return true;
+    if (options_.text_columns) return has_header_above_texts();
     const std::size_t label = is_labelled_ ? numbered_label() : none;
     bool has_numbers = false;
     for (std::size_t i = 0; i < width_; ++i) has_numbers = has_numbers || (i != label && is_number(row_[i]));
@@ -93,6 +136,33 @@ class Reader {
       if (ahead.next(second) && second.size() == width_ && is_number(second[label])) return true;
     }
     return !options_.features.empty() && holds_every_feature();
+  }
+
+  // Some column that is text in the first row and a number below it is headed; where the first row has a number, it is
+  // data; where there are texts alone, only whoever made the table knows.
+  bool has_header_above_texts() {
+    if (!options_.features.empty() && holds_every_feature()) return true;
+    std::vector<bool> is_text(width_);
+    bool has_number = false;
+    for (std::size_t i = 0; i < width_; ++i) {
+      is_text[i] = !row_[i].is_missing() && !is_number(row_[i]);
+      has_number = has_number || is_number(row_[i]);
+    }
+    constexpr int looked_at = 20;
+    std::vector<Field> below;
+    CsvRows ahead = rows_;
+    bool has_below = false;
+    for (int i = 0; i < looked_at && ahead.next(below); ++i) {
+      if (below.size() != width_) break;  // which is told when it is read
+      has_below = true;
+      for (std::size_t k = 0; k < width_; ++k)
+        if (is_text[k] && is_number(below[k])) return true;
+    }
+    if (has_number || !options_.features.empty()) return false;
+    if (has_below)
+      throw CsvError(options_.name, "to know whether its first line has the columns' names", "texts in every line",
+                     "say --header yes or --no-header", first_line_);
+    return true;
   }
 
   bool holds_every_feature() const {
@@ -148,7 +218,9 @@ class Reader {
 
   void choose_columns() {
     if (is_labelled_) label_ = label_column();
-    if (options_.features.empty() || names_.empty()) {
+    if (!options_.use.empty()) {
+      for (const auto& one : options_.use) use(wanted_column(one));
+    } else if (options_.features.empty() || names_.empty()) {
       choose_by_place();
     } else {
       for (const std::string& feature : options_.features) choose_named(feature);
@@ -165,8 +237,28 @@ class Reader {
                      "the model's " + std::to_string(wanted) + (is_labelled_ ? " features and a label" : " features"),
                      counted(width_, "column", "columns"),
                      "use a file of the same columns, or add a header that names them", first_line_);
+    std::vector<std::size_t> dropped;
+    for (const auto& one : options_.drop) dropped.push_back(wanted_column(one));
     for (std::size_t i = 0; i < width_; ++i)
-      if (i != label_) features_.push_back(i);
+      if (i != label_ && std::find(dropped.begin(), dropped.end(), i) == dropped.end()) use(i);
+  }
+
+  void use(std::size_t column) {
+    if (column == label_)
+      throw CsvError(options_.name, "features beside the label", "the label's column among them",
+                     "say which column holds the labels", first_line_, column + 1);
+    const Column* known = options_.table.empty() ? nullptr : &options_.table[features_.size()];
+    features_.emplace_back(options_, column, name_of(column), known);
+  }
+
+  std::size_t wanted_column(const std::variant<int, std::string>& wanted) const {
+    const std::string* name = std::get_if<std::string>(&wanted);
+    const std::size_t column = name != nullptr ? named(*name) : numbered_column(wanted);
+    if (column != none) return column;
+    throw CsvError(options_.name,
+                   names_.empty() ? "columns from 1 to " + std::to_string(width_)
+                                  : "columns of its header (" + listed(names_) + ")",
+                   name != nullptr ? shown(*name) : std::to_string(std::get<int>(wanted)), "choose some of them");
   }
 
   void choose_named(const std::string& feature) {
@@ -177,34 +269,7 @@ class Reader {
     if (column == label_)
       throw CsvError(options_.name, "a label column that is no feature of the model", shown(feature),
                      "say which column holds the labels", first_line_, column + 1);
-    features_.push_back(column);
-  }
-
-  double number(std::size_t column) const {
-    const Field& field = row_[column];
-    const std::optional<double> number = as_number(field.raw);
-    if (number && std::isfinite(*number)) return *number;
-    refuse_number(field, column, number.has_value());
-  }
-
-  [[noreturn]] void refuse_number(const Field& field, std::size_t column, bool is_not_finite) const {
-    std::string_view needs = "a number", advice = "correct it or drop the row";
-    double number = 0;
-    const char* last = field.raw.data() + field.raw.size();
-    const auto [end, error] = std::from_chars(field.raw.data(), last, number);
-    std::string with_point(field.raw);
-    std::replace(with_point.begin(), with_point.end(), ',', '.');
-    if (field.is_missing()) {
-      advice = "fill it in or drop the row";
-    } else if (is_not_finite) {
-      needs = "a finite number";
-    } else if (error == std::errc::result_out_of_range && end == last) {
-      needs = "a number between 5e-324 and 1.8e308";
-    } else if (as_number(with_point)) {
-      advice = "write decimals with a point";
-    }
-    throw CsvError(options_.name, needs, field.raw.empty() ? "an empty field" : shown(field.raw), advice, field.line,
-                   column + 1, name_of(column));
+    use(column);
   }
 
   const CsvOptions& options_;
@@ -212,11 +277,47 @@ class Reader {
   CsvRows rows_;
   std::vector<Field> row_;  // the one to read next
   std::size_t width_ = 0, first_line_ = 0;
-  std::vector<std::string> names_;     // of the header; none without
-  std::vector<std::size_t> by_name_;   // columns, sorted
-  std::vector<std::size_t> features_;  // their columns
-  std::size_t label_ = none;           // its column
+  std::vector<std::string> names_;    // of the header; none without
+  std::vector<std::size_t> by_name_;  // columns, sorted
+  std::vector<FeatureColumn> features_;
+  std::size_t label_ = none;  // its column
+  std::size_t dropped_ = 0;   // rows
 };
+
+// Texts as features, a category each: x holds places in the columns' lists, and NaN where there is none.
+std::vector<double> expanded(std::span<const double> x, const std::vector<Column>& table, const std::string& name) {
+  std::size_t features = 0;
+  for (const Column& column : table) features += column.features();
+  const std::size_t rows = x.size() / table.size();
+  if (features > most_csv_numbers / rows)
+    throw CsvError(name, "a table of at most " + std::to_string(most_csv_numbers) + " numbers",
+                   std::to_string(rows) + " rows of " + std::to_string(features) + " features",
+                   "drop columns of many texts");
+  std::vector<double> result;
+  result.reserve(rows * features);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const Column& column = table[i % table.size()];
+    if (column.categories.empty()) {
+      result.push_back(x[i]);
+      continue;
+    }
+    const std::size_t at = result.size();
+    result.resize(at + column.features());
+    if (!std::isnan(x[i])) result[at + static_cast<std::size_t>(x[i])] = 1;
+  }
+  return result;
+}
+
+// The features of a table, where its columns are more than numbers.
+template <class Data>
+void finish(Data& data, std::vector<std::string>& names, std::vector<Column> table, const std::string& name) {
+  if (table.empty()) return;
+  data.x = expanded(data.x, table, name);
+  names.clear();
+  for (const Column& column : table)
+    for (std::size_t i = 0; i < column.features(); ++i) names.push_back(column.feature_name(i));
+  data.columns = names.size();
+}
 
 }  // namespace
 }  // namespace detail
@@ -225,10 +326,13 @@ Dataset read_csv(std::string_view text, const CsvOptions& options) {
   detail::Reader reader(text, options, true);
   Dataset data;
   data.columns = reader.columns();
-  detail::Labels classes = reader.classes();
-  reader.read(data.x, &data.labels, &classes);
-  data.label_names = classes.finish(data.labels);
-  data.feature_names = reader.feature_names();
+  detail::Targets targets = reader.targets();
+  reader.read(data.x, &targets);
+  targets.finish(data);
+  data.dropped = reader.dropped();
+  data.table = reader.table();
+  if (data.table.empty()) data.feature_names = reader.feature_names();
+  detail::finish(data, data.feature_names, data.table, options.name);
   return data;
 }
 
@@ -236,8 +340,10 @@ Table read_csv_features(std::string_view text, const CsvOptions& options) {
   detail::Reader reader(text, options, false);
   Table table;
   table.columns = reader.columns();
-  reader.read(table.x, nullptr, nullptr);
-  table.names = reader.feature_names();
+  reader.read(table.x, nullptr);
+  const std::vector<Column> columns = reader.table();
+  if (columns.empty()) table.names = reader.feature_names();
+  detail::finish(table, table.names, columns, options.name);
   return table;
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Numbers the classes of a label column.
+// Numbers the classes of a label column, or reads its numbers.
 #include "csv_labels.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <tuple>
 
 #include "csv_number.hpp"
@@ -64,6 +65,44 @@ std::vector<std::string> Labels::finish(std::vector<std::size_t>& labels) {
   }
   for (std::size_t& label : labels) label = index_of[label];
   return names;
+}
+
+void Targets::reserve(std::size_t rows) {
+  if (task_ != CsvOptions::Task::numbers) labels_.reserve(rows);
+  if (task_ != CsvOptions::Task::classes) numbers_.reserve(rows);
+}
+
+double Targets::number(const Field& field) {
+  const std::optional<double> number = as_number(field.raw);
+  if (number && std::isfinite(*number)) return *number;
+  names_.refuse(field, "a number to learn", field.raw.empty() ? "an empty field" : shown(field.raw),
+                options_->task == CsvOptions::Task::detect ? "correct it or drop the row, or say that it holds classes"
+                                                           : "correct it or drop the row");
+}
+
+void Targets::add(const Field& field) {
+  using enum CsvOptions::Task;
+  if (task_ == detect) {
+    const std::optional<double> one = as_number(field.raw);
+    if (!field.is_missing() && (!one || !std::isfinite(*one))) {
+      task_ = classes;
+    } else if (one && *one != std::floor(*one)) {
+      task_ = numbers;
+    }
+  }
+  if (task_ != numbers) labels_.push_back(names_.of(field));
+  if (task_ != classes) numbers_.push_back(number(field));
+  if (task_ == detect && names_.count() > most_number_classes) task_ = numbers;
+}
+
+void Targets::finish(Dataset& data) {
+  if (task_ == CsvOptions::Task::numbers) {
+    data.targets = std::move(numbers_);
+    data.target_name = names_.column_name_.empty() ? "y" : names_.column_name_;
+    return;
+  }
+  data.labels = std::move(labels_);
+  data.label_names = names_.finish(data.labels);
 }
 
 }  // namespace gradwalk::detail

@@ -7,6 +7,7 @@
 
 #include "shape.hpp"
 #include "text/numbers.hpp"
+#include "text/shown.hpp"
 
 namespace gradwalk {
 namespace {
@@ -33,15 +34,20 @@ std::vector<double> signs(std::span<const std::size_t> labels) {
 
 Dataset select_rows(const Dataset& data, std::span<const std::size_t> rows) {
   detail::check_shape("select_rows", data);
-  Dataset result{data.columns, {}, {}, data.feature_names, data.label_names};
+  Dataset result{data.columns, {},           {}, data.feature_names, data.label_names, {}, data.target_name,
+                 data.table,   data.dropped, {}};
   result.x.reserve(rows.size() * data.columns);
-  result.labels.reserve(rows.size());
+  (data.has_targets() ? result.targets.reserve(rows.size()) : result.labels.reserve(rows.size()));
   for (const std::size_t row : rows) {
     if (row >= data.rows())
       throw Error("select_rows", "rows below " + std::to_string(data.rows()), std::to_string(row), "count from 0");
+    if (!data.weights.empty()) result.weights.push_back(data.weights[row]);
     const std::span<const double> numbers = data.row(row);
     result.x.insert(result.x.end(), numbers.begin(), numbers.end());
-    result.labels.push_back(data.labels[row]);
+    if (data.has_targets())
+      result.targets.push_back(data.targets[row]);
+    else
+      result.labels.push_back(data.labels[row]);
   }
   return result;
 }
@@ -61,7 +67,7 @@ Split split(const Dataset& data, double test_fraction, std::uint64_t seed) {
   Random random(seed);
   random.shuffle(order);
   std::map<std::size_t, std::vector<std::size_t>> rows_of;
-  for (const std::size_t row : order) rows_of[data.labels[row]].push_back(row);
+  for (const std::size_t row : order) rows_of[data.has_targets() ? 0 : data.labels[row]].push_back(row);
   std::vector<bool> is_test(rows);
   std::size_t due = rows / 2;  // rounds shares to the nearest row rather than down
   for (const auto& [label, members] : rows_of)
@@ -77,7 +83,43 @@ Split split(const Dataset& data, double test_fraction, std::uint64_t seed) {
   return {select_rows(data, train), select_rows(data, test)};
 }
 
+void fill_missing(Split& data) {
+  for (const Dataset* part : {&data.train, &data.test}) detail::check_shape("fill_missing", *part);
+  std::size_t feature = 0;
+  for (std::size_t k = 0; k < data.train.table.size(); feature += data.train.table[k].features(), ++k) {
+    if (!data.train.table[k].categories.empty()) continue;
+    double sum = 0;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < data.train.rows(); ++i)
+      if (const double x = data.train.row(i)[feature]; !std::isnan(x)) sum += x, ++count;
+    if (count == 0)
+      throw Error("fill_missing", "a number in the column " + detail::shown(data.train.table[k].name), "none",
+                  "leave the column out");
+    const double mean = sum / static_cast<double>(count);
+    for (Dataset* part : {&data.train, &data.test}) {
+      part->table[k].fill = mean;
+      for (std::size_t i = 0; i < part->rows(); ++i)
+        if (double& x = part->x[i * part->columns + feature]; std::isnan(x)) x = mean;
+    }
+  }
+}
+
 namespace {
+
+// Of one column whose squares are too large for a double: all in units of 2^600, which changes no digit.
+void fit_huge(const Dataset& data, std::size_t column, double& mean, double& deviation) {
+  constexpr int scale = 600;
+  const auto rows = static_cast<double>(data.rows());
+  double sum = 0, squares = 0;
+  for (std::size_t i = 0; i < data.rows(); ++i) sum += std::ldexp(data.row(i)[column], -scale);
+  const double middle = sum / rows;
+  for (std::size_t i = 0; i < data.rows(); ++i) {
+    const double off = std::ldexp(data.row(i)[column], -scale) - middle;
+    squares += off * off;
+  }
+  mean = std::ldexp(middle, scale);
+  deviation = std::ldexp(std::sqrt(squares / rows), scale);
+}
 
 void check_finite(std::span<const double> row, std::size_t number) {
   const auto bad = std::find_if_not(row.begin(), row.end(), [](double one) { return std::isfinite(one); });
@@ -112,8 +154,9 @@ Standardisation Standardisation::fit(const Dataset& data) {
     for (std::size_t k = 0; k < row.size(); ++k) squares[k] += (row[k] - mean[k]) * (row[k] - mean[k]);
   }
   std::vector<double> deviation;
-  for (const double sum : squares) {
-    const double root = std::sqrt(sum / rows);
+  for (std::size_t k = 0; k < data.columns; ++k) {
+    double root = std::sqrt(squares[k] / rows);
+    if (!std::isfinite(mean[k]) || !std::isfinite(root)) fit_huge(data, k, mean[k], root);
     deviation.push_back(root > 0 ? root : 1);
   }
   return {std::move(mean), std::move(deviation)};

@@ -12,6 +12,10 @@ namespace gradwalk::detail {
 
 inline void check_shape(std::string_view call, const Dataset& data) {
   const std::size_t rows = data.rows(), columns = data.columns;
+  if (!data.labels.empty() && !data.targets.empty())
+    throw Error(call, "labels or targets", "both", "give rows classes, or numbers to learn");
+  if (!data.weights.empty() && data.weights.size() != rows)
+    throw Error(call, "a weight a row, or none", std::to_string(data.weights.size()), "give each row one");
   // By division, for a product may wrap around.
   const bool fits = columns == 0 ? data.x.empty() : data.x.size() / columns == rows && data.x.size() % columns == 0;
   if (!fits)

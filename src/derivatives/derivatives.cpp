@@ -17,7 +17,7 @@ using namespace detail;
 
 namespace {
 
-std::vector<Value> leaves(const Numbers& x) { return {x.begin(), x.end()}; }
+std::vector<Value> leaves(const Point& x) { return {x.begin(), x.end()}; }
 
 Numbers gradients(const Value& root, const std::vector<Value>& inputs) {
   const Gradients all = pass(root);
@@ -26,7 +26,7 @@ Numbers gradients(const Value& root, const std::vector<Value>& inputs) {
   return result;
 }
 
-void need_same_size(const char* call, const Numbers& x, const Numbers& v) {
+void need_same_size(const char* call, const Point& x, const Point& v) {
   if (x.size() == v.size()) return;
   throw Error(call, "a vector as long as x", std::to_string(v.size()) + " numbers for " + std::to_string(x.size()),
               "give one number a coordinate");
@@ -98,10 +98,10 @@ class RecordedPass {
     break;
 #define GRADWALK_BINARY(name, ...)                                       \
   case Op::name:                                                         \
-    if constexpr (passes_on(Op::name)) {                                 \
+    if constexpr (passes_on(Op::name))                                   \
       if (to[0]) deposit(to[0], g, Rule<Op::name>::dx(in[0], in[1], r)); \
+    if constexpr (passes_on(Op::name, 1))                                \
       if (to[1]) deposit(to[1], g, Rule<Op::name>::dy(in[0], in[1], r)); \
-    }                                                                    \
     break;
 #include "gradwalk/ops.def"
 #undef GRADWALK_UNARY
@@ -132,7 +132,7 @@ std::vector<Value> derivatives(const Value& root, std::span<const Value> inputs)
   return result;
 }
 
-std::pair<double, Numbers> value_and_gradient(const ScalarFunction& f, const Numbers& x) {
+std::pair<double, Numbers> detail::value_and_gradient(const ScalarFunction& f, const Point& x) {
   need_recording("value_and_gradient");
   const std::vector<Value> at = leaves(x);
   const Ref bottom = tape.top;
@@ -141,12 +141,12 @@ std::pair<double, Numbers> value_and_gradient(const ScalarFunction& f, const Num
   return {result.data(), quick ? std::move(*quick) : gradients(result, at)};
 }
 
-Numbers gradient(const ScalarFunction& f, const Numbers& x) {
+Numbers detail::gradient(const ScalarFunction& f, const Point& x) {
   need_recording("gradient");
   return value_and_gradient(f, x).second;
 }
 
-std::vector<Numbers> jacobian(const VectorFunction& f, const Numbers& x) {
+std::vector<Numbers> detail::jacobian(const VectorFunction& f, const Point& x) {
   need_recording("jacobian");
   const std::vector<Value> at = leaves(x);
   std::vector<Numbers> rows;
@@ -154,7 +154,7 @@ std::vector<Numbers> jacobian(const VectorFunction& f, const Numbers& x) {
   return rows;
 }
 
-Numbers jacobian_vector_product(const VectorFunction& f, const Numbers& x, const Numbers& v) {
+Numbers detail::jacobian_vector_product(const VectorFunction& f, const Point& x, const Point& v) {
   need_same_size("jacobian_vector_product", x, v);
   need_recording("jacobian_vector_product");
   const std::vector<Value> at = leaves(x);
@@ -181,12 +181,12 @@ Numbers jacobian_vector_product(const VectorFunction& f, const Numbers& x, const
   return result;
 }
 
-std::vector<Numbers> hessian(const ScalarFunction& f, const Numbers& x) {
+std::vector<Numbers> detail::hessian(const ScalarFunction& f, const Point& x) {
   need_recording("hessian");
   return jacobian([&](const std::vector<Value>& at) { return derivatives(f(at), at); }, x);
 }
 
-Numbers hessian_vector_product(const ScalarFunction& f, const Numbers& x, const Numbers& v) {
+Numbers detail::hessian_vector_product(const ScalarFunction& f, const Point& x, const Point& v) {
   need_same_size("hessian_vector_product", x, v);
   need_recording("hessian_vector_product");
   return gradient(
@@ -199,11 +199,11 @@ Numbers hessian_vector_product(const ScalarFunction& f, const Numbers& x, const 
       x);
 }
 
-GradientCheck check_gradient(const ScalarFunction& f, const Numbers& x, double tolerance) {
+GradientCheck detail::check_gradient(const ScalarFunction& f, const Point& x, double tolerance) {
   need_recording("check_gradient");
   const Numbers exact = gradient(f, x);
   const auto value_at = [&](std::size_t i, double shifted) {
-    Numbers moved = x;
+    Numbers moved(x.begin(), x.end());
     moved[i] = shifted;
     return f(leaves(moved)).data();
   };

@@ -56,6 +56,9 @@ class RegionsPanel {
   double legend_height_ = 0;
 };
 
+// Points and the line through them, their legend in the heading's line.
+void draw_scatter(Canvas& canvas, const Box& room, const ScatterPlot& plot);
+
 // The loss over the steps, and below it the accuracy, if any.
 void draw_curves(Canvas& canvas, const Box& box, const LearningCurve& curve);
 

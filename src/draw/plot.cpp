@@ -22,7 +22,13 @@ void check(std::string_view call, const TrainingPlot& plot) {
                 std::to_string(curve.steps.size()) + " steps, " + std::to_string(curve.loss.size()) + " losses and " +
                     std::to_string(curve.accuracy.size()) + " accuracies",
                 "give lists of one length");
-  if (curve.steps.empty() && !plot.scores)
+  for (const ScatterPlot& scatter : plot.scatters)
+    for (const ScatterPlot::Points* points : {&scatter.train, &scatter.test, &scatter.line})
+      if (points->x.size() != points->y.size())
+        throw Error(call, "a y for each x",
+                    std::to_string(points->x.size()) + " and " + std::to_string(points->y.size()) + " of them",
+                    "give lists of one length");
+  if (curve.steps.empty() && !plot.scores && plot.scatters.empty())
     throw Error(call, "a learning curve, or scores of 2-D data", "neither", "fill in curve.steps and curve.loss");
 }
 
@@ -32,8 +38,11 @@ template <class MakeCanvas> std::string drawn(std::string_view call, const Train
   std::optional<RegionsPanel> regions;
   if (plot.scores) regions.emplace(call, plot, regions_width);
   const bool has_curve = !plot.curve.steps.empty();
-  const double width = margin + (regions ? regions_width : 0) + (regions && has_curve ? gap : 0) +
-                       (has_curve ? regions ? curve_width : wide_curve_width : 0) + right_room + margin;
+  const std::size_t before = plot.scatters.size() + (regions ? 1 : 0);  // panels before the curve, as wide as regions
+  const double last_width = !has_curve ? 0 : before > 0 ? curve_width : wide_curve_width;
+  const std::size_t gaps = before + (has_curve ? 1 : 0) - 1;
+  const double width = margin + static_cast<double>(before) * regions_width + static_cast<double>(gaps) * gap +
+                       last_width + right_room + margin;
   const Lettering large{.size = 18, .colour = ink, .bold = true}, small{.size = 12.5, .colour = soft_ink};
   const double title_room = width - 2 * margin;
   const std::string title = fitted(plot.title, title_room, large), subtitle = fitted(plot.subtitle, title_room, small);
@@ -49,7 +58,11 @@ template <class MakeCanvas> std::string drawn(std::string_view call, const Train
     regions->draw(*canvas, box);
     box.left += regions_width + gap;
   }
-  box.width = regions ? curve_width : wide_curve_width;
+  for (const ScatterPlot& scatter : plot.scatters) {
+    draw_scatter(*canvas, box, scatter);
+    box.left += regions_width + gap;
+  }
+  box.width = last_width;
   if (has_curve) draw_curves(*canvas, box, plot.curve);
   return canvas->take();
 }

@@ -1,35 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Bitmaps, and the widths of texts, by the cairo library. A surface or context that cairo could not make takes every
-// call and remembers the fault, so it is looked for once, when the picture is done.
-#include <cairo.h>
-
+// Bitmaps, by the cairo library.
 #include <cstdint>
 #include <cstring>
 #include <numbers>
 
-#include "canvas.hpp"
+#include "sheet.hpp"
 
 namespace gradwalk::detail {
 namespace {
 
 constexpr double sharp = 2;  // pixels for one of the SVG's
-
-void need(cairo_status_t status) {
-  if (status == CAIRO_STATUS_SUCCESS) return;
-  throw Error("plot", "the cairo library to draw", cairo_status_to_string(status),
-              "free memory, or install a font (Debian: fonts-dejavu-core)");
-}
-
-struct Free {
-  void operator()(cairo_surface_t* surface) const { cairo_surface_destroy(surface); }
-  void operator()(cairo_t* context) const { cairo_destroy(context); }
-};
-using Surface = std::unique_ptr<cairo_surface_t, Free>;
-using Context = std::unique_ptr<cairo_t, Free>;
-
-Surface made(std::size_t columns, std::size_t rows) {
-  return Surface(cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(columns), static_cast<int>(rows)));
-}
 
 Surface surface_of(const Pixels& pixels) {
   Surface surface = made(pixels.columns, pixels.rows);
@@ -56,34 +36,11 @@ std::string png_of(cairo_surface_t* surface) {
   return bytes;
 }
 
-void set_font(cairo_t* context, const Lettering& lettering) {
-  cairo_select_font_face(context, plot_font, CAIRO_FONT_SLANT_NORMAL,
-                         lettering.bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
-  cairo_set_font_size(context, lettering.size);
-}
-
-double advance(cairo_t* context, const std::string& text) {
-  cairo_text_extents_t extents{};
-  cairo_text_extents(context, text.c_str(), &extents);
-  return extents.x_advance;
-}
-
 class PngCanvas : public Canvas {
  public:
   PngCanvas(double width, double height)
       : surface_(made(static_cast<std::size_t>(width * sharp), static_cast<std::size_t>(height * sharp))),
-        context_(cairo_create(surface_.get())) {
-    cairo_scale(context_.get(), sharp, sharp);
-    cairo_set_line_cap(context_.get(), CAIRO_LINE_CAP_ROUND);
-    cairo_set_line_join(context_.get(), CAIRO_LINE_JOIN_ROUND);
-    // Letters as wide at any size, so that widths measured once hold.
-    cairo_font_options_t* const options = cairo_font_options_create();
-    cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
-    cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
-    cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
-    cairo_set_font_options(context_.get(), options);
-    cairo_font_options_destroy(options);
-  }
+        context_(context_of(surface_, sharp)) {}
 
   void fill(const Box& box, Rgb colour) override {
     rectangle(box);
@@ -122,17 +79,7 @@ class PngCanvas : public Canvas {
   }
 
   void text(Point at, std::string_view text, const Lettering& lettering) override {
-    const std::string whole(text);
-    cairo_save(context_.get());
-    set_font(context_.get(), lettering);
-    use(lettering.colour);
-    cairo_translate(context_.get(), at.x, at.y);
-    if (lettering.upwards) cairo_rotate(context_.get(), -std::numbers::pi / 2);
-    const double before = lettering.anchor == Anchor::start ? 0 : lettering.anchor == Anchor::middle ? 0.5 : 1;
-    cairo_move_to(context_.get(), -before * advance(context_.get(), whole), 0);
-    cairo_show_text(context_.get(), whole.c_str());
-    cairo_new_path(context_.get());
-    cairo_restore(context_.get());
+    show_text(context_.get(), at, text, lettering);
   }
 
   void image(const Box& box, const Pixels& pixels) override {
@@ -156,7 +103,7 @@ class PngCanvas : public Canvas {
   }
 
  private:
-  void use(Rgb colour) { cairo_set_source_rgb(context_.get(), colour.r / 255.0, colour.g / 255.0, colour.b / 255.0); }
+  void use(Rgb colour) { detail::use(context_.get(), colour); }
   void rectangle(const Box& box) { cairo_rectangle(context_.get(), box.left, box.top, box.width, box.height); }
   void stroke(const Pen& pen) {
     use(pen.colour);
@@ -171,15 +118,6 @@ class PngCanvas : public Canvas {
 }  // namespace
 
 std::unique_ptr<Canvas> png_canvas(double width, double height) { return std::make_unique<PngCanvas>(width, height); }
-
-double text_width(const std::string& text, const Lettering& lettering) {
-  const Surface surface = made(1, 1);
-  const Context context(cairo_create(surface.get()));
-  set_font(context.get(), lettering);
-  const double width = advance(context.get(), text);
-  need(cairo_status(context.get()));
-  return width;
-}
 
 std::string png_of(const Pixels& pixels) { return png_of(surface_of(pixels).get()); }
 

@@ -92,7 +92,7 @@ constexpr bool is_plain(Op op) { return is_plain(info(op).dx) && is_plain(info(o
   case code(Op::name):                                                          \
     if constexpr (!passes_on(Op::name)) {                                       \
       break;                                                                    \
-    } else if constexpr (!is_plain(Op::name)) {                                 \
+    } else if constexpr (!is_plain(Op::name) || !passes_on(Op::name, 1)) {      \
       deposit_by_call(ref);                                                     \
     } else if (extra == 0) {                                                    \
       const double x = at(a)->data, y = at(b)->data;                            \

@@ -2,6 +2,7 @@
 // Recording choices, and the hook that sees what a recording does not hold.
 #include "gradwalk/choice.hpp"
 
+#include <ostream>
 #include <utility>
 
 #include "store.hpp"
@@ -32,6 +33,8 @@ Condition::operator Value() const {
     default: return Handle::adopt(compare<Op::not_equal>(x, y, number_));
   }
 }
+
+std::ostream& operator<<(std::ostream& out, const Condition& condition) { return out << condition.holds(); }
 
 // The record: operands (a, b), each a node or a literal; in the word below, the condition; below that the numbers, b's
 // before a's.
@@ -94,6 +97,14 @@ void detail::report_left(const Value& value) {
   const Unwatched at_work;
   for (const Watch* one = at_work.own; one != nullptr; one = one->outer)
     if (one->left) one->left(value);
+}
+
+double Value::data_alone() const {
+  if (watch != nullptr && !holds_number()) {
+    node_ref("a cast");
+    report_left(*this);
+  }
+  return data();
 }
 
 Value Value::detach() const {

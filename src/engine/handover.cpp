@@ -22,6 +22,15 @@ constexpr std::int64_t owned = std::int64_t{1} << 40;
 const char this_copy = 0;  // its address tells the copies of the library in a process apart
 
 constinit thread_local bool thread_has_ended = false;
+constinit thread_local SharedTape* shared_here = nullptr;  // the one this thread used last
+
+void leave_shared_tape() noexcept {
+  if (SharedTape* const shared = std::exchange(shared_here, nullptr)) shared->leave();
+}
+
+struct EndOfUse {
+  ~EndOfUse() { leave_shared_tape(); }
+};
 
 void free_tape(Store& store) noexcept {
   const Memory memory = store.memory;
@@ -119,6 +128,7 @@ void remove_owner(Store& store) noexcept {
 struct EndOfThread {
   Store* store;
   ~EndOfThread() {
+    leave_shared_tape();
     thread_has_ended = true;
     if (tape.store == store) open(nullptr);
     store->in_use = false;
@@ -211,6 +221,51 @@ UseTape::~UseTape() {
   if (!changes_) return;
   open(before_);
   used_.store_->in_use = false;
+}
+
+namespace {
+OpenTape being_moved;  // its address stands for a tape that is on its way
+}
+
+SharedTape::SharedTape() { tape_.store_->in_use = true; }
+
+SharedTape::~SharedTape() {
+  leave();
+  tape_.store_->in_use = false;
+}
+
+// The place where the tape is open, which nobody else touches until user_ is set again: that of `wanted`, or of
+// whoever it is. A thread that ends has no lock, so two may come at once.
+OpenTape* SharedTape::take_from_user(OpenTape* wanted) noexcept {
+  for (;;) {
+    OpenTape* user = user_.load();
+    if (user == &being_moved) continue;  // perhaps from here: this thread must not end meanwhile. It takes no time
+    if (wanted != nullptr && user != wanted) return nullptr;
+    if (user_.compare_exchange_weak(user, &being_moved)) return user;
+  }
+}
+
+void SharedTape::move_here() {
+  thread_local const EndOfUse end;
+  static_cast<void>(end);
+  if (shared_here != nullptr && shared_here != this) shared_here->leave();
+  OpenTape* const user = take_from_user(nullptr);
+  if (user != nullptr && user->store == tape_.store_) {
+    tape_.store_->parked = *user;
+    *user = before_ != nullptr ? before_->parked : OpenTape{};
+  }
+  before_ = tape.store;
+  open(tape_.store_);
+  shared_here = this;
+  user_ = &tape;
+}
+
+void SharedTape::leave() noexcept {
+  if (shared_here == this) shared_here = nullptr;
+  if (take_from_user(&tape) == nullptr) return;
+  if (is_here()) open(before_);
+  before_ = nullptr;
+  user_ = nullptr;
 }
 
 }  // namespace gradwalk

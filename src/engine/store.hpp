@@ -169,7 +169,7 @@ template <class Visit> void each_local_of_term(Word term, Ref at, Visit visit, d
   if (q != literal) visit(q, times * Rule<Op::mul>::dy(x, y, 0.0));
 }
 
-constexpr bool passes_on(Op op) { return info(op).dx != "0"; }
+constexpr bool passes_on(Op op, int operand = 0) { return (operand == 0 ? info(op).dx : info(op).dy) != "0"; }
 
 // Calls visit(operand, local derivative) for each operand that is a node and gets something; of a choice's, the one
 // that was chosen. Here rules meet records; the sweep has the same for the rules that call no function (backward.cpp).
@@ -182,13 +182,14 @@ template <class Visit> void each_local(Ref ref, Visit visit) {
   case code(Op::name):                                                                              \
     if constexpr (passes_on(Op::name)) visit(a, Rule<Op::name>::dx(tape.node(a)->data, node.data)); \
     break;
-#define GRADWALK_BINARY(name, ...)                                     \
-  case code(Op::name):                                                 \
-    if constexpr (passes_on(Op::name)) {                               \
-      const double x = value_of(a, ref), y = value_of(b, ref);         \
-      if (a != literal) visit(a, Rule<Op::name>::dx(x, y, node.data)); \
-      if (b != literal) visit(b, Rule<Op::name>::dy(x, y, node.data)); \
-    }                                                                  \
+#define GRADWALK_BINARY(name, ...)                                       \
+  case code(Op::name):                                                   \
+    if constexpr (passes_on(Op::name)) {                                 \
+      const double x = value_of(a, ref), y = value_of(b, ref);           \
+      if (a != literal) visit(a, Rule<Op::name>::dx(x, y, node.data));   \
+      if constexpr (passes_on(Op::name, 1))                              \
+        if (b != literal) visit(b, Rule<Op::name>::dy(x, y, node.data)); \
+    }                                                                    \
     break;
 #include "gradwalk/ops.def"
 #undef GRADWALK_UNARY

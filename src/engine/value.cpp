@@ -14,11 +14,6 @@ using namespace detail;
 
 double rules::pow(double x, double y) { return std::pow(x, y); }
 
-std::uint64_t Value::id() const {
-  node_ref("id");
-  return pair(ref_, tape_);
-}
-
 double detail::number_of(std::uint32_t bits, std::uint32_t of, const char* call) {
   if ((of & is_number) == 0) refuse(of, call);
   if (of != (tape.id | is_number))  // its tape may be gone: a number does not hold it

@@ -3,12 +3,14 @@
 // so the gradient is that of the whole batch.
 #include "gradwalk/step.hpp"
 
+#include "scores.hpp"
+
 namespace gradwalk {
 namespace {
 
 class EagerStep : public BatchStep {
  public:
-  explicit EagerStep(const Classifier& model) : model_(model), parameters_(model_.network.parameters()) {}
+  explicit EagerStep(const Model& model) : model_(model), parameters_(model_.network.parameters()) {}
 
   std::string kind() const override { return "eager"; }
 
@@ -17,19 +19,21 @@ class EagerStep : public BatchStep {
     sums.loss() = sums.right() = 0;
     for (const std::size_t row : rows) {
       const std::vector<Value> outputs = model_.network(data.row(row));
+      const Value loss = data.has_targets() ? number_loss(model_.loss, outputs[0], data.targets[row])
+                                            : row_loss(model_.loss, outputs, data.labels[row]);
       scores_.clear();
       for (const Value& output : outputs) scores_.push_back(output.data());
-      sums.right() += Classifier::label_of(scores_) == data.labels[row] ? 1 : 0;
-      const Value loss = row_loss(model_.loss, outputs, data.labels[row]);
-      sums.loss() += weight * loss.data();
-      loss.backward(weight);
+      sums.right() += detail::rightness(data, row, scores_);
+      const double of_row = weight * data.weight(row);
+      sums.loss() += of_row * loss.data();
+      loss.backward(of_row);
     }
     const std::span<double> gradient = sums.gradient();
     for (std::size_t i = 0; i < parameters_.size(); ++i) gradient[i] = parameters_[i].grad();
   }
 
  private:
-  Classifier model_;
+  Model model_;
   std::vector<Value> parameters_;
   std::vector<double> scores_;  // of the row at hand; kept for its room
 };
@@ -38,6 +42,6 @@ class EagerStep : public BatchStep {
 
 BatchStep::~BatchStep() = default;
 
-std::unique_ptr<BatchStep> eager_step(const Classifier& model) { return std::make_unique<EagerStep>(model); }
+std::unique_ptr<BatchStep> eager_step(const Model& model) { return std::make_unique<EagerStep>(model); }
 
 }  // namespace gradwalk

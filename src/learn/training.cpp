@@ -15,6 +15,18 @@
 namespace gradwalk {
 namespace {
 
+void check_targets(const Dataset& data) {
+  if (!detail::is_name(data.target_name))
+    throw Error("train", detail::name_rule, detail::shown(data.target_name), "correct the name");
+  for (const double target : data.targets)
+    if (!std::isfinite(target))
+      throw Error("train", "targets that are finite", detail::short_number(target), "correct it or drop the row");
+  const auto [low, high] = std::minmax_element(data.targets.begin(), data.targets.end());
+  if (*low == *high)
+    throw Error("train", "a target that is not the same in every row", detail::short_number(*low),
+                "add rows of another, or choose another column");
+}
+
 // What the run and its file rely on.
 void check_data(const Dataset& data) {
   if (data.rows() == 0) throw Error("train", "data", "no rows", "give it some");
@@ -25,6 +37,7 @@ void check_data(const Dataset& data) {
   for (const std::vector<std::string>* names : {&data.feature_names, &data.label_names})
     for (const std::string& one : *names)
       if (!detail::is_name(one)) throw Error("train", detail::name_rule, detail::shown(one), "correct the name");
+  if (data.has_targets()) return check_targets(data);
   const std::size_t largest = *std::max_element(data.labels.begin(), data.labels.end());
   if (largest >= data.label_names.size())
     throw Error("train", "labels below the " + std::to_string(data.label_names.size()) + " classes",
@@ -36,30 +49,59 @@ void check_data(const Dataset& data) {
               "lower the learning rate, or clip the gradient");
 }
 
-Dataset standardised(Dataset data, const Standardisation& standardisation) {
+// So that each class weighs as much as any other, and all rows together as many as they are.
+std::vector<double> balanced_weights(const Dataset& data) {
+  std::vector<std::size_t> counts(data.label_names.size());
+  for (const std::size_t label : data.labels) ++counts[label];
+  const auto present = static_cast<double>(counts.size()) -
+                       static_cast<double>(std::count(counts.begin(), counts.end(), std::size_t{0}));
+  std::vector<double> weights;
+  for (const std::size_t label : data.labels)
+    weights.push_back(static_cast<double>(data.rows()) / (present * static_cast<double>(counts[label])));
+  return weights;
+}
+
+// As the network takes and gives it.
+Dataset standardised(Dataset data, const AnyModel& model, const Recipe& recipe) {
+  if (recipe.balance) data.weights = balanced_weights(data);
+  const Standardisation& standardisation = model_of(model).standardisation;
   if (!standardisation.mean.empty()) standardisation.apply(data);
+  if (const Regressor* regressor = std::get_if<Regressor>(&model))
+    for (double& target : data.targets) target = regressor->in_deviations(target);
   return data;
 }
 
-Classifier make_classifier(const Dataset& data, const Recipe& recipe) {
-  check_data(data);
-  check_recipe(recipe);
-  std::vector<std::size_t> sizes = recipe.hidden;
-  sizes.push_back(outputs_for(recipe.loss, data.label_names.size()));
-  const MLPOptions options{.activation = recipe.activation, .init = recipe.init, .seed = recipe.seed};
-  return {MLP(data.columns, sizes, options), recipe.loss, data.feature_names, data.label_names,
-          recipe.standardise ? Standardisation::fit(data) : Standardisation{}};
+// The targets' mean and deviation, as of a table of one column.
+void fit_target(Regressor& model, const Dataset& data) {
+  Dataset column{1, data.targets, {}, {}, {}, data.targets};
+  const Standardisation fitted = Standardisation::fit(column);
+  model.target_name = data.target_name;
+  model.target_mean = fitted.mean[0];
+  model.target_deviation = fitted.deviation[0];
 }
 
-// A network's copies are handles to the same weights, so this one is made anew.
-Classifier with_own_weights(const Classifier& model) {
-  std::vector<std::size_t> sizes;
-  for (const Layer& layer : model.network.layers()) sizes.push_back(layer.outputs());
-  Classifier result = model;
-  result.network = MLP(model.network.inputs(), sizes, model.network.options());
-  const std::vector<Value> from = model.network.parameters();
-  std::vector<Value> to = result.network.parameters();
-  for (std::size_t i = 0; i < to.size(); ++i) to[i].data() = from[i].data();
+AnyModel make_model(const Dataset& data, const Recipe& recipe) {
+  check_data(data);
+  check_recipe(recipe);
+  if (data.has_targets() && recipe.balance)
+    throw Error("train", "classes to balance", "numbers to learn", "leave it out");
+  if (data.has_targets() && !is_for_numbers(recipe.loss))
+    throw Error("train", "a loss for numbers", std::string(name(recipe.loss)), "use the loss mse, mae or huber");
+  std::vector<std::size_t> sizes = recipe.hidden;
+  sizes.push_back(data.has_targets() ? 1 : outputs_for(recipe.loss, data.label_names.size()));
+  const MLPOptions options{.activation = recipe.activation, .init = recipe.init, .seed = recipe.seed};
+  Model base{MLP(data.columns, sizes, options), recipe.loss, data.feature_names,
+             recipe.standardise ? Standardisation::fit(data) : Standardisation{}, data.table};
+  if (!data.has_targets()) return Classifier{std::move(base), data.label_names};
+  Regressor regressor{std::move(base), {}};
+  fit_target(regressor, data);
+  return regressor;
+}
+
+// A network's copies are handles to the same weights.
+AnyModel with_own_weights(const AnyModel& model) {
+  AnyModel result = model;
+  std::visit([&](auto& one) { one.network = one.network.clone(); }, result);
   return result;
 }
 
@@ -76,6 +118,20 @@ void check_team(const Team& team) {
 
 }  // namespace
 
+const Model& model_of(const AnyModel& model) {
+  return std::visit([](const auto& one) -> const Model& { return one; }, model);
+}
+
+const Classifier& classifier_of(const AnyModel& model) {
+  if (const Classifier* classifier = std::get_if<Classifier>(&model)) return *classifier;
+  throw Error("model", "a classifier", "a regressor", "ask for the regressor");
+}
+
+const Regressor& regressor_of(const AnyModel& model) {
+  if (const Regressor* regressor = std::get_if<Regressor>(&model)) return *regressor;
+  throw Error("model", "a regressor", "a classifier", "ask for the classifier");
+}
+
 std::vector<TrainingRun::Place> TrainingRun::places_of(std::vector<Value>& parameters) {
   std::vector<Place> places;
   for (Value& p : parameters) places.push_back({&p.data(), &p.grad()});
@@ -84,10 +140,10 @@ std::vector<TrainingRun::Place> TrainingRun::places_of(std::vector<Value>& param
 
 TrainingRun::TrainingRun(const Dataset& data, const Recipe& recipe, MakeStep make_step, Team team)
     : recipe_(recipe),
-      model_(make_classifier(data, recipe)),
-      parameters_(model_.network.parameters()),
+      model_(make_model(data, recipe)),
+      parameters_(network().parameters()),
       make_step_(std::move(make_step)),
-      step_(make_step_(model_)),
+      step_(make_step_(model_of(model_))),
       team_(std::move(team)),
       sums_(parameters_.size()),
       places_(places_of(parameters_)),
@@ -96,7 +152,7 @@ TrainingRun::TrainingRun(const Dataset& data, const Recipe& recipe, MakeStep mak
       batches_(data.rows(), batch_size(recipe, data), recipe.seed) {
   check_team(team_);
   state_.optimizer = initial_state(recipe.optimizer, parameters_.size());
-  data_ = standardised(data, model_.standardisation);
+  data_ = standardised(data, model_, recipe_);
   all_rows_.resize(data.rows());
   std::iota(all_rows_.begin(), all_rows_.end(), std::size_t{0});
 }
@@ -105,9 +161,9 @@ TrainingRun::TrainingRun(const TrainingRun& other)
     : recipe_(other.recipe_),
       data_(other.data_),
       model_(with_own_weights(other.model_)),
-      parameters_(model_.network.parameters()),
+      parameters_(network().parameters()),
       make_step_(other.make_step_),
-      step_(make_step_(model_)),
+      step_(make_step_(model_of(model_))),
       team_(other.team_),
       sums_(other.sums_),
       places_(places_of(parameters_)),
@@ -187,11 +243,12 @@ TrainingRun::Report TrainingRun::step() {
                 .loss = sums_.loss(),
                 .accuracy = sums_.right() / static_cast<double>(rows.size()),
                 .rate = schedule_(state_.steps),
-                .gradient_norm = 0};
+                .gradient_norm = 0,
+                .penalty = 0};
   // From here on plain numbers, which the Values get in the end.
   const std::span<double> gradient = sums_.gradient();
   read_parameters();
-  if (recipe_.l1 > 0 || recipe_.l2 > 0) report.loss += penalise();
+  if (recipe_.l1 > 0 || recipe_.l2 > 0) report.loss += report.penalty = penalise();
   const auto bad = std::find_if_not(gradient.begin(), gradient.end(), [](double one) { return std::isfinite(one); });
   if (!std::isfinite(report.loss) || bad != gradient.end()) {
     if (!whole) batches_.set_state(before);
@@ -211,12 +268,16 @@ void TrainingRun::set_data(const Dataset& data) {
     throw Error("set_data", "rows of " + std::to_string(data_.columns) + " features", std::to_string(data.columns),
                 "give it the features it was made for");
   detail::check_shape("set_data", data);
-  const std::size_t classes = model_.label_names.size();
+  if (data.has_targets() != is_regressor(model_))
+    throw Error("set_data", is_regressor(model_) ? "numbers to learn" : "classes",
+                is_regressor(model_) ? "classes" : "numbers", "give it data of the kind it was made for");
+  const std::size_t classes = is_regressor(model_) ? 0 : model().label_names.size();
   for (const std::size_t label : data.labels)
     if (label >= classes)
       throw Error("set_data", "labels below " + std::to_string(classes), std::to_string(label),
                   "give it the classes it was made for");
-  data_ = standardised(data, model_.standardisation);
+  if (data.has_targets()) check_targets(data);
+  data_ = standardised(data, model_, recipe_);
   all_rows_.resize(data.rows());
   std::iota(all_rows_.begin(), all_rows_.end(), std::size_t{0});
   batches_ = Batches(data.rows(), batch_size(recipe_, data), recipe_.seed);
@@ -231,6 +292,16 @@ void TrainingRun::set_rate(double lr) {
   schedule_ = constant_rate(lr);
 }
 
+void TrainingRun::begin_plan(RatePlan plan, double lr) {
+  Recipe recipe = recipe_;
+  plan.begin = state_.steps;
+  recipe.rate = plan;
+  std::visit([&](auto& rule) { rule.lr = lr; }, recipe.optimizer);
+  check_recipe(recipe);
+  schedule_ = schedule_of(plan, lr);
+  recipe_ = std::move(recipe);
+}
+
 TrainingState TrainingRun::state() const {
   TrainingState result = state_;
   result.batches = batches_.state();
@@ -238,7 +309,7 @@ TrainingState TrainingRun::state() const {
 }
 
 void TrainingRun::set_state(TrainingState state) {
-  if (state.optimizer.steps != state.steps || !state.history.is_of(state.steps))
+  if (state.optimizer.steps != state.steps || !state.history.is_of(state.steps, !is_regressor(model_)))
     throw Error("set_state", "the optimizer's steps and the history of " + std::to_string(state.steps) + " steps",
                 "those of others", "give what state() gave");
   check_state(recipe_.optimizer, parameters_.size(), state.optimizer);

@@ -37,6 +37,11 @@ Value total_of_exp(std::span<const Value> scores, const Value& largest) {
   return total;
 }
 
+Value huber_of(const Value& off) {
+  const Value size = abs(off);
+  return select(size <= 1.0, off * off * 0.5, size - 0.5);
+}
+
 }  // namespace
 
 Value mean_squared_error(const Value& output, double target) {
@@ -52,6 +57,20 @@ Value mean_squared_error(const Value& output, const Value& target) {
 Value mean_squared_error(std::span<const Value> outputs, std::span<const double> targets) {
   need_batch("mean_squared_error", outputs.size(), targets.size());
   return mean(outputs.size(), [&](std::size_t i) { return mean_squared_error(outputs[i], targets[i]); });
+}
+
+Value mean_absolute_error(const Value& output, double target) { return abs(output - target); }
+Value mean_absolute_error(const Value& output, const Value& target) { return abs(output - target); }
+Value mean_absolute_error(std::span<const Value> outputs, std::span<const double> targets) {
+  need_batch("mean_absolute_error", outputs.size(), targets.size());
+  return mean(outputs.size(), [&](std::size_t i) { return mean_absolute_error(outputs[i], targets[i]); });
+}
+
+Value huber(const Value& output, double target) { return huber_of(output - target); }
+Value huber(const Value& output, const Value& target) { return huber_of(output - target); }
+Value huber(std::span<const Value> outputs, std::span<const double> targets) {
+  need_batch("huber", outputs.size(), targets.size());
+  return mean(outputs.size(), [&](std::size_t i) { return huber(outputs[i], targets[i]); });
 }
 
 Value hinge(const Value& score, double sign) {

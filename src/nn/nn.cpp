@@ -3,6 +3,7 @@
 #include "gradwalk/nn.hpp"
 
 #include <cmath>
+#include <map>
 
 #include "text/numbers.hpp"
 
@@ -36,6 +37,11 @@ template <class Input> [[gnu::noinline]] Value weighted_sum(const Neuron& neuron
   return sum;
 }
 
+Value gelu_of(const Value& x) {
+  constexpr double root = 0.79788456080286536;  // sqrt(2 / pi)
+  return 0.5 * x * (1.0 + tanh(root * (x + 0.044715 * x * x * x)));
+}
+
 // What neurons of one kind make of x. The kind is asked for once, so that the loop is one stretch of code.
 template <class Input> std::vector<Value> forward(std::span<const Neuron> neurons, std::span<const Input> x) {
   std::vector<Value> outputs;
@@ -47,7 +53,13 @@ template <class Input> std::vector<Value> forward(std::span<const Neuron> neuron
     case Activation::relu: each([](const Value& sum) { return relu(sum); }); break;
     case Activation::tanh: each([](const Value& sum) { return tanh(sum); }); break;
     case Activation::sigmoid: each([](const Value& sum) { return sigmoid(sum); }); break;
-    default: each([](Value&& sum) { return std::move(sum); }); break;
+    case Activation::gelu: each(gelu_of); break;
+    case Activation::leaky_relu: each([](const Value& sum) { return max(sum, 0.01 * sum); }); break;
+    case Activation::elu:
+      each([](const Value& sum) { return select(sum > 0.0, sum, exp(min(sum, 0.0)) - 1.0); });
+      break;
+    case Activation::softplus: each([](const Value& sum) { return softplus(sum); }); break;
+    case Activation::linear: each([](Value&& sum) { return std::move(sum); }); break;
   }
   return outputs;
 }
@@ -78,6 +90,25 @@ std::vector<std::pair<std::string, Value>> Module::named_parameters() const {
 
 void Module::zero_grad() const {
   for (Value& parameter : parameters()) parameter.grad() = 0;
+}
+
+std::vector<std::pair<std::string, double>> Module::state() const {
+  std::vector<std::pair<std::string, double>> result;
+  for (const auto& [name, parameter] : named_parameters()) result.emplace_back(name, parameter.data());
+  return result;
+}
+
+void Module::set_state(std::span<const std::pair<std::string, double>> state) const {
+  std::vector<std::pair<std::string, Value>> own = named_parameters();
+  if (state.size() != own.size())
+    throw Error("set_state", detail::counted(own.size(), "parameter", "parameters"), std::to_string(state.size()),
+                "give the state of a module of the same form");
+  std::map<std::string_view, double> given;
+  for (const auto& [name, number] : state) given.emplace(name, number);
+  for (const auto& [name, parameter] : own)
+    if (!given.contains(name))
+      throw Error("set_state", "a number for " + name, "none", "give the state of a module of the same form");
+  for (auto& [name, parameter] : own) parameter.data() = given.at(name);
 }
 
 Neuron::Neuron(std::size_t inputs, Random& random, Activation activation, Init init, std::size_t neurons_in_layer)
@@ -139,6 +170,16 @@ MLP::MLP(std::size_t inputs, const std::vector<std::size_t>& outputs_of_layers, 
     layers_.emplace_back(inputs, outputs, random, last ? options.output : options.activation, options.init);
     inputs = outputs;
   }
+}
+
+MLP MLP::clone() const {
+  std::vector<std::size_t> sizes;
+  for (const Layer& layer : layers_) sizes.push_back(layer.outputs());
+  MLP result(inputs(), sizes, options_);
+  const std::vector<Value> from = parameters();
+  std::vector<Value> to = result.parameters();
+  for (std::size_t i = 0; i < to.size(); ++i) to[i].data() = from[i].data();
+  return result;
 }
 
 template <class Input> std::vector<Value> MLP::forward(std::span<const Input> x) const {

@@ -25,6 +25,10 @@ std::string_view name(Activation activation) {
     case Activation::relu: return "relu";
     case Activation::tanh: return "tanh";
     case Activation::sigmoid: return "sigmoid";
+    case Activation::gelu: return "gelu";
+    case Activation::leaky_relu: return "leaky_relu";
+    case Activation::elu: return "elu";
+    case Activation::softplus: return "softplus";
     default: return "linear";
   }
 }

@@ -37,6 +37,17 @@ void check_rule(const AdamW& rule) {
   need_at_least_0("AdamW", "weight_decay >= 0", rule.weight_decay);
 }
 
+void check_rule(const RMSprop& rule) {
+  need_at_least_0("RMSprop", "lr >= 0", rule.lr);
+  need(rule.alpha >= 0 && rule.alpha < 1, "RMSprop", "0 <= alpha < 1", rule.alpha, "0.99 is usual");
+  need_at_least_0("RMSprop", "epsilon >= 0", rule.epsilon);
+}
+
+void check_rule(const Adagrad& rule) {
+  need_at_least_0("Adagrad", "lr >= 0", rule.lr);
+  need_at_least_0("Adagrad", "epsilon >= 0", rule.epsilon);
+}
+
 // By squaring: std::pow may differ in its last bit from one C library to the next.
 double power(double base, std::uint64_t exponent) {
   double result = 1;
@@ -56,6 +67,29 @@ template <class T, class State> void apply(SGD rule, double lr_, std::span<T> da
     if (momentum != 0) step = state.first[i] = momentum * state.first[i] + step;
     data[i] -= lr * step;
   }
+}
+
+// By a mean of squares v: `kept` of the old one and `taken` of the new square.
+template <class T, class State> void apply_squares(double lr_, double kept_, double taken_, double epsilon_,
+                                                   std::span<T> data, std::span<const T> grad, State& state,
+                                                   std::size_t begin, std::size_t end) {
+  const T lr = static_cast<T>(lr_), kept = static_cast<T>(kept_), taken = static_cast<T>(taken_);
+  const T epsilon = static_cast<T>(epsilon_);
+  for (std::size_t i = begin; i < end; ++i) {
+    const T g = grad[i], v = kept * state.second[i] + taken * g * g;
+    data[i] -= lr * g / (std::sqrt(v) + epsilon);
+    state.second[i] = v;
+  }
+}
+
+template <class T, class State> void apply(RMSprop rule, double lr, std::span<T> data, std::span<const T> grad,
+                                           State& state, std::size_t begin, std::size_t end) {
+  apply_squares(lr, rule.alpha, 1 - rule.alpha, rule.epsilon, data, grad, state, begin, end);
+}
+
+template <class T, class State> void apply(Adagrad rule, double lr, std::span<T> data, std::span<const T> grad,
+                                           State& state, std::size_t begin, std::size_t end) {
+  apply_squares(lr, 1.0, 1.0, rule.epsilon, data, grad, state, begin, end);
 }
 
 template <class Rule, class T, class State> void apply(Rule rule, double lr, std::span<T> data, std::span<const T> grad,
@@ -95,7 +129,8 @@ void check_config(const OptimizerConfig& config) {
 OptimizerState initial_state(const OptimizerConfig& config, std::size_t parameters) {
   OptimizerState state;
   const SGD* sgd = std::get_if<SGD>(&config);
-  if (sgd == nullptr || sgd->momentum != 0) state.first.assign(parameters, 0.0);
+  const bool is_adam = std::holds_alternative<Adam>(config) || std::holds_alternative<AdamW>(config);
+  if (is_adam || (sgd != nullptr && sgd->momentum != 0)) state.first.assign(parameters, 0.0);
   if (sgd == nullptr) state.second.assign(parameters, 0.0);
   return state;
 }

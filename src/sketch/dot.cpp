@@ -51,7 +51,8 @@ std::string constant_text(const Node& node, int digits) {
 }
 
 bool order_matters(Op op) {
-  return op == Op::sub || op == Op::div || op == Op::pow || op == Op::atan2 || op == Op::custom;
+  return op == Op::sub || op == Op::div || op == Op::pow || op == Op::atan2 || op == Op::fmod || op == Op::copysign ||
+         op == Op::custom;
 }
 
 std::string ordinal(std::size_t number) {

@@ -130,6 +130,17 @@ Snapshot snapshot(const Value& root) {
   return result;
 }
 
+void recompute(Snapshot& graph) {
+  for (Snapshot::Node& node : graph.nodes) {
+    if (node.operands.empty() || node.op == Op::custom) continue;
+    std::vector<double> numbers;
+    numbers.reserve(node.operands.size());
+    for (const std::size_t operand : node.operands) numbers.push_back(graph.nodes[operand].data);
+    node.data = rule_value(node.op, numbers);
+    for (std::size_t k = 0; k < numbers.size(); ++k) node.locals[k] = rule_local(node.op, k, numbers, node.data);
+  }
+}
+
 std::optional<std::size_t> Snapshot::find(std::string_view name) const {
   const auto found = std::find_if(nodes.begin(), nodes.end(), [&](const Node& node) { return node.name == name; });
   if (found == nodes.end()) return std::nullopt;
@@ -143,6 +154,16 @@ std::optional<std::size_t> Snapshot::find(const Value& value) const {
   const auto found = std::find_if(nodes.begin(), nodes.end(), is_it);
   if (found == nodes.end()) return std::nullopt;
   return static_cast<std::size_t>(found - nodes.begin());
+}
+
+std::string written_out(const Snapshot::Node& node, const std::vector<std::string>& operands) {
+  const bool is_infix =
+      node.op == Op::add || node.op == Op::sub || node.op == Op::mul || node.op == Op::div || node.op == Op::pow;
+  if (is_infix) return operands[0] + " " + node.op_name + " " + operands[1];
+  if (node.op == Op::neg) return "-" + operands[0];
+  std::string text = node.op_name + "(";
+  for (std::size_t i = 0; i < operands.size(); ++i) text.append(i == 0 ? "" : ", ").append(operands[i]);
+  return text + ")";
 }
 
 std::string_view local_formula(Op op, std::size_t operand) {

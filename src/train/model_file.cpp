@@ -18,6 +18,7 @@ std::uint64_t fingerprint(const Dataset& data) {
   mix(data.rows());
   for (const double x : data.x) mix(std::bit_cast<std::uint64_t>(x));
   for (const std::size_t label : data.labels) mix(label);
+  for (const double target : data.targets) mix(std::bit_cast<std::uint64_t>(target));
   for (const std::vector<std::string>* names : {&data.feature_names, &data.label_names})
     for (const std::string& one : *names) {
       mix(one.size());
@@ -31,12 +32,13 @@ TrainingRun resume(const ModelFile& file, const Dataset& data, MakeStep make_ste
   if (fingerprint(data) != file.run->source.fingerprint)
     throw Error("resume", "the data the model was trained on", "other data", "give the same, or train anew");
   TrainingRun run(data, file.run->recipe, std::move(make_step));
-  if (run.model().network.inputs() != file.model.network.inputs() ||
-      run.model().network.outputs() != file.model.network.outputs())
+  if (run.network().inputs() != file.model().network.inputs() ||
+      run.network().outputs() != file.model().network.outputs() ||
+      is_regressor(run.any_model()) != is_regressor(file.any_model))
     throw Error("resume", "a model for the data's features and classes", "one for others", "train anew");
   run.set_state(file.run->state);
-  const std::vector<Value> saved = file.model.network.parameters();
-  std::vector<Value> parameters = run.model().network.parameters();
+  const std::vector<Value> saved = file.model().network.parameters();
+  std::vector<Value> parameters = run.network().parameters();
   for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].data() = saved[i].data();
   return run;
 }

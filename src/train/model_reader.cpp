@@ -42,8 +42,8 @@ class Reader {
   ModelFile read() const {
     if (text("format") != "gradwalk-model") refuse("a model of gradwalk", "format " + shown(text("format")));
     if (text("version") != "1") refuse("version 1 of the format", "version " + shown(text("version")));
-    ModelFile result{classifier(), std::nullopt};
-    if (file_.metadata.contains("training")) result.run = run(result.model);
+    ModelFile result{model(), std::nullopt};
+    if (file_.metadata.contains("training")) result.run = run(result.any_model);
     return result;
   }
 
@@ -92,6 +92,12 @@ class Reader {
     return value.get<std::uint64_t>();
   }
 
+  bool truth(const Json& object, const char* key) const {
+    const Json& value = field(object, key);
+    if (!value.is_boolean()) refuse(std::string("true or false for '") + key + "'", shown(value.dump()));
+    return value.get<bool>();
+  }
+
   std::uint64_t big(const Json& value) const {  // as text: JSON readers elsewhere keep 53 bits
     const std::string digits = value.is_string() ? value.get<std::string>() : "";
     std::uint64_t result = 0;
@@ -109,10 +115,11 @@ class Reader {
   }
   Activation activation(std::string_view spelled) const {
     using enum Activation;
-    return named("activation", spelled, {linear, relu, Activation::tanh, sigmoid});
+    return named("activation", spelled, {linear, relu, Activation::tanh, sigmoid, gelu, leaky_relu, elu, softplus});
   }
   LossKind loss(std::string_view spelled) const {
-    return named("loss", spelled, {LossKind::hinge, LossKind::mse, LossKind::bce, LossKind::softmax});
+    using enum LossKind;
+    return named("loss", spelled, {hinge, mse, bce, softmax, mae, huber});
   }
   std::string string(const Json& object, const char* key) const {
     const Json& value = field(object, key);
@@ -147,7 +154,9 @@ class Reader {
   }
   std::vector<double> row(const std::string& key, std::size_t size) const { return tensor(key, {size}).data; }
 
-  Classifier classifier() const {
+  AnyModel model() const {
+    const bool is_regressor = file_.metadata.contains("task");
+    if (is_regressor && text("task") != "regression") refuse("a known task", shown(text("task")));
     const std::vector<std::size_t> all = sizes(json("sizes"), 2);
     // Tensors first: a file of a few bytes must not make a network of millions of neurons.
     for (std::size_t k = 0; k + 1 < all.size(); ++k) {
@@ -156,14 +165,12 @@ class Reader {
     }
     const LossKind kind = loss(text("loss"));
     const std::size_t outputs = all.back(), classes = outputs == 1 ? 2 : outputs;
-    if (checked("outputs that fit the loss", [&] { return outputs_for(kind, classes); }) != outputs)
-      refuse("outputs that fit the loss " + std::string(name(kind)), std::to_string(outputs));
+    if (is_regressor && !is_for_numbers(kind)) refuse("a loss for numbers", std::string(name(kind)));
+    const std::size_t wanted =
+        is_regressor ? 1 : checked("outputs that fit the loss", [&] { return outputs_for(kind, classes); });
+    if (wanted != outputs) refuse("outputs that fit the loss " + std::string(name(kind)), std::to_string(outputs));
     const MLPOptions options{.activation = activation(text("activation")), .output = activation(text("output"))};
-    Classifier result{MLP(all[0], {all.begin() + 1, all.end()}, options),
-                      kind,
-                      strings("features", all[0]),
-                      strings("labels", classes),
-                      {}};
+    Model result{MLP(all[0], {all.begin() + 1, all.end()}, options), kind, strings("features", all[0]), {}};
     for (std::size_t k = 0; k + 1 < all.size(); ++k) {
       const Tensor& weight = tensor("layers." + std::to_string(k) + ".weight", {all[k + 1], all[k]});
       const Tensor& bias = tensor("layers." + std::to_string(k) + ".bias", {all[k + 1]});
@@ -173,12 +180,56 @@ class Reader {
         parameters.back().data() = bias.data[i];
       }
     }
-    if (file_.find("standardisation.mean") != nullptr) result.standardisation = standardisation(all[0]);
+    if (file_.find("standardisation.mean") != nullptr) result.standardisation = scaling("standardisation", all[0]);
+    if (file_.metadata.contains("columns")) result.table = table(result.feature_names);
+    if (!is_regressor) return Classifier{std::move(result), strings("labels", classes)};
+    const Standardisation target = scaling("target", 1);
+    return Regressor{std::move(result), target_name(), target.mean[0], target.deviation[0]};
+  }
+
+  // Columns whose features are those the model names.
+  std::vector<Column> table(const std::vector<std::string>& features) const {
+    const Json value = json("columns");
+    if (!value.is_array()) refuse("a list of columns", shown(text("columns")));
+    std::vector<Column> result;
+    std::vector<std::string> names;
+    for (const Json& one : value) {
+      result.push_back(column(one));
+      for (std::size_t i = 0; i < result.back().features() && names.size() <= features.size(); ++i)
+        names.push_back(result.back().feature_name(i));
+    }
+    if (names != features) refuse("columns that are the features", "others");
     return result;
   }
 
-  Standardisation standardisation(std::size_t columns) const {
-    Standardisation result{row("standardisation.mean", columns), row("standardisation.deviation", columns)};
+  Column column(const Json& value) const {
+    Column result{string(value, "name")};
+    if (!detail::is_name(result.name)) refuse(std::string(detail::name_rule), shown(result.name));
+    if (value.contains("fill")) result.fill = number(value, "fill");
+    if (!value.contains("categories")) return result;
+    const Json& categories = value["categories"];
+    const auto is_category = [](const Json& one) { return one.is_string() && detail::is_name(one.get<std::string>()); };
+    if (!categories.is_array() || categories.empty() || categories.size() > most_categories ||
+        !std::all_of(categories.begin(), categories.end(), is_category))
+      refuse("1 to " + std::to_string(most_categories) + " names in 'categories'", shown(categories.dump()));
+    result.categories = categories.get<std::vector<std::string>>();
+    std::vector<std::string> sorted = result.categories;
+    std::sort(sorted.begin(), sorted.end());
+    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+      refuse("categories that stand once", "one twice");
+    result.has_other = truth(value, "other");
+    return result;
+  }
+
+  std::string target_name() const {
+    const Json value = json("target");
+    if (!value.is_string()) refuse("the name of the target", shown(text("target")));
+    if (!detail::is_name(value.get<std::string>())) refuse(std::string(detail::name_rule), shown(text("target")));
+    return value.get<std::string>();
+  }
+
+  Standardisation scaling(const std::string& of, std::size_t columns) const {
+    Standardisation result{row(of + ".mean", columns), row(of + ".deviation", columns)};
     const auto is_finite = [](double one) { return std::isfinite(one); };
     const auto is_positive = [](double one) { return one > 0; };
     if (!std::all_of(result.mean.begin(), result.mean.end(), is_finite) ||
@@ -191,13 +242,15 @@ class Reader {
     const std::string kind = string(value, "kind");
     const double lr = number(value, "lr");
     if (kind == "sgd") return SGD{lr, number(value, "momentum"), number(value, "weight_decay")};
+    if (kind == "rmsprop") return RMSprop{lr, number(value, "alpha"), number(value, "epsilon")};
+    if (kind == "adagrad") return Adagrad{lr, number(value, "epsilon")};
     const double beta1 = number(value, "beta1"), beta2 = number(value, "beta2"), epsilon = number(value, "epsilon");
     if (kind == "adam") return Adam{lr, beta1, beta2, epsilon};
     if (kind == "adamw") return AdamW{lr, beta1, beta2, epsilon, number(value, "weight_decay")};
     refuse("a known optimizer", shown(kind));
   }
 
-  Recipe recipe(const Classifier& model) const {
+  Recipe recipe(const Model& model) const {
     const Json value = json("recipe");
     const Json& rate = field(value, "rate");
     Recipe result;
@@ -211,14 +264,14 @@ class Reader {
     result.rate.final = number(rate, "final");
     result.rate.steps = whole(rate, "steps");
     result.rate.warm_up = whole(rate, "warm_up");
+    if (rate.contains("begin")) result.rate.begin = whole(rate, "begin");  // files of 0.1 have one plan
     result.batch = whole(value, "batch");
     result.l1 = number(value, "l1");
     result.l2 = number(value, "l2");
     result.clip = number(value, "clip");
-    const Json& standardise = field(value, "standardise");
-    if (!standardise.is_boolean()) refuse("true or false for 'standardise'", shown(standardise.dump()));
-    result.standardise = standardise.get<bool>();
+    result.standardise = truth(value, "standardise");
     result.seed = whole(value, "seed");
+    if (value.contains("balance")) result.balance = truth(value, "balance");  // files of 0.1 weigh all rows alike
     const std::vector<Layer>& layers = model.network.layers();
     const bool same_layers = std::equal(result.hidden.begin(), result.hidden.end(), layers.begin(), layers.end() - 1,
                                         [](std::size_t size, const Layer& layer) { return size == layer.outputs(); });
@@ -230,16 +283,22 @@ class Reader {
     return result;
   }
 
-  SavedRun run(const Classifier& model) const {
+  SavedRun run(const AnyModel& model) const {
     const Json value = json("training");
-    const std::size_t parameters = model.network.parameter_count();
-    SavedRun result{
-        recipe(model), {}, whole(value, "planned_steps"), {text("source"), big(field(value, "fingerprint"))}, {}};
+    const std::size_t parameters = model_of(model).network.parameter_count();
+    SavedRun result{recipe(model_of(model)),
+                    {},
+                    whole(value, "planned_steps"),
+                    {text("source"), big(field(value, "fingerprint"))},
+                    {}};
     if (value.contains("step")) result.step_kind = string(value, "step");  // files of 0.1 do not tell
     if (!result.step_kind.empty() && !detail::is_name(result.step_kind))
       refuse(std::string(detail::name_rule), shown(result.step_kind));
     TrainingState& state = result.state;
     state.steps = whole(value, "steps");
+    if (result.recipe.rate.begin > state.steps)
+      refuse("a plan of the rate that has begun by step " + std::to_string(state.steps),
+             "one from step " + std::to_string(result.recipe.rate.begin));
     const OptimizerState sizes = initial_state(result.recipe.optimizer, parameters);
     state.optimizer = {whole(value, "optimizer_steps"), row("optimizer.first", sizes.first.size()),
                        row("optimizer.second", sizes.second.size())};
@@ -257,7 +316,7 @@ class Reader {
     history.steps = row("history.steps", steps->data.size());
     history.loss = row("history.loss", steps->data.size());
     history.accuracy = row("history.accuracy", steps->data.size());
-    if (state.optimizer.steps != state.steps || !history.is_of(state.steps))
+    if (state.optimizer.steps != state.steps || !history.is_of(state.steps, !is_regressor(model)))
       refuse("the history of " + std::to_string(state.steps) + " steps", "another");
     return result;
   }

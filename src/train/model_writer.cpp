@@ -17,6 +17,10 @@ OrderedJson optimizer_json(const OptimizerConfig& config) {
     return OrderedJson{
         {"kind", kind}, {"lr", adam.lr}, {"beta1", adam.beta1}, {"beta2", adam.beta2}, {"epsilon", adam.epsilon}};
   };
+  if (const RMSprop* rule = std::get_if<RMSprop>(&config))
+    return {{"kind", "rmsprop"}, {"lr", rule->lr}, {"alpha", rule->alpha}, {"epsilon", rule->epsilon}};
+  if (const Adagrad* rule = std::get_if<Adagrad>(&config))
+    return {{"kind", "adagrad"}, {"lr", rule->lr}, {"epsilon", rule->epsilon}};
   if (const Adam* adam = std::get_if<Adam>(&config)) return moments("adam", *adam);
   OrderedJson result = moments("adamw", std::get<AdamW>(config));
   result["weight_decay"] = std::get<AdamW>(config).weight_decay;
@@ -33,20 +37,37 @@ OrderedJson recipe_json(const Recipe& recipe) {
            {{"kind", name(recipe.rate.kind)},
             {"final", recipe.rate.final},
             {"steps", recipe.rate.steps},
-            {"warm_up", recipe.rate.warm_up}}},
+            {"warm_up", recipe.rate.warm_up},
+            {"begin", recipe.rate.begin}}},
           {"batch", recipe.batch},
           {"l1", recipe.l1},
           {"l2", recipe.l2},
           {"clip", recipe.clip},
           {"standardise", recipe.standardise},
-          {"seed", recipe.seed}};
+          {"seed", recipe.seed},
+          {"balance", recipe.balance}};
+}
+
+std::string text_of(const OrderedJson& json) {
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+}
+
+OrderedJson columns_json(const std::vector<Column>& table) {
+  OrderedJson result = OrderedJson::array();
+  for (const Column& column : table) {
+    OrderedJson one{{"name", column.name}};
+    if (!column.categories.empty()) one["categories"] = column.categories, one["other"] = column.has_other;
+    if (column.fill) one["fill"] = *column.fill;
+    result.push_back(std::move(one));
+  }
+  return result;
 }
 
 Tensor row_of(std::string name, std::vector<double> data) { return {std::move(name), {data.size()}, std::move(data)}; }
 
 SafetensorsFile to_file(const TrainingRun& run, std::uint64_t planned_steps, const DataSource& source) {
   SafetensorsFile file;
-  const Classifier& model = run.model();
+  const Model& model = model_of(run.any_model());
   std::vector<std::size_t> sizes{model.network.inputs()};
   for (std::size_t k = 0; k < model.network.layers().size(); ++k) {
     const Layer& layer = model.network.layers()[k];
@@ -79,9 +100,17 @@ SafetensorsFile to_file(const TrainingRun& run, std::uint64_t planned_steps, con
   file.metadata["activation"] = name(model.network.options().activation);
   file.metadata["output"] = name(model.network.options().output);
   file.metadata["loss"] = name(model.loss);
-  file.metadata["features"] =
-      OrderedJson(model.feature_names).dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
-  file.metadata["labels"] = OrderedJson(model.label_names).dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+  file.metadata["features"] = text_of(OrderedJson(model.feature_names));
+  if (!model.table.empty()) file.metadata["columns"] = text_of(columns_json(model.table));
+  if (is_regressor(run.any_model())) {
+    const Regressor& regressor = run.regressor();
+    file.tensors.push_back(row_of("target.mean", {regressor.target_mean}));
+    file.tensors.push_back(row_of("target.deviation", {regressor.target_deviation}));
+    file.metadata["task"] = "regression";
+    file.metadata["target"] = text_of(OrderedJson(regressor.target_name));
+  } else {
+    file.metadata["labels"] = text_of(OrderedJson(run.model().label_names));
+  }
   file.metadata["recipe"] = recipe_json(run.recipe()).dump();
   file.metadata["source"] = source.description;
   file.metadata["training"] = OrderedJson{

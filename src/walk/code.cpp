@@ -139,7 +139,7 @@ class Writer {
     return "Value(" + number(data) + ")";
   }
 
-  static bool is_call_of_two(Op op) { return op == Op::max || op == Op::min || op == Op::atan2 || op == Op::hypot; }
+  static bool is_call_of_two(Op op) { return info(op).operands == 2 && symbol(op) == name(op); }
 
   std::string operation(const Snapshot::Node& node) const {
     if (node.op == Op::custom)
@@ -158,8 +158,14 @@ class Writer {
     const std::string op(name(node.op)), x = operand(node, 0, false);
     if (is_cpp_) return op + "(" + x + ")";
     if (language_ == Language::python) return x + "." + op + "()";
-    if (node.op == Op::stop) return x + ".detach()";
-    return (node.op == Op::softplus ? "torch.nn.functional." : "torch.") + op + "(" + x + ")";
+    switch (node.op) {  // what PyTorch lacks, or calls otherwise: its round() goes to the even neighbour
+      case Op::stop: return x + ".detach()";
+      case Op::cbrt: return "torch.sign(" + x + ") * torch.abs(" + x + ") ** (1 / 3)";
+      case Op::round: return "torch.sign(" + x + ") * torch.floor(torch.abs(" + x + ") + 0.5)";
+      case Op::softplus:
+      case Op::gelu: return "torch.nn.functional." + op + "(" + x + ")";
+      default: return "torch." + op + "(" + x + ")";
+    }
   }
 
   std::string choice(const Snapshot::Node& node) const {

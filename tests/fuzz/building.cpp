@@ -128,6 +128,53 @@ void Session::expression(Bytes& bytes) {
   put_made(to, fuzz::expression(which, *a.value, *b.value, *c.value, *d.value, n), result.node);
 }
 
+// Several sums of weights times the same nodes, as a network has them.
+void Session::layer(Bytes& bytes) {
+  const unsigned how = bytes.next();
+  const std::size_t count = 2 + how % 3, depth = 2 + how / 4 % 3, first = bytes.next(), weight = bytes.next();
+  const auto slot = [&](std::size_t i) -> Slot& {
+    Slot& one = slots_[i % slots_.size()];
+    if (!one.value) put(one, 0.25 * static_cast<double>(i % 7), twin_.leaf(0.25 * static_cast<double>(i % 7)));
+    return one;
+  };
+  std::vector<Slot> made_here;
+  for (std::size_t o = 0; o < count; ++o) {
+    Slot& bias = slot(weight + o);
+    Value sum = *bias.value;
+    Twin twin{&twin_, bias.node};
+    for (std::size_t i = 0; i < depth; ++i) {
+      const Slot &w = slot(weight + how / 64 * o * depth + i), &x = slot(first + i);
+      sum += *w.value * *x.value;
+      twin += Twin{&twin_, w.node} * Twin{&twin_, x.node};
+      twin.node = made(twin.node);
+    }
+    if (how / 32 % 2 == 1) {
+      sum = relu(sum);
+      twin.node = made(twin_.unary(Op::relu, twin.node));
+    }
+    made_here.push_back({std::move(sum), twin.node});
+  }
+  for (std::size_t o = 0; o < count; ++o) slots_[(first + 3 * o) % slots_.size()] = std::move(made_here[o]);
+}
+
+// The largest or smallest of several.
+void Session::extreme(Bytes& bytes) {
+  const unsigned how = bytes.next();
+  const Op op = how % 2 == 0 ? Op::max : Op::min;
+  Slot &first = full(bytes), &to = any(bytes);
+  Value most = *first.value;
+  Index node = first.node;
+  for (std::size_t i = 2 + how / 2 % 16; i > 0; --i) {
+    const Slot& next = full(bytes);
+    const bool is_left = bytes.next() % 2 == 0;
+    const Value &x = is_left ? most : *next.value, &y = is_left ? *next.value : most;
+    const Index twin = is_left ? twin_.binary(op, node, next.node) : twin_.binary(op, next.node, node);
+    most = op == Op::max ? max(x, y) : min(x, y);
+    node = made(twin);
+  }
+  put(to, std::move(most), node);
+}
+
 // select(x < y, a, b), and with numbers in the places of any but one.
 void Session::choice(Bytes& bytes) {
   const unsigned how = bytes.next();
@@ -278,7 +325,7 @@ void Session::long_sum(Bytes& bytes) {
   const Twin twin_a{&twin_, a.node}, twin_b{&twin_, b.node};
   Twin twin = twin_a * twin_b;
   twin.node = made(twin.node);
-  for (std::size_t i = bytes.up_to(40'000); i > 0 && !is_over(); --i) {
+  for (std::size_t i = bytes.up_to(with_ == Actions::all ? 40'000 : 60); i > 0 && !is_over(); --i) {
     extend(sum, how[i % how.size()], *a.value, *b.value, n);
     extend(twin, how[i % how.size()], twin_a, twin_b, n);
     twin.node = made(twin.node);

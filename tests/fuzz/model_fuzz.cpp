@@ -42,12 +42,19 @@ ModelFile read(const std::string& bytes) {
 }
 
 void use(ModelFile& file) {
-  const std::vector<double> row(file.model.network.inputs(), 0.5), scores = file.model.scores(row);
-  const std::size_t classes = file.model.label_names.size();
-  expect(scores.size() == file.model.network.outputs() && (scores.size() == 1 ? 2 : scores.size()) == classes);
-  expect(Classifier::label_of(scores) < classes && file.model.feature_names.size() == row.size());
+  const std::vector<double> row(file.model().network.inputs(), 0.5), scores = file.model().scores(row);
+  expect(scores.size() == file.model().network.outputs() && file.model().feature_names.size() == row.size());
+  const bool is_number = is_regressor(file.any_model);
+  if (is_number) {
+    expect(scores.size() == 1);
+    file.regressor().predict(row);
+  } else {
+    const std::size_t classes = file.classifier().label_names.size();
+    expect((scores.size() == 1 ? 2 : scores.size()) == classes && Classifier::label_of(scores) < classes);
+  }
   if (!file.run) return;
-  static const Dataset data = make_moons(6, 0.1, 1);
+  static const Dataset moons = make_moons(6, 0.1, 1), line{1, {1, 2, 3}, {}, {"x"}, {}, {1, 4, 9}, "y"};
+  const Dataset& data = is_number ? line : moons;
   file.run->source.fingerprint = fingerprint(data);
   TrainingRun run = resume(file, data);
   run.step();

@@ -53,6 +53,15 @@ Bytes Bytes::take(std::size_t count) {
   return {taken};
 }
 
+void go_on_at_random(std::vector<std::uint8_t>& bytes, std::size_t size) {
+  std::uint64_t state = 0x9e3779b97f4a7c15;
+  for (const std::uint8_t byte : bytes) state = (state ^ byte) * 0x100000001b3;
+  while (bytes.size() < size) {
+    state = state * 6364136223846793005 + 1442695040888963407;
+    bytes.push_back(static_cast<std::uint8_t>(state >> 56));
+  }
+}
+
 void check(bool holds, const char* what, double got, double expected) {
   if (holds) return;
   std::fprintf(stderr, "the engine and the plain evaluator differ: %s: got %a = %g, expected %a = %g\n", what, got, got,
@@ -107,6 +116,13 @@ Slot& Session::full(Bytes& bytes) {
   return slot;
 }
 
+// The one whose node was made last.
+Slot& Session::newest() {
+  return *std::max_element(slots_.begin(), slots_.end(), [](const Slot& x, const Slot& y) {
+    return (x.value ? x.node + 1 : 0) < (y.value ? y.node + 1 : 0);
+  });
+}
+
 Index Session::made(Index node) { return no_grad_ == 0 ? node : twin_.leaf(twin_.at(node).data); }
 
 std::vector<Slot*> Session::everything() {
@@ -133,12 +149,20 @@ void Session::act(Bytes& bytes) {
       ACTION(drop_hoard),    ACTION(backward),     ACTION(backward), ACTION(propagate),
       ACTION(propagate_all), ACTION(set_gradient), ACTION(set_data), ACTION(recompute),
       ACTION(derivatives),   ACTION(inputs),       ACTION(order),    ACTION(nonfinite),
-      ACTION(choice)};
+      ACTION(choice),        ACTION(compile),      ACTION(branch),   ACTION(layer),
+      ACTION(extreme)};
+  static constexpr std::array programs{
+      ACTION(leaf),   ACTION(leaf),     ACTION(unary),   ACTION(unary),    ACTION(binary),     ACTION(binary),
+      ACTION(binary), ACTION(compound), ACTION(choice),  ACTION(choice),   ACTION(expression), ACTION(expression),
+      ACTION(layer),  ACTION(layer),    ACTION(extreme), ACTION(long_sum), ACTION(drop),       ACTION(backward),
+      ACTION(inputs), ACTION(branch),   ACTION(compile), ACTION(compile),  ACTION(compile),    ACTION(compile)};
   static constexpr std::array large{ACTION(chain), ACTION(long_sum), ACTION(lockstep), ACTION(repeat)};
 #undef ACTION
   static const bool is_traced = std::getenv("GRADWALK_FUZZ_TRACE") != nullptr;
   const std::size_t which = bytes.next();
-  const Action& action = which < 224 ? actions[which % actions.size()] : large[which % large.size()];
+  const Action& action = with_ == Actions::programs ? programs[which % programs.size()]
+                         : which < 224              ? actions[which % actions.size()]
+                                                    : large[which % large.size()];
   if (is_traced) std::fprintf(stderr, "%s, %zu nodes\n", action.name, twin_.size());
   (this->*action.run)(bytes);
   ++actions_;

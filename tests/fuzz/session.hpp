@@ -33,9 +33,16 @@ struct Slot {
   Index node = 0;
 };
 
+// Few bytes begin a long session, so that much is reached from the first second on.
+void go_on_at_random(std::vector<std::uint8_t>& bytes, std::size_t size);
+
+// What a session does: all there is, or mostly programs, of graphs that are small.
+enum class Actions : std::uint8_t { all, programs };
+
 class Session {
  public:
-  explicit Session(std::span<const std::uint8_t> bytes) : bytes_{bytes} {}
+  explicit Session(std::span<const std::uint8_t> bytes, Actions actions = Actions::all)
+      : bytes_{bytes}, with_(actions) {}
   void run();
 
  private:
@@ -43,8 +50,9 @@ class Session {
   void act(Bytes& bytes);
   bool is_over() const { return actions_ * 16 + twin_.size() + twin_.visited() > 200'000; }
 
-  Slot& any(Bytes& bytes) { return slots_[bytes.next() % slots_.size()]; }
+  Slot& any(Bytes& bytes) { return slots_[bytes.next() % (with_ == Actions::all ? slots_.size() : 10)]; }
   Slot& full(Bytes& bytes);  // one that holds a Value
+  Slot& newest();
   void put(Slot& slot, Value value, Index node) { slot = {std::move(value), node}; }
   void put_made(Slot& slot, Value value, Index node) { put(slot, std::move(value), made(node)); }
   Index made(Index node);  // what an op gives: the node, or a plain leaf under NoGrad
@@ -57,6 +65,8 @@ class Session {
   void binary(Bytes& bytes);
   void compound(Bytes& bytes);
   void expression(Bytes& bytes);
+  void layer(Bytes& bytes);
+  void extreme(Bytes& bytes);
   void choice(Bytes& bytes);
   void custom(Bytes& bytes);
   void detach(Bytes& bytes);
@@ -82,6 +92,9 @@ class Session {
   void inputs(Bytes& bytes);
   void order(Bytes& bytes);
   void nonfinite(Bytes& bytes);
+  // Programs.
+  void compile(Bytes& bytes);
+  void branch(Bytes& bytes);
   // Much at once.
   void chain(Bytes& bytes);
   void long_sum(Bytes& bytes);
@@ -94,6 +107,7 @@ class Session {
   std::vector<Slot*> everything();
 
   Bytes bytes_;
+  Actions with_;
   std::array<Slot, 24> slots_;
   std::vector<Slot> hoard_;
   plain::Graph twin_;

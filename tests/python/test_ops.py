@@ -54,6 +54,19 @@ EXCEPTIONS = [
            "the derivative is an ordinary number where PyTorch's x*x + y*y is 0 or infinite"),
     Except("atan2", ("dy",), are_squares_out_of_range, lambda x, y: -x / math.hypot(x, y) / math.hypot(x, y),
            "as for dx"),
+    Except("cbrt", ("dx",), lambda x: x == 0, lambda x: math.inf, "as of sqrt; PyTorch has no cbrt, and 0 times infinity"),
+    Except("acosh", ("dx",), lambda x: 1 < x < 1.1, lambda x: 1 / math.sqrt((x - 1) * (x + 1)),
+           "PyTorch's x*x - 1 loses digits near 1"),
+    Except("acosh", ("dx",), lambda x: x < -1, lambda x: math.nan, "NaN, as its value; PyTorch has a number"),
+    Except("acosh", ("dx",), lambda x: 1e150 < x < math.inf, lambda x: 1 / x, "PyTorch's x*x overflows"),
+    Except("gelu", ("value",), lambda x: -math.inf < x < -1, lambda x: 0.5 * x * math.erfc(-0.7071067811865476 * x),
+           "PyTorch's 1 + erf(x) loses digits below 0"),
+    Except("gelu", ("dx",), lambda x: -math.inf < x < -1,
+           lambda x: 0.5 * math.erfc(-0.7071067811865476 * x) + 0.3989422804014327 * x * math.exp(-0.5 * x * x), "as for the value"),
+    Except("fmod", ("dy",), lambda x, y: math.isinf(x) or y == 0, lambda x, y: math.nan,
+           "NaN, as its value; PyTorch has infinity"),
+    Except("fmax", ("dx", "dy"), lambda x, y: x == y, lambda x, y: 0.5, "as of max; PyTorch gives all to the first"),
+    Except("fmin", ("dx", "dy"), lambda x, y: x == y, lambda x, y: 0.5, "as of min; PyTorch gives all to the first"),
 ]
 
 # A derivative that both compute by a difference of numbers near 1 has their absolute error, not a relative one.

@@ -102,6 +102,12 @@ RECIPE = [
     (["--hidden", "3,4"], lambda m: m["recipe"]["hidden"], [3, 4]),
     (["--hidden", "none"], lambda m: m["sizes"], [2, 1]),
     (["--activation", "tanh"], lambda m: m["activation"], "tanh"),
+    (["--activation", "gelu"], lambda m: m["activation"], "gelu"),
+    (["--activation", "leaky_relu"], lambda m: m["activation"], "leaky_relu"),
+    (["--activation", "elu"], lambda m: m["activation"], "elu"),
+    (["--activation", "softplus"], lambda m: m["activation"], "softplus"),
+    (["--optimizer", "rmsprop"], lambda m: m["recipe"]["optimizer"]["kind"], "rmsprop"),
+    (["--optimizer", "adagrad"], lambda m: m["recipe"]["optimizer"]["kind"], "adagrad"),
     (["--init", "xavier"], lambda m: m["recipe"]["init"], "xavier"),
     (["--loss", "mse"], lambda m: m["loss"], "mse"),
     (["--optimizer", "adam"], lambda m: m["recipe"]["optimizer"]["kind"], "adam"),
@@ -136,7 +142,7 @@ def test_every_option_is_in_the_help_and_in_this_file():
         assert "Example" in text
         options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text.split("Example")[0])) - {"--help"}
         assert len(options) >= {"train": 28, "predict": 6, "inspect": 1}[command]
-        for option in options - {"--plot", "--color"}:
+        for option in options - {"--plot", "--color", "--all"}:  # --all is in test_columns.py
             assert f'"{option}' in here, option
 
 
@@ -145,14 +151,15 @@ def test_the_help_tells_the_defaults():
     moons, flowers, spiral = save("moons", "--steps", 1), save("flowers.csv", "--steps", 1), save("spiral", "--steps", 1)
     rules = {name: re.search(rf"^  {name} .*\[(.*)\]", text, re.MULTILINE).group(1) for name in (
         "--l2", "--init", "--schedule", "--decay-steps", "--seed", "--hidden", "--batch", "--final-rate")}
-    assert rules["--l2"] == "0.003; made-up data 0.0001"
+    assert rules["--l2"] == "0.003; numbers 0.01; made-up data 0.0001"
     assert [m["recipe"]["l2"] for m in (flowers, moons, spiral)] == [0.003, 0.0001, 0.0001]
     assert rules["--init"] == "he; moons uniform"
     assert [m["recipe"]["init"] for m in (flowers, moons)] == ["he", "uniform"]
     assert rules["--schedule"] == "cosine; moons linear"
     assert [m["recipe"]["rate"]["kind"] for m in (flowers, moons)] == ["cosine", "linear"]
-    assert rules["--decay-steps"] == "2000; moons 100"
-    assert [m["recipe"]["rate"]["steps"] for m in (flowers, moons)] == [2000, 100]
+    assert rules["--decay-steps"] == "as many as --steps"
+    assert [m["recipe"]["rate"]["steps"] for m in (flowers, moons)] == [1, 1]
+    assert save("flowers.csv")["recipe"]["rate"]["steps"] == 2000 and save("moons")["recipe"]["rate"]["steps"] == 100
     assert rules["--seed"] == "1337" and moons["recipe"]["seed"] == 1337
     assert rules["--hidden"] == "16,16" and moons["recipe"]["hidden"] == [16, 16]
     assert rules["--batch"] == "32; moons all" and [m["recipe"]["batch"] for m in (flowers, moons)] == [32, 0]
@@ -188,8 +195,10 @@ def test_options_of_the_csv(folder):
     assert save("numbers.csv", "--steps", 1)["features"] == ["x1"]
     assert save("numbers.csv", "--steps", 1, "--header", "yes")["features"] == ["1"]
     (folder / "both.csv").write_text("1;2,a\n3;4,b\n5;6,a\n")
-    assert "needs a number, got '4,b'" in refused("train", "both.csv", "--label", 1)
-    assert "needs a number, got '3;4'" in refused("train", "both.csv", "--separator", "comma")
+    assert save("both.csv", "--steps", 1, "--label", 1, "--test-split", 0)["features"] == ["x1=2,a", "x1=4,b", "x1=6,a"]
+    assert "say --header yes or --no-header" in refused("train", "both.csv", "--separator", "comma")
+    model = save("both.csv", "--steps", 1, "--separator", "comma", "--no-header", "--test-split", 0)
+    assert (model["features"], model["labels"]) == (["x1=1;2", "x1=3;4", "x1=5;6"], ["a", "b"])
 
 
 def test_raw_takes_features_as_they_are():
@@ -217,6 +226,32 @@ def test_moons_are_learned():
     assert sum(accuracy >= 0.99 for accuracy in accuracies) >= 9, accuracies
 
 
+def test_classes_are_judged_one_by_one():
+    shown = run("train", "flowers.csv")
+    table = shown[shown.index("the rows kept for testing, by class:"):].splitlines()[1:5]
+    assert table[0].split() == ["class", "rows", "precision", "recall", "F1", "taken", "for", "a", "b", "c"]
+    result = gradwalk_json("train", "flowers.csv", "--json")
+    for line, one in zip(table[1:], result["classes"]):
+        cells = line.split()
+        assert cells == [one["class"], str(one["rows"]), f"{one['precision']:.3f}", f"{one['recall']:.3f}", f"{one['f1']:.3f}",
+                         *map(str, one["taken_for"])]
+    right = sum(one["taken_for"][i] for i, one in enumerate(result["classes"]))
+    assert right / 12 == pytest.approx(result["test"]["accuracy"])
+
+
+def test_a_rare_class_that_is_balanced_is_found(folder):
+    chance = random.Random(2)
+    rows = [(chance.gauss(0, 1), chance.gauss(0, 1), "common") for _ in range(380)] + [
+        (chance.gauss(1.5, 1), chance.gauss(1.5, 1), "rare") for _ in range(20)]
+    (folder / "rare.csv").write_text("x,y,kind\n" + "".join(f"{x},{y},{kind}\n" for x, y, kind in rows))
+
+    def recall(*options):
+        classes = gradwalk_json("train", "rare.csv", "--test-split", "0", "--hidden", "none", "--json", *options)["classes"]
+        return next(one["recall"] for one in classes if one["class"] == "rare")
+
+    assert recall("--balance") > 0.7 > recall() + 0.2
+
+
 # ---- bad values ----
 
 
@@ -231,17 +266,20 @@ def test_moons_are_learned():
     "--noise": ["", "-1", "nan", "inf", "101"],
     "--final-rate": ["", "-0.1", "1.1", "nan"],
     "--decay-steps": ["", "0", "-1", "nan"],
+    "--stop-at": ["", "0", "-1", "nan"],
     "--warm-up": ["", "-1", "nan"],
     "--momentum": ["", "-0.1", "1", "nan"],
     "--weight-decay": ["", "-1", "nan", "inf"],
     "--l1": ["", "-1", "nan", "inf"],
     "--l2": ["", "-1", "nan", "inf"],
     "--clip": ["", "-1", "nan", "inf"],
-    "--activation": ["", "gelu", "RELU"],
+    "--activation": ["", "gelu2", "RELU"],
     "--init": ["", "zero"],
     "--loss": ["", "l2"],
     "--optimizer": ["", "lion"],
     "--schedule": ["", "step"],
+    "--task": ["", "guess"],
+    "--missing": ["", "skip"],
     "--header": ["", "maybe"],
     "--separator": ["", "|"],
 }.items(), ids=lambda one: one if isinstance(one, str) else "")
@@ -270,7 +308,7 @@ def test_options_that_do_not_go_together_exit_2():
     assert refused("train", "moons", "--optimizer", "adam", "--momentum", 0.5, status=2) == (
         "train: needs --momentum with sgd, got another optimizer; add --optimizer sgd")
     assert refused("train", "moons", "--optimizer", "adam", "--weight-decay", 0.5, status=2) == (
-        "train: needs --weight-decay with sgd or adamw, got adam; add --optimizer adamw, or use --l2")
+        "train: needs --weight-decay with sgd or adamw, got another optimizer; add --optimizer adamw, or use --l2")
     for arguments in (["train", "moons", "flowers.csv"], ["train", "moons", "--nonsense"], ["predict"], ["predict", "m"],
                       ["inspect"], ["inspect", "a", "b"]):
         assert refused(*arguments, status=2)
@@ -386,16 +424,72 @@ def test_a_model_that_cannot_be_saved_is_saved_elsewhere(folder, monkeypatch):
 @pytest.mark.parametrize("options", [
     ["moons"], ["flowers.csv"], ["circles", "--optimizer", "momentum", "--batch", "7"],
     ["spiral", "--optimizer", "adamw", "--clip", "1", "--warm-up", "60", "--samples", "60"],
+    ["flowers.csv", "--optimizer", "rmsprop", "--activation", "elu", "--balance"],
     ["flowers.csv", "--label", "kind", "--test-split", "0.3", "--raw", "--loss", "mse", "--batch", "all", "--lr", "0.001"],
 ], ids=lambda options: options[0])
 def test_resuming_is_going_straight_through_byte_for_byte(options):
     save(*options, "--steps", 100, to="straight")
-    save(*options, "--steps", 50, to="half")
+    save(*options, "--steps", 50, "--decay-steps", 40 if "--warm-up" in options else 100, to="half")
     first = open("half", "rb").read()
     run("train", "--resume", "half", "--steps", 100, "-q", "--save", "other")
     assert open("half", "rb").read() == first
     run("train", "--resume", "half", "--steps", 100, "-q")
     assert open("half", "rb").read() == open("other", "rb").read() == open("straight", "rb").read()
+
+
+def rates(*arguments):
+    return [float(rate) for rate in re.findall(r"rate ([\d.e-]+)$", run("train", *arguments), re.MULTILINE)]
+
+
+def test_the_rate_falls_over_the_steps_asked_for():
+    for steps in (200, 4000):
+        falling = rates("flowers.csv", "--steps", steps)
+        assert falling[0] == 0.01 and falling == sorted(falling, reverse=True) and 0 < falling[-1] < 1e-6
+        assert falling[len(falling) // 2] == pytest.approx(0.005, rel=0.02)
+    short, long = (gradwalk_json("train", "spiral", "--steps", str(steps), "--json")["train"]["loss"] for steps in (1000, 2000))
+    assert long != short
+    assert refused("train", "flowers.csv", "--steps", 20, "--decay-steps", 10, status=2) == (
+        "train: needs a rate that is above 0 until step 20, got one that is 0 from step 10; give --final-rate, or more --decay-steps")
+    assert rates("flowers.csv", "--steps", 20, "--decay-steps", 10, "--final-rate", 0.5)[-1] == 0.005
+
+
+def test_a_finished_plan_that_is_gone_beyond_is_followed_by_another():
+    before = gradwalk_json("train", "spiral", "--steps", "500", "--save", "m.safetensors", "--json")["train"]["loss"]
+    shown = run("train", "--resume", "m.safetensors", "--steps", 1500)
+    assert "\na new plan from step 501 on: in 1000 steps the rate falls from 0.01 to 0 (cosine)\n" in shown
+    assert float(re.search(r"\ntrain +300 +([\d.]+)", shown).group(1)) < before
+    assert metadata("m.safetensors")["recipe"]["rate"] == {"kind": "cosine", "final": 0, "steps": 1000, "warm_up": 0, "begin": 500}
+    shown = run("train", "--resume", "m.safetensors", "--steps", 1600, "--lr", 0.002)
+    assert "\na new plan from step 1501 on: in 100 steps the rate falls from 0.002 to 0 (cosine)\n" in shown
+    assert re.search(r"step 1501 of 1600 .* rate 0.002\n", shown)
+    save("moons", *ENDLESS, "--steps", 10)
+    assert "\nfrom step 11 on the rate is 0.5\n" in run("train", "--resume", "m.safetensors", "--steps", 20, "--lr", 0.5)
+
+
+def test_a_plan_stopped_anywhere_goes_on_byte_for_byte():
+    chance = random.Random(3)
+    save("flowers.csv", "--steps", 60, to="straight")
+    run("train", "--resume", "straight", "--steps", 120, "-q", "--save", "beyond")
+    for stop in chance.sample(range(1, 60), 20):
+        done = gradwalk("train", "flowers.csv", "--steps", "60", "-q", "--save", "stopped", "--stop-at", str(stop))
+        assert (done.returncode, done.stderr) == (
+            0, f"stopped at step {stop} of 60; go on with: gradwalk train --resume stopped\n")
+        run("train", "--resume", "stopped", "-q")
+        assert open("stopped", "rb").read() == open("straight", "rb").read()
+    for stop in chance.sample(range(61, 120), 3):
+        done = gradwalk("train", "--resume", "straight", "--steps", "120", "-q", "--save", "stopped", "--stop-at", str(stop))
+        assert done.returncode == 0 and f"stopped at step {stop} of 120" in done.stderr
+        run("train", "--resume", "stopped", "-q")
+        assert open("stopped", "rb").read() == open("beyond", "rb").read()
+
+
+def test_the_example_of_the_help_goes_on_learning(folder):
+    example = re.search(r"train iris.csv --label species --save iris.safetensors\n +gradwalk (train --resume .*)", run("train", "--help"))
+    (folder / "iris.csv").write_text(FLOWERS.replace("kind", "species"))
+    run("train", "iris.csv", "--label", "species", "--save", "iris.safetensors", "-q")
+    shown = run(*example.group(1).split())
+    assert "a new plan from step 2001 on: in 3000 steps the rate falls from 0.01 to 0" in shown
+    assert min(float(rate) for rate in re.findall(r"rate ([\d.e-]+)$", shown, re.MULTILINE)) > 0
 
 
 def numbers(path):
@@ -442,7 +536,7 @@ def test_going_on_with_steps_of_another_kind_says_so():
 
 
 def test_resuming_finds_data_from_another_folder_and_under_another_name(folder):
-    save("flowers.csv", "--steps", 10)
+    save("flowers.csv", "--steps", 10, "--decay-steps", 20)
     save("flowers.csv", "--steps", 20, to="straight")
     os.mkdir("elsewhere")
     run("train", "--resume", folder / "m.safetensors", "--steps", 20, "-q", cwd=folder / "elsewhere")
@@ -458,9 +552,10 @@ def test_resuming_with_what_does_not_fit_is_refused_and_changes_nothing(folder):
     before = open("m.safetensors", "rb").read()
     resume = ("train", "--resume", "m.safetensors")
     for options, shown, expected in RECIPE:
-        assert refused(*resume, *options, status=2) == (
-            f"train: needs no recipe with --resume, for the model has its own, got {options[0]}; leave it out")
-    for options in (["--samples", 9], ["--noise", 1], ["--test-split", 0.5], ["--label", 1], ["--header", "no"], ["--separator", "tab"]):
+        if options[0] != "--lr":
+            assert refused(*resume, *options, status=2) == (
+                f"train: needs no recipe with --resume but --lr, for the model has its own, got {options[0]}; leave it out")
+    for options in (["--features", "size"], ["--drop", "size"], ["--missing", "drop"], ["--other"], ["--no-header"], ["--task", "regress"], ["--samples", 9], ["--noise", 1], ["--test-split", 0.5], ["--label", 1], ["--header", "no"], ["--separator", "tab"]):
         assert refused(*resume, *options, "--steps", 20, status=2) == (
             "train: needs no more than the data with --resume, for the model knows how it was read, "
             f"got {options[0]}; leave it out")
@@ -549,7 +644,7 @@ def test_progress_in_a_pipe_is_some_lines():
     lines = [line for line in run("train", "moons").splitlines() if line.startswith("step")]
     assert len(lines) == 11
     for line in lines:
-        assert re.fullmatch(r"step +\d+ of 100  loss [\d.e-]+ *  accuracy +[\d.]+%  rate [\d.]+", line)
+        assert re.fullmatch(r"step +\d+ of 100  loss [\d.e-]+ *  penalty [\d.e-]+ *  accuracy +[\d.]+%  rate [\d.]+", line)
     assert lines[0].startswith("step   1 of 100") and lines[-1].startswith("step 100 of 100")
     assert lines[-1].endswith("rate 0.109")
 
@@ -584,9 +679,9 @@ def test_progress_on_a_terminal_is_a_bar():
     bars = [part for part in text.split("\r") if part.startswith("[")]
     assert len(bars) >= 2
     for bar in bars[:-1]:
-        assert re.match(r"\[=* *\] \d+/400  loss [\d.e-]+  accuracy [\d.]+%  rate [\d.]+  [\d.]+ m?s left\x1b\[K", bar), bar
+        assert re.match(r"\[=* *\] \d+/400  loss [\d.e-]+ \+ [\d.e-]+  accuracy [\d.]+%  rate [\d.]+  [\d.]+ m?s left\x1b\[K", bar), bar
         assert len(bar.split("\x1b")[0]) < 80
-    assert re.match(r"\[=+\] 400/400  loss [\d.e-]+  accuracy 100.0%  rate 0.1  in [\d.]+ m?s\x1b\[K", bars[-1])
+    assert re.match(r"\[=+\] 400/400  loss [\d.e-]+ \+ [\d.e-]+  accuracy 100.0%  rate 0.102  in [\d.]+ m?s\x1b\[K", bars[-1])
 
 
 def test_progress_in_a_narrow_terminal_fits():

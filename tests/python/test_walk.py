@@ -196,3 +196,26 @@ def test_a_megabyte_of_nonsense_gets_an_answer_or_a_clear_error_at_once(what, co
         assert run.stderr == ""
     else:
         assert run.returncode == 1 and len(run.stderr) < 500 and ": needs " in run.stderr
+
+
+def test_a_film_is_an_animated_picture(tmp_path):
+    path = tmp_path / "walk.webp"
+    for arguments in [[], ["--broken", "overwrite"], ["--order", "b,d,c,a"]]:
+        run = gradwalk("walk", *arguments, "--film", path, DIAMOND)
+        assert run.stdout == f"wrote {path} (8 steps)\n"
+        film = path.read_bytes()
+        assert film[:4] == b"RIFF" and film[8:16] == b"WEBPVP8X" and film.count(b"ANMF") > 50
+    assert [one.name for one in tmp_path.iterdir()] == ["walk.webp"]
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--film", "walk.gif"], "walk: needs a film that ends in .webp, got 'walk.gif'; rename it"),
+        (["--film", "walk.webp", "--json"], "--json excludes --film"),
+        (["--speed", "2"], "--speed requires --film"),
+    ],
+)
+def test_a_film_that_cannot_be_made_is_refused(arguments, message):
+    run = gradwalk("walk", *arguments, DIAMOND)
+    assert run.returncode != 0 and run.stdout == "" and message in run.stderr

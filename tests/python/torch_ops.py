@@ -3,6 +3,8 @@
 
 KINKS gives, for ops that are not smooth inside their domain, how far the operands are from where.
 """
+import math
+
 import torch
 
 torch.set_num_threads(1)
@@ -49,10 +51,32 @@ TORCH = {
     "expm1": torch.expm1,
     "erf": torch.erf,
     "softplus": lambda x: torch.nn.functional.softplus(x, threshold=700),  # its own 20 costs seven digits
+    "exp2": torch.exp2,
+    "log2": torch.log2,
+    "log10": torch.log10,
+    "cbrt": lambda x: torch.sign(x) * torch.abs(x) ** (1 / 3),  # it has none
+    "asinh": torch.asinh,
+    "acosh": torch.acosh,
+    "atanh": torch.atanh,
+    "erfc": torch.erfc,
+    "gelu": torch.nn.functional.gelu,
+    "floor": torch.floor,
+    "ceil": torch.ceil,
+    "round": lambda x: torch.trunc(x + torch.copysign(torch.tensor(0.49999999999999994), x)),  # its own goes to even
+    "trunc": torch.trunc,
+    "fmod": torch.fmod,
+    "copysign": torch.copysign,
+    "fmax": torch.fmax,
+    "fmin": torch.fmin,
 }
 
+
+def to_nearest_integer(x):
+    return abs(x - math.floor(x + 0.5)) if abs(x) < 1e15 else 0.0
+
+
 # Their derivative is 0, and PyTorch multiplies that by what may be infinite further down.
-WITHOUT_SLOPE = {"less", "less_equal", "equal", "not_equal", "stop"}
+WITHOUT_SLOPE = {"less", "less_equal", "equal", "not_equal", "stop", "floor", "ceil", "round", "trunc"}
 
 KINKS = {
     "relu": lambda x: abs(x),
@@ -65,6 +89,15 @@ KINKS = {
     "equal": lambda x, y: abs(x - y),
     "not_equal": lambda x, y: abs(x - y),
     "stop": lambda x: 0,  # everywhere: its derivative is 0, and its value is not constant
+    "fmax": lambda x, y: abs(x - y),
+    "fmin": lambda x, y: abs(x - y),
+    "copysign": lambda x, y: min(abs(x), abs(y)),
+    "floor": to_nearest_integer,
+    "ceil": to_nearest_integer,
+    "trunc": to_nearest_integer,
+    "round": lambda x: to_nearest_integer(x + 0.5),
+    "fmod": lambda x, y: to_nearest_integer(x / y) * abs(y) / (1 + abs(x / y)) if y else 0.0,
+    "cbrt": lambda x: abs(x),
     "div": lambda x, y: abs(y),
     "atan2": lambda x, y: max(abs(x), y),  # the cut is x = 0, y < 0
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "gradwalk/graph.hpp"
+#include "listing.hpp"
 
 namespace gradwalk::web {
 namespace {
@@ -75,6 +76,11 @@ std::optional<Graph> read_graph(std::string_view text, std::span<const double> o
 }
 
 std::optional<Snapshot> read_snapshot(std::string_view text, std::span<const double> overrides) {
+  if (is_listing(text)) {
+    std::variant<Snapshot, Error> read = read_listing(text);
+    if (const auto* error = std::get_if<Error>(&read)) return refuse(*error), std::nullopt;
+    return std::get<Snapshot>(std::move(read));
+  }
   const std::optional<Graph> graph = read_graph(text, overrides);
   if (!graph) return std::nullopt;
   return snapshot(graph->expression.root);

@@ -36,8 +36,8 @@ inline constexpr std::size_t largest_graph = 2'000;  // nodes
 Error too_long(std::size_t bytes);
 Error too_large(std::size_t nodes);
 
-// A text's graph, its leaves set to other values where asked to: pairs of a node and a value. Nothing if that was
-// refused.
+// A text's graph, or that of a listing (listing.hpp), which has its values in itself; its leaves set to other values
+// where asked to: pairs of a node and a value. Nothing if that was refused.
 struct Graph {
   Expression expression;
   std::vector<Value> nodes;  // as a snapshot numbers them

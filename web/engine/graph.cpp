@@ -6,6 +6,7 @@
 #include "gradwalk/explain.hpp"
 #include "gradwalk/graph.hpp"
 #include "gradwalk/walk.hpp"
+#include "listing.hpp"
 
 using namespace gradwalk;
 using namespace gradwalk::web;
@@ -23,13 +24,14 @@ void give_failure(std::string_view message, std::size_t line, std::size_t column
   give(json.take());
 }
 
-void give_parsed(const Expression& expression) {
-  const Snapshot graph = snapshot(expression.root);
+using Names = std::vector<std::pair<std::string, Value>>;
+
+void give_parsed(const Snapshot& graph, const Names& names) {
   if (graph.nodes.size() > largest_graph) return give_failure(too_large(graph.nodes.size()).what(), 0, 0);
   JsonWriter json;
   json.object([&] {
     json("ok").value(true);
-    json("names").array(expression.names, [&](const auto& named) {
+    json("names").array(names, [&](const auto& named) {
       const auto& [name, value] = named;
       const std::optional<std::size_t> node = graph.find(value);
       if (!node) return;
@@ -42,11 +44,17 @@ void give_parsed(const Expression& expression) {
 }  // namespace
 
 GRADWALK_CALL(parse)(const char* text, std::size_t size) {
+  if (is_listing({text, size})) {
+    const std::variant<Snapshot, Error> read = read_listing({text, size});
+    if (const auto* error = std::get_if<Error>(&read)) return give_failure(error->what(), 0, 0);
+    return give_parsed(std::get<Snapshot>(read), {});
+  }
   if (size > longest_text) return give_failure(too_long(size).what(), 0, 0);
   const std::variant<Expression, ExpressionError> parsed = try_parse({text, size});
   if (const auto* error = std::get_if<ExpressionError>(&parsed))
     return give_failure(error->what(), error->line, error->column);
-  give_parsed(std::get<Expression>(parsed));
+  const auto& expression = std::get<Expression>(parsed);
+  give_parsed(snapshot(expression.root), expression.names);
 }
 
 GRADWALK_CALL(walk)(const char* text, std::size_t size, const double* overrides, std::size_t overrides_size,

@@ -11,7 +11,7 @@ import { momentAt, duration } from '../src/lib/beats.ts'
 import { signed } from '../src/lib/number.ts'
 import { edgeKey, replay, stepsOf } from '../src/lib/replay.ts'
 import { coinTexts, draw } from '../src/parts/picture.ts'
-import { randomNumbers } from './random.ts'
+import { randomNumbers, shuffled } from './random.ts'
 
 let engine: Engine
 beforeAll(async () => {
@@ -81,12 +81,7 @@ test.each(presets.map((one) => one.id))('50 random orders of %s', { timeout: 60_
   const random = randomNumbers(id.length)
   const nodes = engine.sort(text).order
   for (let i = 0; i < 50; i++) {
-    const order = [...nodes]
-    for (let k = order.length - 1; k > 0; k--) {
-      const at = Math.floor(random() * (k + 1))
-      ;[order[k], order[at]] = [order[at]!, order[k]!]
-    }
-    checkWalk(engine.walk(text, { order }))
+    checkWalk(engine.walk(text, { order: shuffled(nodes, random) }))
   }
 })
 

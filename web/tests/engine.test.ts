@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createEngine, EngineError, type Engine } from '../src/engine/engine.ts'
 import { walkRules, type Graph, type Overrides, type Walk } from '../src/engine/types.ts'
+import { toListing, withListedLeaf } from '../src/lib/listing.ts'
 import { randomExpression, randomNumbers } from './random.ts'
 
 let engine: Engine
@@ -305,5 +306,41 @@ describe('input that means harm', () => {
       if (parsed.ok) engine.walk(text)
     }
     works()
+  })
+})
+
+describe('graphs made elsewhere, listed node by node', () => {
+  test('random ones are walked, sorted, explained and written as code like the texts they come from', () => {
+    const random = randomNumbers(9)
+    for (let i = 0; i < 40; i++) {
+      const text = randomExpression(random, 1 + (i % 6))
+      const listing = toListing(engine.walk(text))
+      for (const rule of walkRules) expect(engine.walk(listing, { rule })).toEqual(engine.walk(text, { rule }))
+      expect(engine.sort(listing)).toEqual(engine.sort(text))
+      expect(engine.explain(listing, [], 0)).toEqual(engine.explain(text, [], 0))
+      expect(engine.code(listing)).toEqual(engine.code(text))
+      expect(engine.parse(listing)).toEqual({ ...engine.parse(text), names: [] })
+    }
+  })
+
+  test('with another value of a leaf everything is computed anew', () => {
+    const listing = withListedLeaf(toListing(engine.walk(neuron)), 'x1', -1)!
+    expect(engine.walk(listing)).toEqual(engine.walk(neuron.replace('x1=2', 'x1=-1')))
+    expect(withListedLeaf(listing, 'o', 1)).toBeNull()
+  })
+
+  test.each([
+    ['# gradwalk-graph', 'graph: needs at least one node, got none; write it with to_json(snapshot(root))'],
+    ['# gradwalk-graph\nleaf\t\t2\t\t\ta\ta\nmul\t*\t4\t0 1\t2 2\t\ta*a', 'node 1'],
+    ['# gradwalk-graph\nleaf\t\t2\t\t\ta\ta\nmul\t*\t4\t0\t2\t\ta*a', 'node 1'],
+    ['# gradwalk-graph\nleaf\t\ttwo\t\t\ta\ta', 'node 0'],
+    ['# gradwalk-graph\nleaf\t\t2\t-1\t1\ta\ta', 'node 0'],
+    ['# gradwalk-graph\nplus\t\t2\t\t\ta\ta', 'node 0'],
+    [`# gradwalk-graph\n${'leaf\t\t2\t\t\ta\ta\n'.repeat(2001)}`, 'at most 2000 nodes'],
+    [`# gradwalk-graph\n${'x'.repeat(1_000_001)}`, 'at most 1000000 bytes'],
+  ])('%#: what is none is refused', (text, message) => {
+    expect(failure(() => engine.walk(text))).toContain(message)
+    expect(engine.parse(text)).toMatchObject({ ok: false, line: 0 })
+    expect(engine.walk('a=3; b=a*a').outcomes[0]!.grad).toBe(6) // and the next call is answered
   })
 })

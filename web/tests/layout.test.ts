@@ -19,7 +19,7 @@ function laidOut(text: string, direction: Direction): Placed {
   const walk = engine.walk(text)
   const extent = extentOf(walk)
   const { cards, wires } = draw(walk, null)
-  const boxes = cards.map((card) => ({ id: card.id, ...cardSize(card, extent, direction) }))
+  const boxes = cards.map((card) => ({ id: card.id, ...cardSize(card, extent, direction, direction === 'right' ? 'tall' : 'flat') }))
   const links = wires.map((wire) => ({ id: wire.id, from: wire.from, to: wire.to, ...wireSize(wire, extent, direction) }))
   return place(boxes, links, direction)
 }

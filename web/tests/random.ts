@@ -12,6 +12,15 @@ export function randomNumbers(seed: number): () => number {
   }
 }
 
+export function shuffled<T>(list: readonly T[], random: () => number): T[] {
+  const all = [...list]
+  for (let k = all.length - 1; k > 0; k--) {
+    const at = Math.floor(random() * (k + 1))
+    ;[all[k], all[at]] = [all[at]!, all[k]!]
+  }
+  return all
+}
+
 /** A few leaves, then `statements` of one or two operations on what there is; the last uses several of them. */
 export function randomExpression(random: () => number, statements: number): string {
   const number = () => (4 * random() - 2).toFixed(6)

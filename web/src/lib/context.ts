@@ -26,6 +26,10 @@ export interface Lesson {
   setLink(link: FigureLink): void
   /** Says that a link could not be followed. */
   warn(problem: string): void
+  /** What a printed handout says at its end about a figure. */
+  answer(figure: string, lines: string[]): void
+  /** The address of a figure alone; null where there is no page around it. */
+  linkAlone(figure: string): string | null
 }
 
 export const [useLesson, provideLesson] = createContext<Lesson>()

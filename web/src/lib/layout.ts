@@ -2,7 +2,7 @@
 // Where boxes and edges of a drawing lie: layers, operands before what uses them, to the right or downward. Work is
 // bounded: a fixed number of sweeps over boxes and over the bends of long edges, of which an operand has one a layer
 // however many edges pass there. The same input gives the same drawing, and only the input's shape matters.
-import { cubic, type Path, type Point } from './path.ts'
+import { cubic, pointAt, type Path, type Point } from './path.ts'
 import { placePills } from './pills.ts'
 
 export interface Box {
@@ -28,6 +28,8 @@ export interface PlacedLink {
   path: Path
   /** Where along it its words stand, 0 to 1. */
   at: number
+  /** The middle of its words: there, or as far beside it as the drawing's edge asks for. */
+  words: Point
 }
 export interface Placed {
   direction: Direction
@@ -47,16 +49,26 @@ interface Slot {
 }
 
 const sweeps = 10
-/** Room for rings around cards. */
-const margins = { right: 14, down: 6 } as const
+/** Room for rings around cards and badges on them: along a layer, and before the first and after the last. */
+const margins = { right: { side: 14, end: 14 }, down: { side: 6, end: 14 } } as const
+const mostBeside = 80
+const gapsAcross = { right: 20, down: 12 } as const
 /** Room for an arrowhead between a line's end and the card. */
 const head = 9
 
-/** `room`: to the right, layers move apart into what is left of it. */
-export function place(boxes: Box[], links: Link[], direction: Direction, room = 0): Placed {
+export interface Room {
+  /** To the right, layers move apart into what is left of it; downward, they keep inside it where they can. */
+  width: number
+  /** Downward, a layer too wide for it sends leaves to layers of their own. */
+  canSplit?: boolean
+}
+
+export function place(boxes: Box[], links: Link[], direction: Direction, { width: room, canSplit = false }: Room = { width: 0 }): Placed {
   const isRight = direction === 'right'
-  const margin = margins[direction]
+  const { side: margin, end } = margins[direction]
+  const gap = gapsAcross[direction]
   const layerOf = layers(boxes, links)
+  if (canSplit && !isRight) split(layerOf, boxes, links, room - 2 * margin, gap)
   const slots = new Map<string, Slot>()
   const rows: Slot[][] = []
   const add = (layer: number, size: number): Slot => {
@@ -68,30 +80,39 @@ export function place(boxes: Box[], links: Link[], direction: Direction, room = 
   const bends = route(links, layerOf, slots, add)
   for (let i = 0; i < rows.length; i++) rows[i] ??= []
   order(rows)
-  spread(rows, isRight ? 20 : 12)
+  spread(rows, gap)
+  if (!isRight && room > 0) confine(rows, gap, room - 2 * margin)
 
   const depth = rows.map((_, layer) =>
     Math.max(0, ...boxes.filter((box) => layerOf.get(box.id) === layer).map((box) => (isRight ? box.width : box.height))),
   )
-  const gaps = depth.map((_, layer) =>
-    isRight ? 26 + Math.max(34, ...links.filter((one) => layerOf.get(one.from) === layer || layerOf.get(one.to) === layer + 1).map((one) => one.product)) : 66,
-  )
+  const gaps = depth.map((_, layer) => {
+    const there = links.filter((one) => layerOf.get(one.from) === layer || layerOf.get(one.to) === layer + 1)
+    // Side by side to the right; downward, words that would touch stand one below the other.
+    return isRight ? 26 + Math.max(34, ...there.map((one) => one.product)) : there.length < 4 ? 74 : 100
+  })
   if (isRight && depth.length > 1) {
-    const least = depth.reduce((sum, size, layer) => sum + size + (layer < depth.length - 1 ? gaps[layer]! : 0), 2 * margin)
+    const least = depth.reduce((sum, size, layer) => sum + size + (layer < depth.length - 1 ? gaps[layer]! : 0), 2 * end)
     const more = Math.max(0, Math.min(90, (room - least) / (depth.length - 1)))
     for (const layer of gaps.keys()) gaps[layer]! += more
   }
   const start: number[] = []
-  let along = margin
+  let along = end
   for (const [layer, size] of depth.entries()) {
     start.push(along)
     along += size + gaps[layer]!
   }
-  const most = Math.max(0, ...rows.flat().map((slot) => slot.across + slot.size / 2))
+  let most = Math.max(0, ...rows.flat().map((slot) => slot.across + slot.size / 2))
+  if (!isRight) {
+    // What is paid along an edge may be wider than the cards it runs between.
+    const beside = Math.max(0, Math.min(mostBeside, (room - 2 * margin - most) / 2))
+    for (const slot of rows.flat()) slot.across += beside
+    most += 2 * beside
+  }
   const placed: Placed = {
     direction,
-    width: isRight ? along - (gaps.at(-1) ?? 0) + margin : most + 2 * margin,
-    height: isRight ? most + 2 * margin : along - (gaps.at(-1) ?? 0) + margin,
+    width: isRight ? along - (gaps.at(-1) ?? 0) + end : most + 2 * margin,
+    height: isRight ? most + 2 * margin : along - (gaps.at(-1) ?? 0) + end,
     boxes: new Map(),
     links: new Map(),
   }
@@ -130,6 +151,31 @@ function layers(boxes: Box[], links: Link[]): Map<string, number> {
   return layer
 }
 
+/** A line that passes a layer. */
+const passage = 16
+const mostSplits = 8
+
+/** From the root up: what a layer has too much of leaves moves to the one before, where the next is looked at. */
+function split(layerOf: Map<string, number>, boxes: Box[], links: Link[], room: number, gap: number) {
+  const used = new Set(links.map((link) => link.to))
+  let first = 0
+  for (let layer = Math.max(...layerOf.values()); layer >= first && first > -mostSplits; layer--) {
+    const row = boxes.filter((box) => layerOf.get(box.id) === layer)
+    const leaves = row.filter((box) => !used.has(box.id))
+    const passing = new Set(links.filter((link) => layerOf.get(link.from)! < layer && layerOf.get(link.to)! > layer).map((link) => link.from)).size
+    let width = row.reduce((sum, box) => sum + box.width + gap, -gap) + passing * (passage + gap)
+    let left = row.length
+    for (const leaf of leaves) {
+      if (width <= room || left === 1) break
+      layerOf.set(leaf.id, layer - 1)
+      first = Math.min(first, layer - 1)
+      width += passage - leaf.width
+      left--
+    }
+  }
+  if (first < 0) for (const [id, layer] of layerOf) layerOf.set(id, layer - first)
+}
+
 const lane = 7
 
 /** The slots a long edge passes, shared with the other long edges of its operand. */
@@ -143,11 +189,11 @@ function route(links: Link[], layerOf: Map<string, number>, slots: Map<string, S
       const key = `${from}@${layer}`
       let slot = trunk.get(key)
       if (!slot) {
-        slot = add(layer, 16)
+        slot = add(layer, passage)
         trunk.set(key, slot)
         join(last, slot)
       } else slot.size += lane
-      way.push({ slot, lane: (slot.size - 16) / lane })
+      way.push({ slot, lane: (slot.size - passage) / lane })
       last = slot
     }
     join(last, slots.get(to)!)
@@ -238,6 +284,25 @@ function settle(row: Slot[], wanted: number[], gap: number) {
   for (const { sum, count } of blocks) for (let k = 0; k < count; k++, i++) row[i]!.across = sum / count + offsets[i]!
 }
 
+/** Into a strip as wide as the room, or as the widest row: each row moves only as far as it has to. */
+function confine(rows: Slot[][], gap: number, room: number) {
+  const widths = rows.map((row) => row.reduce((sum, slot) => sum + slot.size + gap, -gap))
+  const limit = Math.max(room, ...widths)
+  const most = Math.max(...rows.flat().map((slot) => slot.across + slot.size / 2))
+  if (most <= limit) return
+  const from = (most - limit) / 2
+  for (const [i, row] of rows.entries()) {
+    let before = from
+    let after = from + limit - widths[i]!
+    for (const slot of row) {
+      slot.across = Math.max(before + slot.size / 2, Math.min(after + slot.size / 2, slot.across))
+      before += slot.size + gap
+      after += slot.size + gap
+    }
+  }
+  for (const slot of rows.flat()) slot.across -= from
+}
+
 interface Tracks {
   start: number[]
   depth: number[]
@@ -248,7 +313,7 @@ interface Tracks {
 function trace(placed: Placed, links: Link[], bends: Map<string, { slot: Slot; lane: number }[]>, { start, depth, isRight, margin }: Tracks) {
   const point = (along: number, across: number): Point => (isRight ? { x: along, y: across } : { x: across, y: along })
   const centre = (box: PlacedBox) => (isRight ? box.y + box.height / 2 : box.x + box.width / 2)
-  const passing = ({ slot, lane: nth }: { slot: Slot; lane: number }) => margin + slot.across + nth * lane - (slot.size - 16) / 2
+  const passing = ({ slot, lane: nth }: { slot: Slot; lane: number }) => margin + slot.across + nth * lane - (slot.size - passage) / 2
   const next = (link: Link) => {
     const bend = bends.get(link.id)![0]
     return bend ? passing(bend) : centre(placed.boxes.get(link.to)!)
@@ -273,7 +338,7 @@ function trace(placed: Placed, links: Link[], bends: Map<string, { slot: Slot; l
     )
     const path: Path = []
     for (let i = 1; i < points.length; i++) path.push(cubic(points[i - 1]!, points[i]!, isRight))
-    placed.links.set(link.id, { path, at: 0.5 })
+    placed.links.set(link.id, { path, at: 0.5, words: pointAt(path, 0.5) })
   }
 }
 

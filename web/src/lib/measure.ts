@@ -7,7 +7,7 @@ export const fonts = {
   serif: "'Iowan Old Style', 'Palatino Linotype', Palatino, 'Book Antiqua', Georgia, 'DejaVu Serif', serif",
 }
 
-export type Font = 'value' | 'small-value' | 'token' | 'pill' | 'soft-pill' | 'name' | 'formula' | 'note'
+export type Font = 'value' | 'small-value' | 'token' | 'pill' | 'soft-pill' | 'name' | 'formula' | 'note' | 'slope'
 const css: Record<Font, string> = {
   value: `600 17px ${fonts.sans}`,
   'small-value': `600 16px ${fonts.sans}`,
@@ -17,6 +17,7 @@ const css: Record<Font, string> = {
   name: `italic 600 16px ${fonts.serif}`,
   formula: `400 14px ${fonts.sans}`,
   note: `400 12px ${fonts.sans}`,
+  slope: `600 16px ${fonts.sans}`,
 }
 
 let context: CanvasRenderingContext2D | null | undefined

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Where the words on edges stand: in the middle if nothing else does, else a little before or after.
+// Where the words on edges stand: in the middle if nothing else does, else a little before or after; and inside the drawing.
 import type { Link, Placed } from './layout.ts'
-import { pointAt, type Point } from './path.ts'
+import { pointAt, type Path, type Point } from './path.ts'
 
 interface Rect {
   x: number
@@ -18,34 +18,71 @@ const overlap = (a: Rect, b: Rect) =>
 
 const around = ({ x, y }: Point, width: number): Rect => ({ x: x - width / 2 - 3, y: y - height / 2 - 2, width: width + 6, height: height + 4 })
 
+/** Behind a bend the line belongs to one edge alone: its words stand on the last piece, and before it only for want of room. */
+const placesOn = (path: Path) => (path.length === 1 ? places : [...places.map((place) => 1 - (1 - place) / path.length), ...places.map((place) => place * (1 - 1 / path.length))])
+
 /** Past this many, the first place is taken: comparing all with all would take too long. */
 const mostCompared = 260
+const rounds = 6
+/** Of more edges one beginning is enough: who has so many looks at a few of them at a time. */
+const fewEdges = 16
+const beginnings = 10
+
+interface Standing {
+  link: Link
+  places: { at: number; words: Point }[]
+  chosen: number
+}
 
 export function placePills(placed: Placed, links: Link[]) {
-  if (links.length > mostCompared) return
-  const taken: { link: Link; rect: Rect }[] = []
-  const cards = [...placed.boxes.values()]
-  for (const link of links) {
-    const { path } = placed.links.get(link.id)!
-    // Behind a bend the line belongs to one edge alone: its words stand on the last piece.
-    const last = path.length > 1 ? path.at(-1)! : null
-    let best = { at: 0.5, cost: Infinity }
-    for (const place of places) {
-      const at = last ? 1 - (1 - place) / path.length : place
-      const point = pointAt(path, at)
-      const rect = around(point, link.product)
-      let cost = Math.abs(place - 0.5)
-      for (const other of taken) {
-        // While one edge is paid the others show their short words; edges of the same user may be paid in one step.
-        const isSibling = other.link.to === link.to
-        cost += overlap(isSibling ? rect : around(point, link.pill), other.rect)
-        if (!isSibling) cost += overlap(rect, around(pointAt(placed.links.get(other.link.id)!.path, placed.links.get(other.link.id)!.at), other.link.pill))
-      }
-      for (const card of cards) cost += 3 * overlap(around(point, link.pill), card)
-      if (cost < best.cost) best = { at, cost }
-      if (cost < 0.5) break
-    }
-    placed.links.get(link.id)!.at = best.at
-    taken.push({ link, rect: around(pointAt(path, best.at), link.product) })
+  const wordsAt = (link: Link, path: Path, at: number): Point => {
+    const { x, y } = pointAt(path, at)
+    const half = link.product / 2 + 1
+    return { x: Math.max(half, Math.min(placed.width - half, x)), y }
   }
+  const all = links.map((link): Standing => {
+    const { path } = placed.links.get(link.id)!
+    return { link, places: placesOn(path).map((at) => ({ at, words: wordsAt(link, path, at) })), chosen: 0 }
+  })
+  if (links.length <= mostCompared) choose(all, [...placed.boxes.values()])
+  for (const { link, places, chosen } of all) Object.assign(placed.links.get(link.id)!, places[chosen]!)
+}
+
+/** From several beginnings, for a place that is best with the others as they stand need not be best: the same ones every time. */
+function choose(all: Standing[], cards: Rect[]) {
+  let best = { cost: Infinity, places: all.map(() => 0) }
+  for (let begin = 0; begin < (all.length > fewEdges ? 1 : beginnings) && best.cost > all.length; begin++) {
+    for (const [i, one] of all.entries()) one.chosen = begin === 0 ? 0 : (7 * i * begin + 3 * begin) % places.length
+    for (let round = 0; round < rounds; round++) if (!settle(all, cards, begin === 0 && round === 0)) break
+    const sum = all.reduce((total, one) => total + cost(one, one.chosen, all.filter((other) => other !== one), cards), 0)
+    if (sum < best.cost) best = { cost: sum, places: all.map((one) => one.chosen) }
+  }
+  for (const [i, one] of all.entries()) one.chosen = best.places[i]!
+}
+
+/** Each moves to its best place among the others as they stand; `isFirst`: among those before it. True if one has moved. */
+function settle(all: Standing[], cards: Rect[], isFirst: boolean): boolean {
+  let hasMoved = false
+  for (const [i, one] of all.entries()) {
+    const others = isFirst ? all.slice(0, i) : all.filter((other) => other !== one)
+    const costs = one.places.map((_, k) => cost(one, k, others, cards))
+    const best = costs.indexOf(Math.min(...costs))
+    if (costs[best]! < costs[one.chosen]!) [one.chosen, hasMoved] = [best, true]
+  }
+  return hasMoved || isFirst
+}
+
+function cost({ link, places }: Standing, k: number, others: Standing[], cards: Rect[]): number {
+  const { words } = places[k]!
+  const [short, long] = [around(words, link.pill), around(words, link.product)]
+  let sum = k / 40
+  for (const other of others) {
+    const there = other.places[other.chosen]!.words
+    // While one edge is paid the others show their short words; edges of the same user may be paid in one step.
+    const isSibling = other.link.to === link.to
+    sum += 2 * overlap(short, around(there, other.link.pill))
+    sum += overlap(isSibling ? long : short, around(there, other.link.product)) + (isSibling ? 0 : overlap(long, around(there, other.link.pill)))
+  }
+  for (const card of cards) sum += 3 * overlap(short, card) + overlap(long, card)
+  return sum
 }

@@ -40,21 +40,24 @@ export class Playback {
     recalled.speed = speed
   }
 
-  /** The next step, in motion; while one is under way, its end. */
-  step() {
+  /** The next step, in motion; while one is under way, its end. `most`: nothing past it is shown yet. */
+  step(most = Infinity) {
     if (this.#goal !== null) return this.seek(this.isPlaying ? Math.ceil(this.at) : this.#goal)
-    const goal = Math.min(this.#course.last(), Math.floor(this.at) + 1)
+    const goal = Math.min(this.#course.last(), most, Math.floor(this.at) + 1)
+    if (goal <= this.at) return
     if (isStill()) this.seek(goal)
     else this.#run(goal)
   }
   back() {
     this.seek(Math.ceil(this.at) - 1)
   }
-  toggle() {
+  toggle(most = Infinity) {
     if (this.isPlaying) return this.stop()
     if (this.at >= this.#course.last()) this.at = 0
+    const goal = Math.min(this.#course.last(), most)
+    if (goal <= this.at) return
     this.isPlaying = true
-    this.#run(this.#course.last())
+    this.#run(goal)
   }
   /** At once. */
   seek(at: number) {

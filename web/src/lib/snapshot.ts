@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A drawing as a file: the SVG of the page with the colours it has now, and the same as PNG. Values typed over leaves are
-// inputs on the page; in the picture they are text again.
+// A drawing as a file: the SVG of the page with the colours it has now, and the same as PNG. Values that can be typed over have
+// an input before them on the page; without its classes the picture shows their text.
 
 const names = [
   ...['paper', 'stage', 'card', 'leaf', 'ink', 'soft', 'line', 'wire', 'data', 'grad', 'gneg', 'gwash', 'nwash', 'ok', 'okwash', 'wrong', 'wwash', 'focus'],
@@ -16,22 +16,9 @@ export function toSvgText(drawing: SVGSVGElement): string {
   ground.setAttribute('height', '100%')
   ground.setAttribute('fill', 'var(--stage)')
   copy.prepend(ground)
-  for (const input of drawing.parentElement!.querySelectorAll('input')) copy.append(typed(input))
   for (const one of copy.querySelectorAll('[data-testid], [tabindex], [class]'))
     for (const attribute of ['data-testid', 'tabindex', 'class', 'role', 'aria-label', 'aria-pressed']) one.removeAttribute(attribute)
   return new XMLSerializer().serializeToString(copy).replaceAll(/<!--.*?-->/g, '')
-}
-
-function typed(input: HTMLInputElement): SVGTextElement {
-  const text = document.createElementNS('http://www.w3.org/2000/svg', 'text')
-  const { left, top, fontSize } = input.style.cssText ? { left: input.style.left, top: input.style.top, fontSize: getComputedStyle(input).fontSize } : { left: '0', top: '0', fontSize: '17px' }
-  text.setAttribute('x', String(parseFloat(left) + 7))
-  text.setAttribute('y', String(parseFloat(top) + 18))
-  text.setAttribute('font-size', fontSize)
-  text.setAttribute('font-weight', '600')
-  text.setAttribute('fill', 'var(--data)')
-  text.textContent = input.value
-  return text
 }
 
 export async function toCanvas(text: string, width: number, height: number, scale: number): Promise<HTMLCanvasElement> {

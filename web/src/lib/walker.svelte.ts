@@ -4,6 +4,7 @@
 import type { Engine } from '../engine/engine.ts'
 import type { Walk, WalkRule } from '../engine/types.ts'
 import { duration, momentAt, type Moment } from './beats.ts'
+import { isListing, withListedLeaf } from './listing.ts'
 import { Playback } from './playback.svelte.ts'
 import { replay, stepsOf, type Frame, type Step } from './replay.ts'
 
@@ -107,6 +108,7 @@ export class Walker implements Walking {
 
 /** The text with another number given to a name; null if no number is given to it there. */
 export function withLeaf(text: string, name: string, value: number): string | null {
+  if (isListing(text)) return withListedLeaf(text, name, value)
   const escaped = name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
   const given = new RegExp(
     `((?:^|[;\\n])\\s*${escaped}\\s*=\\s*)[-+−]?(?:\\d+\\.?\\d*|\\.\\d+)(?:[eE][-+]?\\d+)?(?=\\s*(?:[;\\n#]|$))`,

@@ -10,8 +10,11 @@ const shown: Record<string, string> = { '*': '·', '-': '−', '/': '/', '**': '
 
 export const symbolOf = (node: GraphNode) => shown[node.symbol] ?? node.symbol
 
+/** A node's name, or a formula of the op table, with the signs people write. */
+export const shownName = (name: string) => name.replaceAll('**', '^').replaceAll('*', '·').replaceAll('-', '−')
+
 /** Names that are expressions themselves stand in parentheses before a dot. */
-export const gradOf = (name: string) => (/^[\w.#]+$/.test(name) ? `${name}.grad` : `(${name}).grad`)
+export const gradOf = (name: string) => (/^[\w.#]+$/.test(name) ? `${name}.grad` : `(${shownName(name)}).grad`)
 
 /** A long name keeps its beginning and its end. */
 export const shortened = (text: string, most: number) =>
@@ -26,8 +29,8 @@ function applied(node: GraphNode, operands: string[]): string {
 /** As an operand inside another formula: an unnamed sum needs parentheses there, and is shortened first. */
 function operandName(graph: Graph, node: number): string {
   const { name, op, label } = graph.nodes[node]!
-  const text = shortened(name.replaceAll('*', '·'), 12)
-  return op === 'constant' ? (name.startsWith('-') ? `(−${name.slice(1)})` : name) : label || /^[\w.#()]+$/.test(name) ? text : `(${text})`
+  const text = shortened(shownName(name), 12)
+  return op === 'constant' ? (name.startsWith('-') ? `(${text})` : text) : label || /^[\w.#()]+$/.test(name) ? text : `(${text})`
 }
 
 /** "a + b" for a card's head. */
@@ -39,14 +42,14 @@ export const forwardNumbers = (walk: Walk, step: Step & { kind: 'forward' }) => 
 /** "e = a + b" and "2 + (−3)". */
 export function forwardLine(walk: Walk, step: Step & { kind: 'forward' }): { left: string; numbers: string } {
   const node = walk.nodes[step.node]!
-  const formula = applied(node, node.operands.map((one) => walk.nodes[one]!.name))
-  return { left: formula === node.name || node.label === '' ? formula : `${node.name} = ${formula}`, numbers: forwardNumbers(walk, step) }
+  const formula = applied(node, node.operands.map((one) => operandName(walk, one)))
+  return { left: node.label === '' ? formula : `${node.name} = ${formula}`, numbers: forwardNumbers(walk, step) }
 }
 
 export function depositLine(walk: Walk, step: Step, deposit: Deposit): string {
   const local = walk.nodes[deposit.from]!.locals[deposit.operand]!
   const sign = walk.rule === 'overwrite' ? '=' : '+='
-  const formula = local.with_names.length > 40 ? 'local' : local.with_names.replaceAll('*', '·')
+  const formula = local.with_names.length > 40 ? 'local' : shownName(local.with_names)
   const factor = /^[\w.#]+$/.test(formula) ? formula : `(${formula})`
   const upstream = 'grad' in step ? step.grad : 0
   const from = gradOf(walk.nodes[deposit.from]!.name)
@@ -55,7 +58,7 @@ export function depositLine(walk: Walk, step: Step, deposit: Deposit): string {
 
 /** What a step does, for its button: "compute e", "start backward", "visit f". */
 export function action(walk: Walk, step: Step): string {
-  const name = shortened(walk.nodes[step.node]!.name, 24)
+  const name = shortened(shownName(walk.nodes[step.node]!.name), 24)
   switch (step.kind) {
     case 'forward':
       return words.steps.compute(name)
@@ -64,7 +67,7 @@ export function action(walk: Walk, step: Step): string {
     case 'visit':
       return words.steps.visit(name)
     case 'deposit':
-      return words.steps.pays(name, shortened(step.deposits.map((one) => walk.nodes[one.to]!.name).join(', '), 24))
+      return words.steps.pays(name, shortened(step.deposits.map((one) => shownName(walk.nodes[one.to]!.name)).join(', '), 24))
     case 'update':
       return words.steps.move(name)
   }
@@ -83,7 +86,7 @@ export function tell(walk: Walk, frame: Frame, landed: number): Telling {
   const { step } = frame
   const say = words.story
   if (!step) return { title: say.leavesOnly, lines: [], remark: say.leavesHint, isWrong: false }
-  const name = walk.nodes[step.node]!.name
+  const name = shownName(walk.nodes[step.node]!.name)
   const hasCome = frame.isWhole || landed > 0
   switch (step.kind) {
     case 'forward': {
@@ -107,7 +110,7 @@ export function tell(walk: Walk, frame: Frame, landed: number): Telling {
 
 function tellVisit(walk: Walk, frame: Frame, step: Step & { kind: 'visit' | 'deposit' }, landed: number): Telling {
   const say = words.story
-  const name = walk.nodes[step.node]!.name
+  const name = shownName(walk.nodes[step.node]!.name)
   const come = frame.isWhole ? step.deposits.length : landed
   const under = frame.isWhole ? come : Math.min(come + 1, step.deposits.length)
   const lines = step.deposits.slice(0, under).map((deposit, i) => ({
@@ -120,7 +123,7 @@ function tellVisit(walk: Walk, frame: Frame, step: Step & { kind: 'visit' | 'dep
   const late = arrived.find((one) => one.late)
   const wiped = walk.rule === 'overwrite' ? arrived.find((one) => one.before !== 0) : undefined
   const title = `${say.visit(name)}, ${say.has} ${signed(step.grad)}.`
-  if (late) return { title, lines, remark: say.late(walk.nodes[late.to]!.name, plain(frame.door[late.to] ?? late.before), signed(late.amount)), isWrong: true }
+  if (late) return { title, lines, remark: say.late(shownName(walk.nodes[late.to]!.name), plain(frame.door[late.to] ?? late.before), signed(late.amount)), isWrong: true }
   if (wiped) return { title, lines, remark: say.wiped(plain(wiped.before), plain(wiped.after)), isWrong: true }
   if (walk.nodes[step.node]!.operands.length === 0) return { title, lines, remark: say.keeps, isWrong: false }
   if (step.grad === 0 && (walk.outcomes[step.node]?.right_grad ?? 0) !== 0) return { title, lines, remark: say.early(name), isWrong: true }

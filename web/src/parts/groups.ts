@@ -7,8 +7,18 @@ import { words } from '../words/index.ts'
 import { draw, type Card, type Picture, type Wire } from './picture.ts'
 import type { Extent } from './sizes.ts'
 
+// Boxes by name: "layer 1", "layer 1, neuron 2", "input", "loss", and "#7", what node 7 names. None of this is shown.
 const layerOf = (group: NodeGroup) => (group.part === 'neuron' ? `layer ${group.layer + 1}` : group.part)
 const neuronOf = (group: NodeGroup) => `${layerOf(group)}, neuron ${group.neuron + 1}`
+
+/** A network's box in words; a neuron as it is called inside its layer, or in full. */
+export function boxTitle(box: string, isFull = false): string {
+  const say = words.train.box
+  const [layer, neuron] = box.match(/\d+/g) ?? []
+  if (layer === undefined) return box === 'loss' ? say.loss : say.input
+  if (neuron === undefined) return say.layer(layer)
+  return isFull ? `${say.layer(layer)}, ${say.neuron(neuron)}` : say.neuron(neuron)
+}
 
 /** The box a node is in: the outermost one that is closed; null if all around it are open. */
 function boxOf(group: NodeGroup, open: ReadonlySet<string>): string | null {
@@ -21,7 +31,7 @@ function boxOf(group: NodeGroup, open: ReadonlySet<string>): string | null {
 
 /** Inside its neuron a parameter needs no more than w.1 for a name. */
 const short = (name: string) =>
-  name.replace(/layers\.\d+\.neurons\.\d+\./g, '').replace(/layers\.\d+\.neurons\.\d+\b/g, 'output')
+  name.replace(/layers\.\d+\.neurons\.\d+\./g, '').replace(/layers\.\d+\.neurons\.\d+\b/g, words.train.box.output)
 
 export const networkBoxes = (walk: PointWalk, open: ReadonlySet<string>) => walk.groups.map((group) => boxOf(group, open))
 
@@ -46,6 +56,7 @@ export function fold(graph: Graph, frame: Frame, boxes: (string | null)[], hasCo
     .map((card) => ({ ...card, name: card.name && short(card.title), title: short(card.title), formula: short(card.formula) }))
   for (const box of new Set(boxes)) if (box !== null) cards.push(boxCard(graph, frame, box, boxes))
 
+  const shownBox = (id: string) => (/^\d+$/.test(id) ? short(graph.nodes[Number(id)]!.name) : id.startsWith('#') ? graph.nodes[Number(id.slice(1))]!.name : boxTitle(id, true))
   const wires = new Map<string, Wire>()
   const wireOf = new Map<string, string>()
   for (const wire of whole.wires) {
@@ -59,7 +70,7 @@ export function fold(graph: Graph, frame: Frame, boxes: (string | null)[], hasCo
     else
       wires.set(id, {
         ...wire,
-        ...{ id, from, to, title: `${from} to ${to}`, edge: null, local: '', source: '' },
+        ...{ id, from, to, title: words.card.between(shownBox(from), shownBox(to)), edge: null, local: '', source: '' },
         paid: wire.paid ?? before?.paid ?? null,
         isActive: wire.isActive || before?.isActive === true,
         late: wire.late || before?.late === true,
@@ -78,7 +89,7 @@ function boxCard(graph: Graph, frame: Frame, box: string, boxes: (string | null)
   const isCurrent = frame.step !== null && inside.includes(frame.step.node)
   const neurons = isNeuron || isName ? 0 : new Set((graph as PointWalk).groups?.filter((_, i) => boxes[i] === box).map((group) => group.neuron)).size
   const count = words.train.nodes(inside.length)
-  const title = isName ? graph.nodes[output!]!.name : isNeuron ? box.replace(/^layer \d+, /, '') : box
+  const title = isName ? graph.nodes[output!]!.name : boxTitle(box)
   return {
     id: box,
     node: null,

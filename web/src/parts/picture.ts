@@ -152,7 +152,7 @@ export function draw(graph: Graph, frame: Frame | null, { marks, hasConstants = 
           id: key,
           from: String(operand),
           to: String(from),
-          title: `${graph.nodes[operand]!.name} to ${node.name}`,
+          title: words.card.between(graph.nodes[operand]!.name, node.name),
           edge: { from, operand: k },
           paid: paid?.amount ?? null,
           late: paid?.late ?? false,

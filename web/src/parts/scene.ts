@@ -3,14 +3,14 @@
 // function of the record, the moment and the layout, and of nothing else.
 import type { Walk } from '../engine/types.ts'
 import { beat, ease, forward, seed, within, type Moment } from '../lib/beats.ts'
-import type { Placed, PlacedBox } from '../lib/layout.ts'
+import type { PlacedBox } from '../lib/layout.ts'
 import { widthOf } from '../lib/measure.ts'
 import { plain, product, signed, term, times } from '../lib/number.ts'
 import { pointAt, type Point } from '../lib/path.ts'
 import { edgeKey } from '../lib/replay.ts'
 import { forwardNumbers } from '../lib/words.ts'
 import { toneOf, type Picture, type Tone } from './picture.ts'
-import { lines, pads } from './sizes.ts'
+import { lines, pads, type Staged } from './sizes.ts'
 
 export interface Token extends Point {
   id: string
@@ -33,7 +33,7 @@ export interface Scene {
 }
 export const nothing: Scene = { tokens: [], ring: null, knock: null, merged: null }
 
-export function sceneAt(walk: Walk, moment: Moment, picture: Picture, placed: Placed): Scene {
+export function sceneAt(walk: Walk, moment: Moment, picture: Picture, placed: Staged): Scene {
   const { step } = moment
   if (!step || moment.landed === Infinity) return nothing
   if (step.kind === 'forward') return flow(walk, moment, picture, placed)
@@ -41,13 +41,13 @@ export function sceneAt(walk: Walk, moment: Moment, picture: Picture, placed: Pl
   return pay(walk, moment, picture, placed)
 }
 
-const gradPlace = (box: PlacedBox, { direction }: Placed): Point => ({
-  x: box.x + box.width - pads[direction] - 18,
-  y: box.y + lines[direction].value - 6,
+const gradPlace = (box: PlacedBox, { form }: Staged): Point => ({
+  x: box.x + box.width - pads[form] - 18,
+  y: box.y + lines[form].value - 6,
 })
 
 /** Operands' data, all at once, then the arithmetic inside the card. */
-function flow(walk: Walk, moment: Moment, picture: Picture, placed: Placed): Scene {
+function flow(walk: Walk, moment: Moment, picture: Picture, placed: Staged): Scene {
   const step = moment.step!
   if (step.kind !== 'forward') return nothing
   const tokens: Token[] = []
@@ -67,13 +67,13 @@ function flow(walk: Walk, moment: Moment, picture: Picture, placed: Placed): Sce
     const hasResult = ms >= forward.land
     const parts: Token['parts'] = [{ text: `${forwardNumbers(walk, step)}${hasResult ? ' = ' : ''}`, tone: 'ink' }]
     if (hasResult) parts.push({ text: plain(step.data), tone: 'data' })
-    const y = box.y + (placed.direction === 'right' ? 54 : 46)
+    const y = box.y + lines[placed.form].value - (placed.form === 'tall' ? 15 : 5)
     tokens.push({ id: 'result', kind: 'result', parts, tone: 'data', x: box.x + box.width / 2, y, scale: 1, isUnder: false })
   }
   return { ...nothing, tokens }
 }
 
-function plant(_walk: Walk, moment: Moment, picture: Picture, placed: Placed): Scene {
+function plant(_walk: Walk, moment: Moment, picture: Picture, placed: Staged): Scene {
   const step = moment.step!
   if (step.kind !== 'seed' && step.kind !== 'update') return nothing
   const card = picture.cardOf[step.node]!
@@ -88,7 +88,7 @@ function plant(_walk: Walk, moment: Moment, picture: Picture, placed: Placed): S
   return { ...nothing, tokens: [token] }
 }
 
-function pay(walk: Walk, moment: Moment, picture: Picture, placed: Placed): Scene {
+function pay(walk: Walk, moment: Moment, picture: Picture, placed: Staged): Scene {
   const step = moment.step!
   if (!('deposits' in step) || moment.active === null) return nothing
   const deposit = step.deposits[moment.active]!
@@ -109,7 +109,7 @@ function pay(walk: Walk, moment: Moment, picture: Picture, placed: Placed): Scen
   }
   const token = (kind: Token['kind'], parts: Token['parts'], at: Point, tone: Tone, scale = 1, isUnder = false): Token => ({ id: `pay ${moment.active}`, kind, parts, tone, ...at, scale, isUnder })
   const up = toneOf(step.grad)
-  const middle = pointAt(link.path, link.at)
+  const middle = link.words
   if (time < beat.meet) {
     const at = leaving(placed, picture.cardOf[step.node]!, link, time)
     const carried = [{ text: signed(step.grad), tone: up }]
@@ -140,7 +140,7 @@ function pay(walk: Walk, moment: Moment, picture: Picture, placed: Placed): Scen
 /** The part of its way a token spends behind the card it leaves. */
 const hiding = 0.3
 
-function leaving(placed: Placed, card: string, link: { path: Parameters<typeof pointAt>[0]; at: number }, time: number): Point {
+function leaving(placed: Staged, card: string, link: { path: Parameters<typeof pointAt>[0]; at: number }, time: number): Point {
   const box = placed.boxes.get(card)!
   const start = gradPlace(box, placed)
   const part = ease(within(time, beat.leave, beat.meet))

@@ -2,21 +2,26 @@
 // How large cards and the words on edges have to be: for the longest text they show in any step of the walk, so that
 // nothing moves and nothing is cut.
 import type { Walk } from '../engine/types.ts'
-import type { Direction } from '../lib/layout.ts'
+import type { Direction, Placed } from '../lib/layout.ts'
 import { widthOf } from '../lib/measure.ts'
 import { plain, product, signed, times } from '../lib/number.ts'
 import { edgeKey, stepsOf, type Coin } from '../lib/replay.ts'
 import { words } from '../words/index.ts'
 import { coinTexts, type Card, type CoinText, type Picture } from './picture.ts'
 
-export const heights = { right: 110, down: 92 } as const
+/** A tall card has the words data and grad above their numbers, a flat one beside them: less high, and wider. */
+export type Form = 'tall' | 'flat'
+/** A drawing laid out, its cards of one form. */
+export interface Staged extends Placed {
+  form: Form
+}
 /** Where the parts of a card stand. */
 export const lines = {
-  right: { head: 22, rule: 31, label: 48, value: 69, strip: 78, coin: 84 },
-  down: { head: 21, rule: 30, label: 51, value: 51, strip: 61, coin: 66 },
+  tall: { head: 22, rule: 31, label: 48, value: 69, strip: 78, coin: 84, height: 110 },
+  flat: { head: 21, rule: 30, label: 51, value: 51, strip: 61, coin: 66, height: 92 },
 } as const
-export const pads = { right: 13, down: 10 } as const
-const least = 140
+export const pads = { tall: 12, flat: 10 } as const
+const least = { right: 140, down: 124 } as const
 
 /** The widest texts of a node over a whole walk. */
 interface Widest {
@@ -56,7 +61,8 @@ export function extentOf(walk: Walk): Extent {
       coins[step.node] = [{ amount: step.after, deposit: null, upstream: 1, pass: 1, late: false, isWiped: false }]
       raise(step.node, 'coins', stripWidth(coinTexts(coins[step.node]!)))
     } else {
-      raise(step.node, 'door', widthOf(words.card.paid(signed(step.grad)), 'note'))
+      // A leaf keeps what it has: no door closes.
+      if (walk.nodes[step.node]!.operands.length) raise(step.node, 'door', widthOf(words.card.paid(signed(step.grad)), 'note'))
       for (const deposit of step.deposits) {
         raise(deposit.to, 'grad', Math.max(value(signed(deposit.after)), value(signed(deposit.before))))
         const own = coins[deposit.to]!
@@ -79,19 +85,19 @@ export function headWidth(card: Card): number {
   return name + formula + (card.name && card.formula ? 4 : 0)
 }
 
-export function cardSize(card: Card, extent: Extent | null, direction: Direction): { width: number; height: number } {
+export function cardSize(card: Card, extent: Extent | null, direction: Direction, form: Form): { width: number; height: number } {
   const widest = extent?.cards.get(card.id)
   const data = widest?.data ?? widthOf(plain(card.data), 'value')
-  const pad = pads[direction]
+  const pad = pads[form]
   if (card.kind === 'constant') return { width: Math.ceil(Math.max(64, widthOf(plain(card.data), 'value') + 2 * pad)), height: 40 }
   const noteWidth = card.note ? widthOf(card.note, 'note') + 2 * pad : 0
   const grad = widest?.grad ?? 24
   const labels = widthOf(words.card.dataLabel, 'note') + widthOf(words.card.gradLabel, 'note')
   const box = card.kind === 'leaf' ? 16 : 0
-  const body = direction === 'right' ? data + box + grad + 26 : labels + 12 + data + box + grad + 14
+  const body = form === 'tall' ? data + box + grad + 26 : labels + 12 + data + box + grad + 14
   const head = headWidth(card) + (widest?.door ? widest.door + 9 : 0)
-  const width = Math.max(direction === 'right' ? least : 124, 2 * pad + body, 2 * pad + head, widest?.coins ?? 0, noteWidth)
-  return { width: Math.ceil(width), height: heights[direction] }
+  const width = Math.max(least[direction], 2 * pad + body, 2 * pad + head, widest?.coins ?? 0, noteWidth)
+  return { width: Math.ceil(width), height: lines[form].height }
 }
 
 export function wireSize(wire: Picture['wires'][number], extent: Extent | null, direction: Direction): { pill: number; product: number } {

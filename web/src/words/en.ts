@@ -134,6 +134,12 @@ export const en = {
     answers: 'Answers',
   },
 
+  show: {
+    title: 'A walk with gradwalk',
+    label: (root: string) => `the graph of ${root}`,
+    failed: (why: string) => `This graph cannot be shown: ${why}`,
+  },
+
   link: {
     chapter: 'it names a chapter that is not in this lesson',
     figure: 'it names a figure that is not in this chapter',
@@ -160,6 +166,7 @@ export const en = {
     dataLabel: 'data',
     gradLabel: 'grad',
     valueOf: (name: string) => `value of ${name}`,
+    between: (operand: string, user: string) => `${operand} to ${user}`,
     edge: (title: string, paid: string) => `edge from ${title}${paid ? `, paid ${paid}` : ''}`,
     noDeposit: 'no deposit yet',
   },
@@ -170,6 +177,7 @@ export const en = {
     edited: 'edited',
     byHand: 'I fill in the numbers myself',
     constants: 'draw the constants',
+    zoom: 'zoom',
     zoomIn: 'zoom in',
     zoomOut: 'zoom out',
     keys: 'a graph to walk; arrow keys step, space plays',
@@ -184,6 +192,7 @@ export const en = {
     unfold: 'Draw it whole',
     folded: (boxes: number) => `Folded: each of the ${boxes} cards is a name and all it is made of.`,
     tooLargeFolded: 'Even folded it has too many names to draw. The table has them all.',
+    answer: (text: string, gradients: string) => `${text}. Gradients: ${gradients}.`,
     picture: 'picture',
     asSvg: 'this step as SVG',
     asPng: 'this step as PNG',
@@ -309,7 +318,10 @@ export const en = {
     part: (step: number) => `Right and wrong part at step ${step}, at`,
     same: 'On this graph the result is right all the same: nothing here depends on what was broken.',
     rate: (rate: string) => `Learning rate ${rate}: each leaf moves by ${rate} times its gradient.`,
-    rightMove: (name: string, wrong: string, right: string) => `The next step would move ${name} by ${wrong}; right would have been ${right}.`,
+    rule: (title: string) => `Broken: ${title}.`,
+    data: 'data',
+    rightMove: (name: string, wrong: string, moved: string, right: string, rightMoved: string) =>
+      `So ${name} moved by its old gradient once more: with ${wrong} it came to ${moved}. Set to zero before the second pass, it would have had ${right} and come to ${rightMoved}.`,
     passes: (name: string, wrong: string, right: string, once: string) =>
       `A leaf may add up over passes: two passes of ${once} each make ${right} at ${name}, and that is what += is for when a batch is added up. But ${name} got ${wrong}, because the nodes in between still held what they had been paid in the first pass, and paid it out once more.`,
   },
@@ -451,6 +463,7 @@ export const en = {
     sign: 'The size is right, the sign is not.',
     notYet: 'Not yet. Start at the root with 1, and multiply by a local derivative at every edge; where paths meet, add.',
     engine: (n: string) => `The engine says ${n}.`,
+    answer: (text: string, root: string, name: string, n: string) => `${text}. ∂${root}/∂${name} = ${n}.`,
   },
 
   opTable: {
@@ -460,8 +473,9 @@ export const en = {
     result: 'result r',
     byX: 'local derivative by x',
     byY: 'by y',
+    paying: (op: string) => `${op}, paying its operands`,
     all: (n: number) => `All ${n} operations`,
-    says: { add: 'add copies', mul: 'multiply swaps and scales', tanh: 'tanh lets through less the further it is bent' } as Record<string, string>,
+    says: { add: 'add copies', mul: 'multiply swaps and scales', tanh: 'tanh lets part of it through' } as Record<string, string>,
   },
 
   own: {
@@ -559,6 +573,7 @@ export const en = {
     walk: 'walk its graph',
     walking: (n: number, steps: number, nodes: number, all: number) => `Point ${n} after ${steps} training steps: ${nodes} nodes, ${all} steps, from its coordinates to its loss. Select a box to open it, a node for its ledger.`,
     walkLabel: (n: number) => `the graph of point ${n}; arrow keys step`,
+    box: { input: 'input', loss: 'loss', output: 'output', layer: (n: string) => `layer ${n}`, neuron: (n: string) => `neuron ${n}` },
     closeBox: (box: string) => `close ${box}`,
     neurons: (n: number) => `${n} neurons, `,
     nodes: (n: number) => `${n} nodes`,

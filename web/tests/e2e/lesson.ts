@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the tests of the page share: a browser, a fresh visit for every test, and reading figures as a person would. A visit
-// during which the page threw, logged an error, missed a file or asked another host for anything fails its test.
+// during which the page threw, logged anything, missed a file or asked another host for anything fails its test.
 import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test as plainTest } from 'vitest'
 import { serve } from './server.ts'
@@ -33,25 +33,27 @@ export interface Visit {
   open(hash?: string): Promise<void>
   address: string
 }
-type Visiting = (options?: BrowserContextOptions) => Promise<Visit>
+/** `isLocal`: files are opened, and no server is asked for anything. */
+type Visiting = (options?: BrowserContextOptions, where?: { isLocal?: boolean }) => Promise<Visit>
 
 /** `visit()` begins a visit of its own: nothing is remembered from any other. */
 export const test = plainTest.extend<{ visit: Visiting }>({
   visit: async ({}, use) => {
     const problems: string[] = []
     const closers: (() => Promise<void>)[] = []
-    await use(async (options = {}) => {
+    await use(async (options = {}, { isLocal = false } = {}) => {
       // Stills unless a test is about motion: a step then takes no time.
       const context = await browser.newContext({ viewport: wide, reducedMotion: 'reduce', ...options })
       closers.push(() => context.close())
       context.setDefaultTimeout(8000)
       const page = await context.newPage()
       page.on('pageerror', (error) => problems.push(`thrown: ${error.message}`))
-      page.on('console', (message) => message.type() === 'error' && problems.push(`console: ${message.text()}`))
+      page.on('console', (message) => problems.push(`console: ${message.text()}`))
       page.on('crash', () => problems.push('the page crashed'))
       page.on('response', (response) => response.status() >= 400 && problems.push(`${response.status()} for ${response.url()}`))
       page.on('request', (request) => {
-        if (!request.url().startsWith(server.address) && !request.url().startsWith('data:')) problems.push(`asked for ${request.url()}`)
+        const ours = isLocal ? ['file:', 'about:srcdoc'] : [server.address, 'data:']
+        if (!ours.some((one) => request.url().startsWith(one))) problems.push(`asked for ${request.url()}`)
       })
       return {
         page,

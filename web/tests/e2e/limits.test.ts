@@ -44,7 +44,7 @@ test('typed: answered or refused within a second', { timeout: 180_000 }, async (
     const time = await busy(page, () => type(text))
     times.push(`${name} ${time.toFixed(0)} ms`)
     expect(`${name}: ${time < 1000 ? 'in time' : `${time} ms`}`).toBe(`${name}: in time`)
-    const error = await textOf(page.getByTestId('own-error'))
+    const error = `${await textOf(page.getByTestId('own-error'))}${(await page.getByTestId('too-large').allInnerTexts()).join(' ')}`
     expect(`${name}: ${error === '' ? 'drawn' : error}`).toMatch(answer === 'drawn' ? /: drawn$/ : answer === 'refused' ? /needs at most/ : /This graph has \d+ nodes; up to 120 are drawn\./)
     expect(await page.getByTestId('fold').count()).toBe(answer === 'folded' ? 1 : 0)
     if (answer === 'table') expect(await page.getByText('Even folded it has too many names to draw.').count()).toBe(1)

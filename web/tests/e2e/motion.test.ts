@@ -133,6 +133,48 @@ test('every preset: the tokens carry the record’s numbers, frame by frame', { 
     }
 })
 
+test('a late deposit knocks at a closed door and stays; one that is wiped out is struck the moment the next lands', { timeout: 120_000 }, async ({ visit }) => {
+  const { page, open } = await visit({ reducedMotion: 'no-preference' })
+  await page.addInitScript(virtualClock)
+  const text = 'a=2; b=a+1; c=3*a; d=b*c'
+  const order = ['b', 'd', 'c', 'a'].map((name) => engine.walk(text).nodes.findIndex((node) => node.name === name))
+  const walk = engine.walk(text, { order })
+  const late = stepsOf(walk).findIndex((step) => 'deposits' in step && step.deposits[0]?.late)
+  await open(`#order/order-try?e=${encodeURIComponent(text)}&o=${order.join(',')}&s=${late}`)
+  const card = page.locator('#order-try [data-testid=node][data-node=b]')
+  expect(await card.getByTestId('door').getAttribute('stroke')).toBe('var(--ink)')
+  const places = await page.evaluate(async () => {
+    const seen: string[] = []
+    document.querySelector<HTMLButtonElement>('#order-try [data-testid=next]')!.click()
+    for (let i = 0; i < 60; i++) {
+      ;(window as unknown as { advance(ms: number): void }).advance(50)
+      await new Promise((done) => setTimeout(done))
+      const coin = document.querySelector('#order-try [data-node=b] [data-testid=coin]')
+      if (coin) seen.push(coin.getAttribute('transform')!)
+    }
+    return seen
+  })
+  expect(new Set(places).size).toBeGreaterThan(4) // it knocks,
+  expect(places.at(-1)).toBe(places[0]) // and stays where it landed
+  expect(await card.getByTestId('coin').textContent()).toBe('+6 late')
+  expect(await card.getByTestId('door').getAttribute('stroke')).toBe('var(--wrong)')
+  expect(await page.locator('#order-try').getByTestId('story').textContent()).toContain('Too late: b paid when it had 0. This +6 sits on it and is never passed on.')
+
+  await open('#twice/twice-broken?e=a%3D3%3B%20f%3Da*a&r=overwrite&s=2')
+  const struck = await page.evaluate(async () => {
+    const seen: string[] = []
+    const leaf = () => document.querySelector('#twice-broken [data-node=a]')!
+    document.querySelector<HTMLButtonElement>('#twice-broken [data-testid=next]')!.click()
+    for (let i = 0; i < 90; i++) {
+      ;(window as unknown as { advance(ms: number): void }).advance(50)
+      await new Promise((done) => setTimeout(done))
+      seen.push(`${leaf().querySelectorAll('[data-testid=coin]').length} coins, ${leaf().querySelectorAll('[data-testid=struck]').length} struck, ${leaf().querySelector('[data-testid=grad]')!.textContent}`)
+    }
+    return seen
+  })
+  expect(runs(struck)).toEqual(['0 coins, 0 struck, 0', '1 coins, 0 struck, +3', '2 coins, 1 struck, +3'])
+})
+
 test('pressed in flight, a step is completed; scrubbing shows the moment between', async ({ visit }) => {
   const { page, open } = await visit({ reducedMotion: 'no-preference' })
   await page.addInitScript(virtualClock)

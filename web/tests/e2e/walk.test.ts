@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The graph that is walked: every preset's numbers, every control, edges, ledgers, leaves; by mouse and by keyboard alone.
 import { describe, expect } from 'vitest'
-import { cardOf, chapters, choose, count, figure, next, sizes, tableOf, test, textOf, walkToEnd } from './lesson.ts'
+import { cardOf, choose, count, figure, next, sizes, tableOf, test, textOf, walkToEnd } from './lesson.ts'
 
 interface Expected {
   title: string
@@ -120,15 +120,6 @@ describe.each(sizes)('at $width px', (viewport) => {
     expect(await graph.getByRole('button', { name: /^edge from a to f/ }).count()).toBe(2)
     await graph.locator('[data-testid=node][data-node=a]').click()
     expect(await textOf(graph.getByTestId('ledger'))).toMatch(/\+3 f → a \(operand 1\).*\+3 f → a \(operand 2\)/)
-  })
-
-  test('nothing is wider than the window', async ({ visit }) => {
-    const { page, open } = await visit({ viewport })
-    for (const chapter of ['start', ...chapters]) {
-      await open(`#${chapter}`)
-      const width = await page.evaluate(() => document.documentElement.scrollWidth)
-      expect(`${chapter}: ${width}`).toBe(`${chapter}: ${viewport.width}`)
-    }
   })
 })
 

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Goal: linear algebra. A Gaussian process draws a curve through noisy points and says how sure it is of it. How smooth
+// the curve is, how high, and how noisy the points, it finds itself: by Newton's method on the logarithm of their
+// likelihood, whose gradient and Hessian come through Eigen's Cholesky decomposition.
+// You will see the likelihood rise to its maximum, then the curve beside the true one: least sure where no points are.
+#include <Eigen/Dense>
+#include <cmath>
+#include <cstdio>
+#include <gradwalk/eigen.hpp>
+
+using namespace gradwalk;
+using Eigen::VectorXd, Eigen::Vector3d, Eigen::Matrix3d, Eigen::Index;
+
+// For numbers and for Values: what is learned from is what is used.
+template <class T> using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+template <class T> using Vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
+template <class T> using Parameters = Eigen::Matrix<T, 3, 1>;  // logarithms: smoothness, height, noise
+
+double curve(double x) { return std::sin(2 * x) + x / 2; }
+double noise(Index i) { return 0.04 * static_cast<double>((i * 37) % 11 - 5); }  // the same for everybody
+
+const Index count = 24;
+const VectorXd x =
+    VectorXd::NullaryExpr(count, [](Index i) { return (i < 12 ? 0.0 : 1.2) + 0.14 * static_cast<double>(i); });
+const VectorXd y = VectorXd::NullaryExpr(count, [](Index i) { return curve(x(i)) + noise(i); });
+
+// How much the curve at points a has to do with the curve at points b.
+template <class T> Matrix<T> covariance(const VectorXd& a, const VectorXd& b, const Parameters<T>& p) {
+  using std::exp;
+  const T variance = exp(2 * p(1)), scale = -0.5 * exp(-2 * p(0));
+  return Matrix<T>::NullaryExpr(a.size(), b.size(), [&](Index i, Index j) {
+    const double distance = a(i) - b(j);
+    return variance * exp(scale * (distance * distance));
+  });
+}
+
+template <class T> Eigen::LLT<Matrix<T>> decomposed(const Parameters<T>& p) {
+  using std::exp;
+  Matrix<T> k = covariance<T>(x, x, p);
+  k.diagonal().array() += exp(2 * p(2));
+  return Eigen::LLT<Matrix<T>>(k);
+}
+
+template <class T> T log_likelihood(const Parameters<T>& p) {
+  const Eigen::LLT<Matrix<T>> llt = decomposed<T>(p);
+  const Vector<T> solved = llt.solve(y.cast<T>().eval());
+  const T fit = y.dot(solved), log_determinant = 2 * llt.matrixLLT().diagonal().array().log().sum();
+  return -0.5 * (fit + log_determinant + static_cast<double>(count) * std::log(2 * M_PI));
+}
+
+// Where the likelihood rises: Newton's step, shortened until it does.
+Vector3d improved(const Vector3d& p, double value, const Vector3d& slope) {
+  const Matrix3d bend = hessian(log_likelihood<Value>, p);
+  for (double damping = 1e-3;; damping *= 4) {
+    const Vector3d moved = p + (damping * Matrix3d::Identity() - bend).ldlt().solve(slope);
+    if (log_likelihood<double>(moved) > value) return moved;
+  }
+}
+
+int main() {
+  Vector3d p(0, 0, 0);
+  std::printf("step  log likelihood  smooth  height   noise\n");
+  for (int step = 0;; ++step) {
+    const auto [value, slope] = value_and_gradient(log_likelihood<Value>, p);
+    std::printf("%4d  %14.3f  %6.3f  %6.3f  %6.3f\n", step, value, std::exp(p(0)), std::exp(p(1)), std::exp(p(2)));
+    if (slope.norm() < 1e-4) break;
+    p = improved(p, value, slope);
+  }
+
+  const Eigen::LLT<Matrix<double>> llt = decomposed<double>(p);
+  std::printf("\n   x   curve  learned  +-\n");
+  for (const double at : {0.35, 1.05, 2.1, 2.8, 3.85, 5.5}) {
+    const VectorXd k = covariance<double>(x, VectorXd::Constant(1, at), p);
+    const double learned = k.dot(llt.solve(y)), variance = std::exp(2 * p(1)) - k.dot(llt.solve(k));
+    std::printf("%4.2f  %6.2f  %7.2f  %4.2f\n", at, curve(at), learned, 2 * std::sqrt(variance));
+  }
+}

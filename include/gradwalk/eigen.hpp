@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+// Values in Eigen 3.4: as the numbers of its matrices, alone and beside doubles; whole matrices of leaves, of data and
+// of gradients; and derivatives of functions of an Eigen vector. For those who use Eigen; gradwalk itself does not.
+//
+// Copies of a Value name one node, so all of Matrix<Value, 2, 2>::Zero() is one: docs/eigen.md tells when that matters.
+#pragma once
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <concepts>
+#include <limits>
+#include <ostream>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "gradwalk/derivatives.hpp"
+#include "gradwalk/value.hpp"
+
+namespace Eigen {
+
+template <> struct NumTraits<gradwalk::Value> : GenericNumTraits<gradwalk::Value> {
+  using Literal = double;
+  enum { ReadCost = 1, AddCost = 8, MulCost = 8 };  // what is computed twice is recorded twice
+  static gradwalk::Value dummy_precision() { return NumTraits<double>::dummy_precision(); }
+};
+
+// A number beside a Value stays a number: MatrixXd * Matrix<Value, ...> makes no leaves.
+template <gradwalk::Number T, class Op> struct ScalarBinaryOpTraits<gradwalk::Value, T, Op> {
+  using ReturnType = gradwalk::Value;
+};
+template <gradwalk::Number T, class Op> struct ScalarBinaryOpTraits<T, gradwalk::Value, Op> {
+  using ReturnType = gradwalk::Value;
+};
+
+// Products entry by entry, so that each is one record, the sum of its products: Eigen's own blocks of packed copies
+// would take two records a term, and do not mix numbers and Values.
+namespace internal {
+
+template <class Lhs, class Rhs> struct ProductOfValues {
+  template <class To> static void evalTo(To& to, const Lhs& lhs, const Rhs& rhs) {
+    each_entry(lhs, rhs, [&](Index i, Index j, gradwalk::Value&& entry) { to.coeffRef(i, j) = std::move(entry); });
+  }
+  template <class To> static void addTo(To& to, const Lhs& lhs, const Rhs& rhs) {
+    each_entry(lhs, rhs, [&](Index i, Index j, gradwalk::Value&& entry) { to.coeffRef(i, j) += std::move(entry); });
+  }
+  template <class To> static void subTo(To& to, const Lhs& lhs, const Rhs& rhs) {
+    each_entry(lhs, rhs, [&](Index i, Index j, gradwalk::Value&& entry) { to.coeffRef(i, j) -= std::move(entry); });
+  }
+  template <class To> static void scaleAndAddTo(To& to, const Lhs& lhs, const Rhs& rhs, const gradwalk::Value& factor) {
+    each_entry(lhs, rhs, [&](Index i, Index j, gradwalk::Value&& entry) { to.coeffRef(i, j) += factor * entry; });
+  }
+
+ private:
+  template <class Use> static void each_entry(const Lhs& lhs, const Rhs& rhs, Use use) {
+    const typename nested_eval<Lhs, Dynamic>::type a(lhs);
+    const typename nested_eval<Rhs, Dynamic>::type b(rhs);
+    const evaluator<std::remove_cvref_t<decltype(a)>> x(a);
+    const evaluator<std::remove_cvref_t<decltype(b)>> y(b);
+    for (Index j = 0; j < b.cols(); ++j)
+      for (Index i = 0; i < a.rows(); ++i) {
+        gradwalk::Value sum = a.cols() == 0 ? gradwalk::Value(0) : x.coeff(i, 0) * y.coeff(0, j);
+        for (Index k = 1; k < a.cols(); ++k) sum += x.coeff(i, k) * y.coeff(k, j);
+        use(i, j, std::move(sum));
+      }
+  }
+};
+
+template <class Lhs, class Rhs>
+concept HaveValues = gradwalk::Operands<typename Lhs::Scalar, typename Rhs::Scalar>;
+template <class Lhs, class Rhs>
+  requires HaveValues<Lhs, Rhs>
+struct generic_product_impl<Lhs, Rhs, DenseShape, DenseShape, GemmProduct> : ProductOfValues<Lhs, Rhs> {};
+template <class Lhs, class Rhs>
+  requires HaveValues<Lhs, Rhs>
+struct generic_product_impl<Lhs, Rhs, DenseShape, DenseShape, GemvProduct> : ProductOfValues<Lhs, Rhs> {};
+template <class Lhs, class Rhs>
+  requires HaveValues<Lhs, Rhs>
+struct generic_product_impl<Lhs, Rhs, DenseShape, DenseShape, CoeffBasedProductMode> : ProductOfValues<Lhs, Rhs> {};
+
+}  // namespace internal
+
+}  // namespace Eigen
+
+namespace gradwalk {
+
+template <class Derived>
+concept EigenNumbers = Number<typename Derived::Scalar>;
+template <class Derived>
+concept EigenValues = std::same_as<typename Derived::Scalar, Value>;
+
+namespace detail {
+
+// The matrix, or array, that is as Derived but for its numbers.
+template <class Scalar, class Derived> using Like =
+    std::remove_cvref_t<decltype(std::declval<const Derived&>().template cast<Scalar>().eval())>;
+
+template <class Result> Result sized(Eigen::Index rows, Eigen::Index columns) {
+  Result result;  // never (rows, columns): of a vector with two entries these would be the entries
+  result.resize(rows, columns);
+  return result;
+}
+template <class Result, class Derived, class Entry> Result entry_by_entry(const Derived& m, Entry entry) {
+  auto result = sized<Result>(m.rows(), m.cols());
+  for (Eigen::Index j = 0; j < m.cols(); ++j)
+    for (Eigen::Index i = 0; i < m.rows(); ++i) result(i, j) = entry(i, j, m(i, j));
+  return result;
+}
+
+}  // namespace detail
+
+// A leaf of its own for each entry, with the entry's data.
+template <class Derived>
+  requires(EigenNumbers<Derived> || EigenValues<Derived>)
+detail::Like<Value, Derived> leaves(const Eigen::DenseBase<Derived>& matrix) {
+  const typename Derived::PlainObject plain = matrix.derived();
+  return detail::entry_by_entry<detail::Like<Value, Derived>>(
+      plain, [](Eigen::Index, Eigen::Index, const auto& entry) { return Value(detail::number_in(entry)); });
+}
+
+template <EigenValues Derived> detail::Like<double, Derived> values(const Eigen::DenseBase<Derived>& matrix) {
+  const typename Derived::PlainObject plain = matrix.derived();
+  return detail::entry_by_entry<detail::Like<double, Derived>>(
+      plain, [](Eigen::Index, Eigen::Index, const Value& entry) { return entry.data(); });
+}
+
+// Of a matrix, or of a part of one: the results of an expression are new nodes, which no pass has reached. Refuses
+// entries that are one node, whose gradient is the sum of them all.
+template <EigenValues Derived>
+  requires((Derived::Flags & Eigen::DirectAccessBit) != 0)
+detail::Like<double, Derived> gradients(const Eigen::DenseBase<Derived>& matrix) {
+  std::unordered_set<Value, IdentityHash, SameNode> known;
+  return detail::entry_by_entry<detail::Like<double, Derived>>(
+      matrix.derived(), [&](Eigen::Index i, Eigen::Index j, const Value& entry) {
+        if (entry.grad() != 0 && !known.insert(entry).second)
+          throw Error("gradients", "a node of its own in each entry",
+                      "(" + std::to_string(i) + ", " + std::to_string(j) + "), whose node is in another too",
+                      "make the matrix by leaves()");
+        return entry.grad();
+      });
+}
+
+// The data, as of a matrix of doubles.
+template <EigenValues Derived> std::ostream& operator<<(std::ostream& out, const Eigen::DenseBase<Derived>& matrix) {
+  return out << values(matrix);
+}
+
+// A step of stableNorm(), which Eigen finds by the type of its numbers. What it scales by cancels, so it has no
+// gradient here: its parts would overflow where squares do.
+template <class Vector>
+void stable_norm_impl_inner_step(const Vector& vector, Value& squares, Value& scale, Value& inverse) {
+  if (vector.size() == 0) return;
+  const Value largest = stop(Value(vector.cwiseAbs().maxCoeff()));
+  if (largest == 0) return;
+  if (!(largest <= scale)) {
+    const Value ratio = scale / largest;
+    squares = squares * (ratio * ratio);
+    scale = max(largest, 1 / std::numeric_limits<double>::max());
+    inverse = isinf(largest) ? Value(1) : 1 / scale;
+  }
+  squares += (vector * inverse).squaredNorm();
+}
+
+// ---- derivatives of functions of Eigen vectors ----
+// f takes a matrix or vector of Values as x is one of numbers. A gradient is as x is; rows and columns of Jacobians and
+// Hessians count entries in the order in which they are stored.
+namespace detail {
+
+template <class Derived> struct EigenPoint {
+  using Numbers = Like<double, Derived>;
+  using Values = Like<Value, Derived>;
+  static constexpr int size_at_compile_time = Derived::SizeAtCompileTime;
+  using Square = Eigen::Matrix<double, size_at_compile_time, size_at_compile_time>;
+
+  Numbers numbers;
+
+  explicit EigenPoint(const Eigen::DenseBase<Derived>& x) : numbers(x.derived().template cast<double>()) {}
+  operator Point() const { return std::span(numbers.data(), static_cast<std::size_t>(numbers.size())); }  // NOLINT
+
+  // f as a function of a std::vector.
+  template <class F> auto on_vector(const F& f) const {
+    return [this, &f](const std::vector<Value>& x) -> Value { return f(matrix(x)); };
+  }
+  template <class F> auto to_vectors(const F& f) const {
+    return [this, &f](const std::vector<Value>& x) {
+      const Result<F> y = f(matrix(x));
+      return std::vector<Value>(y.data(), y.data() + y.size());
+    };
+  }
+  template <class F> using Result =
+      typename std::remove_cvref_t<decltype(std::declval<const F&>()(std::declval<const Values&>()))>::PlainObject;
+
+  Values matrix(const std::vector<Value>& x) const {
+    return Eigen::Map<const Values>(x.data(), numbers.rows(), numbers.cols());
+  }
+  Numbers shaped(const std::vector<double>& x) const {
+    return Eigen::Map<const Numbers>(x.data(), numbers.rows(), numbers.cols());
+  }
+};
+
+template <class Result> Result stacked(const std::vector<Numbers>& rows, Eigen::Index columns) {
+  auto result = sized<Result>(static_cast<Eigen::Index>(rows.size()), columns);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (std::size_t j = 0; j < rows[i].size(); ++j)
+      result(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) = rows[i][j];
+  return result;
+}
+
+}  // namespace detail
+
+template <class F, EigenNumbers Derived> auto gradient(const F& f, const Eigen::DenseBase<Derived>& x) {
+  const detail::EigenPoint<Derived> at(x);
+  return at.shaped(detail::gradient(at.on_vector(f), at));
+}
+template <class F, EigenNumbers Derived> auto value_and_gradient(const F& f, const Eigen::DenseBase<Derived>& x) {
+  const detail::EigenPoint<Derived> at(x);
+  const auto [value, slope] = detail::value_and_gradient(at.on_vector(f), at);
+  return std::pair(value, at.shaped(slope));
+}
+template <class F, EigenNumbers Derived> auto hessian(const F& f, const Eigen::DenseBase<Derived>& x) {
+  const detail::EigenPoint<Derived> at(x);
+  return detail::stacked<typename detail::EigenPoint<Derived>::Square>(detail::hessian(at.on_vector(f), at), x.size());
+}
+template <class F, EigenNumbers Derived, EigenNumbers Other>
+auto hessian_vector_product(const F& f, const Eigen::DenseBase<Derived>& x, const Eigen::DenseBase<Other>& v) {
+  const detail::EigenPoint<Derived> at(x);
+  return at.shaped(detail::hessian_vector_product(at.on_vector(f), at, detail::EigenPoint<Other>(v)));
+}
+// Of a function that gives a matrix or vector of Values.
+template <class F, EigenNumbers Derived> auto jacobian(const F& f, const Eigen::DenseBase<Derived>& x) {
+  using At = detail::EigenPoint<Derived>;
+  const At at(x);
+  using Jacobian = Eigen::Matrix<double, At::template Result<F>::SizeAtCompileTime, At::size_at_compile_time>;
+  return detail::stacked<Jacobian>(detail::jacobian(at.to_vectors(f), at), x.size());
+}
+template <class F, EigenNumbers Derived, EigenNumbers Other>
+auto jacobian_vector_product(const F& f, const Eigen::DenseBase<Derived>& x, const Eigen::DenseBase<Other>& v) {
+  using At = detail::EigenPoint<Derived>;
+  const At at(x);
+  using Column = Eigen::Matrix<double, At::template Result<F>::SizeAtCompileTime, 1>;
+  const Numbers column = detail::jacobian_vector_product(at.to_vectors(f), at, detail::EigenPoint<Other>(v));
+  return Column(Eigen::Map<const Column>(column.data(), static_cast<Eigen::Index>(column.size())));
+}
+template <class F, EigenNumbers Derived>
+GradientCheck check_gradient(const F& f, const Eigen::DenseBase<Derived>& x, double tolerance = 1e-6) {
+  const detail::EigenPoint<Derived> at(x);
+  return detail::check_gradient(at.on_vector(f), at, tolerance);
+}
+
+}  // namespace gradwalk

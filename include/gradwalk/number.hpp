@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// What code written for double asks of a number: the functions of <cmath> that are made of the table's, questions such
+// as isnan, std::numeric_limits; and how nodes are keys of containers. Part of value.hpp: include that.
+//
+// A template that says `using std::hypot; hypot(x, y)` finds these, and the table's own, by the type of their argument.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <limits>
+
+#include "gradwalk/choice.hpp"
+#include "gradwalk/value.hpp"
+
+namespace gradwalk {
+
+template <AnyValue X> Value fabs(X&& x) { return abs(std::forward<X>(x)); }
+
+// x * y + z as it is written, so rounded twice: one record, and in a compiled program part of its sums.
+template <class X, class Y, class Z>
+  requires Operands<X, Y, Z>
+Value fma(X&& x, Y&& y, Z&& z) {
+  return detail::given<X>(x) * detail::given<Y>(y) + detail::given<Z>(z);
+}
+
+template <class X, class Y, class Z>
+  requires Operands<X, Y, Z>
+Value hypot(X&& x, Y&& y, Z&& z) {
+  return hypot(hypot(Value(std::forward<X>(x)), std::forward<Y>(y)), std::forward<Z>(z));
+}
+
+template <class X, class Y>
+  requires Operands<X, Y>
+Value fdim(const X& x, const Y& y) {
+  return select(x <= y, 0, x - y);
+}
+
+// Comparisons, as far as a recording sees: where one becomes a bool, a compiled program guards it.
+inline Condition isnan(const Value& x) { return x != x; }
+inline Condition isinf(const Value& x) { return abs(x) == std::numeric_limits<double>::infinity(); }
+inline Condition isfinite(const Value& x) { return abs(x) <= std::numeric_limits<double>::max(); }
+inline Condition signbit(const Value& x) { return copysign(1, x) < 0; }
+
+// For containers keyed by node: std::unordered_map<Value, int, IdentityHash, SameNode>. There is no std::hash<Value>,
+// for == compares data, and that changes.
+struct IdentityHash {
+  std::size_t operator()(const Value& x) const { return std::hash<std::uint64_t>()(x.id()); }
+};
+struct SameNode {
+  bool operator()(const Value& x, const Value& y) const { return same_node(x, y); }
+};
+
+}  // namespace gradwalk
+
+template <> struct std::numeric_limits<gradwalk::Value> : std::numeric_limits<double> {
+  using Data = std::numeric_limits<double>;
+  static gradwalk::Value min() { return Data::min(); }
+  static gradwalk::Value lowest() { return Data::lowest(); }
+  static gradwalk::Value max() { return Data::max(); }
+  static gradwalk::Value epsilon() { return Data::epsilon(); }
+  static gradwalk::Value round_error() { return Data::round_error(); }
+  static gradwalk::Value infinity() { return Data::infinity(); }
+  static gradwalk::Value quiet_NaN() { return Data::quiet_NaN(); }
+  static gradwalk::Value signaling_NaN() { return Data::signaling_NaN(); }
+  static gradwalk::Value denorm_min() { return Data::denorm_min(); }
+};

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// What the bindings share: Values as arguments and results, and functions of the user's that are called from C++.
+#pragma once
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "value_object.hpp"
+
+namespace pybind11::detail {
+
+// A Value or a number in, the node's own object out.
+template <> struct type_caster<gradwalk::Value> {
+  PYBIND11_TYPE_CASTER(gradwalk::Value, const_name("Value"));
+
+  bool load(handle source, bool) {
+    namespace python = gradwalk::python;
+    python::enter();
+    if (python::is_value(source.ptr())) {
+      value = python::value_in(source.ptr());
+      return true;
+    }
+    double number = 0;
+    switch (python::to_number(source.ptr(), number)) {
+      case python::Conversion::done: value = gradwalk::Value(number); return true;
+      case python::Conversion::failed: throw error_already_set();
+      case python::Conversion::not_a_number: break;
+    }
+    return false;
+  }
+  static handle cast(gradwalk::Value node, return_value_policy, handle) {
+    return gradwalk::python::object_of(std::move(node));
+  }
+};
+
+}  // namespace pybind11::detail
+
+namespace gradwalk::python {
+namespace py = pybind11;
+
+// For call_guard: the tape is here while a bound function runs.
+struct Entered {
+  Entered() { enter(); }
+};
+
+// A function of the user's as one of C++: what it calls may let other threads run.
+template <class Result> auto function_of_values(py::function function) {
+  return [function = std::move(function)](const std::vector<Value>& inputs) {
+    const py::object result = function(py::cast(inputs));
+    Result made = result.template cast<Result>();
+    enter();
+    return made;
+  };
+}
+
+void bind_graphs(py::module_& module);
+void bind_learning(py::module_& module);
+void bind_compile(py::module_& module);
+
+}  // namespace gradwalk::python

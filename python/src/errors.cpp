@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// Errors on their way between the two languages: the engine's are ValueErrors, with their own text.
+#include <pybind11/pybind11.h>
+
+#include <new>
+#include <string>
+
+#include "value_object.hpp"
+
+namespace gradwalk::python {
+
+PyObject* raise_as_python() noexcept {
+  try {
+    throw;
+  } catch (pybind11::error_already_set& error) {
+    error.restore();
+  } catch (const Error& error) {
+    PyErr_SetString(PyExc_ValueError, error.what());
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+void throw_python_error() { throw pybind11::error_already_set(); }
+
+void throw_type_error(const char* call, const char* needs, PyObject* got, const char* advice) {
+  PyErr_Format(PyExc_TypeError, "%s: needs %s, got %.200s; %s", call, needs, Py_TYPE(got)->tp_name, advice);
+  throw_python_error();
+}
+
+namespace {
+
+// Scalars only: what has a length or items, as an array has, does its own arithmetic.
+bool looks_like_a_number(PyTypeObject* type) {
+  const PyNumberMethods* const numbers = type->tp_as_number;
+  if (numbers == nullptr || (numbers->nb_float == nullptr && numbers->nb_index == nullptr)) return false;
+  const bool has_length = (type->tp_as_sequence != nullptr && type->tp_as_sequence->sq_length != nullptr) ||
+                          (type->tp_as_mapping != nullptr && type->tp_as_mapping->mp_length != nullptr);
+  return !has_length;
+}
+
+}  // namespace
+
+Conversion to_number(PyObject* object, double& number) {
+  if (PyFloat_Check(object)) {
+    number = PyFloat_AS_DOUBLE(object);
+    return Conversion::done;
+  }
+  if (!PyLong_Check(object) && !looks_like_a_number(Py_TYPE(object))) return Conversion::not_a_number;
+  number = PyFloat_AsDouble(object);
+  return number == -1 && PyErr_Occurred() != nullptr ? Conversion::failed : Conversion::done;
+}
+
+double need_number(PyObject* object, const char* call) {
+  double number = 0;
+  switch (to_number(object, number)) {
+    case Conversion::done: return number;
+    case Conversion::failed: throw_python_error();
+    case Conversion::not_a_number: break;
+  }
+  throw_type_error(call, "a number", object, is_value(object) ? "its number is its .data" : "convert it");
+}
+
+}  // namespace gradwalk::python

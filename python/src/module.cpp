@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// The module gradwalk._core: Value and the functions of the op table, and what is bound through pybind11.
+#include <pybind11/pybind11.h>
+
+#include "bind.hpp"
+#include "value_object.hpp"
+
+namespace gradwalk::python {
+namespace {
+
+// Before a fork the thread that forks takes the tape: in the child it is the only one left.
+PyObject* before_fork(PyObject*, PyObject*) {
+  return guarded([]() -> PyObject* {
+    enter();
+    Py_RETURN_NONE;
+  });
+}
+
+PyMethodDef own_functions[] = {
+    {"_flatten", flatten, METH_O, nullptr},
+    {"_restore", restore, METH_VARARGS, nullptr},
+    {"_before_fork", before_fork, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+void add_value(PyObject* module) {
+  shared_tape = new SharedTape;  // outlives every thread
+  shared_tape->use();
+  value_type = make_value_type();
+  if (PyModule_AddObjectRef(module, "Value", reinterpret_cast<PyObject*>(value_type)) != 0) throw_python_error();
+  for (PyMethodDef* functions : {op_functions(), own_functions})
+    if (PyModule_AddFunctions(module, functions) != 0) throw_python_error();
+}
+
+}  // namespace
+}  // namespace gradwalk::python
+
+PYBIND11_MODULE(_core, module) {
+  using namespace gradwalk::python;
+  add_value(module.ptr());
+  pybind11::list names;
+  for (const PyMethodDef* function = op_functions(); function->ml_name != nullptr; ++function)
+    names.append(function->ml_name);
+  module.attr("_op_names") = names;
+  bind_graphs(module);
+  bind_learning(module);
+  bind_compile(module);
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// Fields of a feature column. What it holds is decided by its first field that is not missing.
+#include "csv_columns.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "csv_number.hpp"
+#include "names.hpp"
+
+namespace gradwalk::detail {
+namespace {
+
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
+
+FeatureColumn::FeatureColumn(const CsvOptions& options, std::size_t at, std::string name, const Column* known)
+    : options_(&options), at_(at), name_(std::move(name)), known_(known), kind_(Kind::open) {
+  if (!options.text_columns || (known != nullptr && known->categories.empty())) kind_ = Kind::number;
+  if (known == nullptr || known->categories.empty()) return;
+  kind_ = Kind::text;
+  for (const std::string& one : known->categories) places_.emplace(one, places_.size());
+}
+
+void FeatureColumn::refuse(const Field& field, std::string_view needs, std::string_view advice) const {
+  throw CsvError(options_->name, needs, field.raw.empty() ? "an empty field" : shown(field.raw), advice, field.line,
+                 at_ + 1, name_);
+}
+
+double FeatureColumn::code(const Field& field) {
+  if (field.is_missing() && (known_ != nullptr || options_->missing == CsvOptions::Missing::keep))
+    return missing(field);
+  if (kind_ == Kind::open && !field.is_missing()) kind_ = as_number(field.raw) ? Kind::number : Kind::text;
+  return kind_ == Kind::text ? category(field) : number(field);
+}
+
+double FeatureColumn::missing(const Field& field) const {
+  if (known_ == nullptr) return none;
+  if (!known_->fill) refuse(field, kind_ == Kind::text ? "a text" : "a number", "fill it in or drop the row");
+  return kind_ == Kind::text ? none : *known_->fill;
+}
+
+double FeatureColumn::category(const Field& field) {
+  if (field.is_missing()) refuse(field, "a text", "fill it in or drop the row");
+  const std::string text = field.text();
+  if (const auto found = places_.find(text); found != places_.end()) return static_cast<double>(found->second);
+  if (known_ != nullptr) {
+    if (known_->has_other) return static_cast<double>(known_->categories.size());
+    refuse(field, "a text the model has learned from (" + listed(known_->categories) + ")",
+           "correct it or drop the row, or train with a place for others");
+  }
+  if (!is_name(text)) refuse(field, name_rule, name_advice);
+  if (categories_.size() == most_categories)
+    refuse(field, "at most " + std::to_string(most_categories) + " different texts in a column",
+           "a column of texts that hardly repeat tells nothing: leave it out");
+  categories_.push_back(text);
+  places_.emplace(text, categories_.size() - 1);
+  return static_cast<double>(categories_.size() - 1);
+}
+
+double FeatureColumn::number(const Field& field) const {
+  const std::optional<double> number = as_number(field.raw);
+  if (number && std::isfinite(*number)) return *number;
+  double unused = 0;
+  const char* last = field.raw.data() + field.raw.size();
+  const auto [end, error] = std::from_chars(field.raw.data(), last, unused);
+  std::string with_point(field.raw);
+  std::replace(with_point.begin(), with_point.end(), ',', '.');
+  if (field.is_missing()) refuse(field, "a number", "fill it in or drop the row");
+  if (number) refuse(field, "a finite number", "correct it or drop the row");
+  if (error == std::errc::result_out_of_range && end == last)
+    refuse(field, "a number between 5e-324 and 1.8e308", "correct it or drop the row");
+  refuse(field, "a number", as_number(with_point) ? "write decimals with a point" : "correct it or drop the row");
+}
+
+Column FeatureColumn::finish(std::string name) {
+  if (known_ != nullptr) return *known_;
+  Column result{std::move(name), std::move(categories_)};
+  result.has_other = !result.categories.empty() && options_->other;
+  // What a missing text is: none of its categories. A number's is for fill_missing() to find.
+  if (!result.categories.empty() && options_->missing == CsvOptions::Missing::keep) result.fill = 0;
+  return result;
+}
+
+}  // namespace gradwalk::detail

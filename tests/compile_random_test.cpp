@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+// Compiled programs against the engine on 2,000 random graphs, in both precisions. Each graph gets one batch size, one
+// instruction set and one number of threads, so that all of them, and their combinations, come up many times.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "gradwalk/compile.hpp"
+#include "random_function.hpp"
+#include "rounded.hpp"
+#include "support.hpp"
+
+namespace gradwalk::compile_random_test {
+
+using tests::RandomFunction, tests::Rounded, tests::RoundedGraph;
+
+// All that a run gives, of the first output; outputs and input gradients row by row.
+template <class N> struct Results {
+  N sum = 0;
+  std::vector<N> gradient, inputs, outputs;
+};
+
+// A random function on numbers that differ from row to row, with what it gives and how exactly.
+class Subject {
+ public:
+  Subject(std::size_t seed, Precision precision)
+      : random_(seed), rounding_(precision == Precision::float64 ? Rounded::float64 : Rounded::float32) {
+    const std::size_t inputs = seed % 5 == 0 ? 0 : 1 + seed % 4, parameters = 1 + seed % (seed % 3 == 0 ? 31 : 7);
+    function_ = tests::random_function(random_, inputs, parameters, 3 + seed % 97);
+    for (std::size_t i = 0; i < function_.leaves(); ++i) graph_.nodes.emplace_back();
+    for (const RandomFunction::Step& step : function_.steps)
+      graph_.nodes.push_back({step.op, {step.a, step.b, step.c}});
+    outputs_.push_back(function_.nodes() - 1);
+    while (outputs_.size() < 1 + seed % 3) outputs_.push_back(below(function_.nodes()));
+  }
+
+  const RandomFunction& function() const { return function_; }
+  std::size_t outputs() const { return outputs_.size(); }
+
+  Program compiled(std::size_t threads, const std::string& instruction_set) const {
+    const std::vector<Value> in = values(function_.inputs), of = values(function_.parameters),
+                             all = function_.all(in, of);
+    std::vector<Value> outputs;
+    for (const std::size_t output : outputs_) outputs.push_back(all[output]);
+    return compile(outputs, {.inputs = in,
+                             .parameters = of,
+                             .precision = rounding_.is_float ? Precision::float32 : Precision::float64,
+                             .threads = threads,
+                             .instruction_set = instruction_set});
+  }
+
+  // Rows that leave no doubt, of which the larger batches have each several times; false if there are too few.
+  bool find_rows(std::size_t count) {
+    constexpr std::size_t most = 65;
+    const std::size_t wanted = std::min(count, most);
+    for (std::size_t tries = 0; rows_.size() < wanted; ++tries) {
+      if (tries > 10 * most) return false;
+      std::vector<double> numbers(function_.inputs);
+      const double spread = tries % 2 == 0 ? 2 : 0.05;
+      for (double& number : numbers) number += std::uniform_real_distribution<>(-spread, spread)(random_);
+      if (measure(numbers)) add_row(numbers);
+    }
+    for (std::size_t r = 0; r < count; ++r) order_.push_back(r < wanted ? r : below(wanted));
+    return true;
+  }
+
+  std::vector<double> rows() const {
+    std::vector<double> all;
+    for (const std::size_t r : order_) all.insert(all.end(), rows_[r].inputs.begin(), rows_[r].inputs.end());
+    return all;
+  }
+
+  // Each row has its weight, or counts once.
+  Results<Rounded> wanted(const std::vector<double>& weights) const {
+    Rounded::precision = &rounding_;
+    Results<Rounded> all;
+    all.gradient.resize(function_.parameters.size());
+    for (std::size_t r = 0; r < order_.size(); ++r) {
+      const Row& row = rows_[order_[r]];
+      const Rounded weight = weights.empty() ? Rounded(1) : Rounded::leaf(weights[r]);
+      all.sum += weight * row.results.sum;
+      for (std::size_t i = 0; i < all.gradient.size(); ++i) all.gradient[i] += weight * row.results.gradient[i];
+      for (const Rounded& one : row.results.inputs) all.inputs.push_back(weight * one);
+      all.outputs.insert(all.outputs.end(), row.results.outputs.begin(), row.results.outputs.end());
+    }
+    return all;
+  }
+
+ private:
+  struct Row {
+    std::vector<double> inputs;
+    Results<Rounded> results;
+  };
+
+  std::size_t below(std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random_); }
+  static std::vector<Value> values(const std::vector<double>& numbers) { return {numbers.begin(), numbers.end()}; }
+
+  // Whether there is no doubt about anything that a run gives, and all of it is finite.
+  bool measure(const std::vector<double>& numbers) {
+    Rounded::precision = &rounding_;
+    Rounded::in_doubt = false;
+    graph_.values.clear();
+    for (const auto* some : {&numbers, &std::as_const(function_.parameters), &std::as_const(function_.constants)})
+      for (const double number : *some) graph_.values.push_back(Rounded::leaf(number));
+    graph_.forward(outputs_);
+    graph_.backward(outputs_[0], 1);
+    bool is_finite = true;
+    for (const std::size_t output : outputs_) is_finite &= std::isfinite(graph_.values[output].value);
+    for (std::size_t i = 0; i < function_.leaves(); ++i) is_finite &= std::isfinite(graph_.gradients[i].value);
+    return is_finite && !Rounded::in_doubt;
+  }
+
+  // The engine's numbers are what is wanted: the measured ones must be the same.
+  void add_row(const std::vector<double>& numbers) {
+    const std::vector<Value> in = values(numbers), of = values(function_.parameters), all = function_.all(in, of);
+    all[outputs_[0]].backward();
+    Row row{numbers, {}};
+    for (const std::size_t output : outputs_) {
+      const Rounded& measured = graph_.values[output];
+      EXPECT_EQ(measured.value, std::as_const(all[output]).data());
+      row.results.outputs.push_back(measured);
+    }
+    row.results.sum = row.results.outputs[0];
+    for (std::size_t i = 0; i < in.size() + of.size(); ++i) {
+      const Rounded& measured = graph_.gradients[i];
+      EXPECT_LE(std::abs(measured.value - all[i].grad()), 1e-14 * measured.error);
+      (i < in.size() ? row.results.inputs : row.results.gradient).push_back(measured);
+    }
+    rows_.push_back(std::move(row));
+  }
+
+  std::mt19937_64 random_;
+  const Rounded::Precision& rounding_;
+  RandomFunction function_;
+  RoundedGraph graph_;
+  std::vector<std::size_t> outputs_, order_;
+  std::vector<Row> rows_;
+};
+
+Results<double> run(const Subject& subject, Program program, const std::vector<double>& rows,
+                    const std::vector<double>& weights) {
+  Results<double> all;
+  all.gradient.resize(subject.function().parameters.size());
+  if (program.inputs() == 0) {
+    all.sum = program.gradients(all.gradient);
+    all.outputs.resize(subject.outputs());
+    program.evaluate(all.outputs);
+    return all;
+  }
+  all.inputs.resize(rows.size());
+  all.outputs.resize(rows.size() / program.inputs() * subject.outputs());
+  all.sum = program.gradients(rows, all.gradient,
+                              {.weights = weights, .input_gradients = all.inputs, .outputs = all.outputs});
+  std::vector<double> again(all.outputs.size());
+  program.evaluate(rows, again);
+  EXPECT_EQ(again, all.outputs);
+  return all;
+}
+
+// How many numbers were compared, and how many of them with a bound that means something.
+struct Compared {
+  std::size_t all = 0, closely = 0;
+
+  void expect(double got, const Rounded& wanted, const char* what) {
+    EXPECT_TRUE(wanted.allows(got)) << what << ": got " << got << ", wanted " << wanted.value << " but for "
+                                    << Rounded::precision->tolerance * wanted.error;
+    ++all;
+    closely += Rounded::precision->tolerance * wanted.error <= 0.01 * std::abs(wanted.value) ? 1 : 0;
+  }
+  void expect(const std::vector<double>& got, const std::vector<Rounded>& wanted, const char* what) {
+    ASSERT_EQ(got.size(), wanted.size()) << what;
+    for (std::size_t i = 0; i < got.size(); ++i) expect(got[i], wanted[i], what);
+  }
+};
+
+bool same_bits(const std::vector<double>& x, const std::vector<double>& y) {
+  return x.size() == y.size() && (x.empty() || std::memcmp(x.data(), y.data(), x.size() * sizeof(double)) == 0);
+}
+
+constexpr std::size_t shards = 10;
+
+class RandomGraphs : public testing::TestWithParam<std::tuple<Precision, std::size_t>> {};
+
+TEST_P(RandomGraphs, AgreeWithTheEngineForAnyBatchInstructionSetAndThreads) {
+  const auto [precision, shard] = GetParam();
+  const std::size_t batches[]{0, 1, 7, 8, 9, 63, 64, 65, 1000}, threads[]{2, 3, 8};
+  const std::vector<std::string> sets = instruction_sets();
+  const std::size_t wanted_graphs = tests::sized(2000, 200) / shards;
+  std::size_t graphs = 0, seed = shard;
+  Compared compared;
+  for (; graphs < wanted_graphs && !HasFailure(); seed += shards) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Subject subject(seed, precision);
+    const std::size_t batch = subject.function().inputs.empty() ? 1 : batches[graphs % 9];
+    if (!subject.find_rows(batch)) continue;
+    const std::string& set = sets[(graphs / 9 + shard) % sets.size()];
+    const std::size_t number = threads[graphs / 9 % 3];
+    ++graphs;
+
+    std::vector<double> weights(seed % 2 == 0 && !subject.function().inputs.empty() ? batch : 0);
+    for (std::size_t r = 0; r < weights.size(); ++r) weights[r] = std::cos(static_cast<double>(r));
+    const std::vector<double> rows = subject.rows();
+    const Results<double> got = run(subject, subject.compiled(1, set), rows, weights);
+    const Results<Rounded> wanted = subject.wanted(weights);
+    compared.expect(got.sum, wanted.sum, "sum");
+    compared.expect(got.gradient, wanted.gradient, "gradient");
+    compared.expect(got.inputs, wanted.inputs, "input gradient");
+    compared.expect(got.outputs, wanted.outputs, "output");
+
+    const Results<double> others = run(subject, subject.compiled(number, set), rows, weights);
+    EXPECT_TRUE(got.sum == others.sum && same_bits(got.gradient, others.gradient) &&
+                same_bits(got.inputs, others.inputs) && same_bits(got.outputs, others.outputs))
+        << "other bits by " << number << " threads";
+  }
+  EXPECT_LT(seed / shards, graphs * 11 / 10) << "too many were left out";
+  EXPECT_GT(compared.closely, compared.all * 3 / 4);
+}
+
+std::string graphs_name(const testing::TestParamInfo<std::tuple<Precision, std::size_t>>& one) {
+  const auto [precision, shard] = one.param;
+  return (precision == Precision::float64 ? "float64_" : "float32_") + std::to_string(shard);
+}
+INSTANTIATE_TEST_SUITE_P(Compile, RandomGraphs,
+                         testing::Combine(testing::Values(Precision::float64, Precision::float32),
+                                          testing::Range<std::size_t>(0, shards)),
+                         graphs_name);
+
+}  // namespace gradwalk::compile_random_test

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// Sessions of programs: small graphs of every kind, compiled again and again. The first byte chooses whether the input
+// is all there is or the rest begins a session that goes on at random.
+#include "session.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  std::vector<std::uint8_t> bytes(data + 1, data + size);
+  if (data[0] % 2 == 1) fuzz::go_on_at_random(bytes, 500);
+  fuzz::Session(bytes, fuzz::Actions::programs).run();
+  return 0;
+}

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""gradwalk train and predict with tables as people have them: texts, gaps, columns of no use, standard input."""
+
+import random
+import re
+
+import pytest
+from cli import gradwalk, gradwalk_json
+from test_train import folder, metadata, refused, rows_of, run  # noqa: F401
+
+
+def messy(rows=120, seed=4):
+    """Rooms with a price; every seventh size is missing, every ninth colour."""
+    chance = random.Random(seed)
+    lines = ["id,size,colour,floor,constant,price"]
+    for i in range(rows):
+        size, colour, floor = chance.uniform(10, 90), chance.choice(["red", "blue", "green"]), chance.choice(["up", "down"])
+        price = 3 * size + {"red": 100, "blue": 0, "green": -50}[colour] + (20 if floor == "up" else 0)
+        lines.append(f"r{i},{'' if i % 7 == 3 else round(size, 2)},{'NA' if i % 9 == 4 else colour},{floor},5,{price:.3f}")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture(autouse=True)
+def table(folder):  # noqa: F811
+    (folder / "rooms.csv").write_text(messy())
+    return folder / "rooms.csv"
+
+
+USE = ("rooms.csv", "--drop", "id", "--missing", "mean")
+
+
+def test_a_messy_table_is_learned_and_told_about():
+    assert refused("train", "rooms.csv", "--missing", "mean") == (
+        "rooms.csv: needs at most 100 different texts in a column, got 'r100' in line 102, column 1 (id); "
+        "a column of texts that hardly repeat tells nothing: leave it out")
+    shown = run("train", *USE, "--save", "m")
+    assert "rooms.csv: 96 rows, 7 features, regression of price" in shown
+    assert "\nthe same in every row, and so of no use: constant\n" in shown
+    features = metadata("m")["features"]
+    assert features[0] == "size" and features[1:4] == [f"colour={one}" for one in colours()] and features[-1] == "constant"
+    shown = run("train", "rooms.csv", "--features", "size,colour", "--missing", "drop", "--steps", 5)
+    left_out = sum(1 for i in range(120) if i % 7 == 3 or i % 9 == 4)
+    assert f"\n{left_out} rows left out, for something is missing in them\n" in shown
+    assert refused("train", "rooms.csv", "--drop", "id") == (
+        "rooms.csv: needs a number, got an empty field in line 5, column 2 (size); fill it in or drop the row")
+    assert refused("train", "rooms.csv", "--features", "size", "--drop", "id", status=2) == (
+        "train: needs --features or --drop, got both; leave one out")
+    result = gradwalk_json("train", *USE, "--json")
+    assert result["test"]["r2"] > 0.8
+
+
+def test_what_was_learned_is_applied_to_new_tables(folder):
+    run("train", *USE, "-q", "--save", "m")
+    expected = run("predict", "m", "rooms.csv")
+    lines = [line.split(",") for line in messy().splitlines()]
+    (folder / "other.csv").write_text("\n".join(",".join([line[3], line[2], line[4], line[1]]) for line in lines) + "\n")
+    assert run("predict", "m", "other.csv") == expected
+    assert run("predict", "m", "-", stdin=messy()) == expected
+    (folder / "new.csv").write_text("size,colour,floor,constant\n50,pink,up,5\n")
+    assert refused("predict", "m", "new.csv") == (
+        "new.csv: needs a text the model has learned from (" + ", ".join(colours()) + "), got 'pink' in line 2, column 2 (colour); "
+        "correct it or drop the row, or train with a place for others")
+    run("train", *USE, "-q", "--other", "--save", "m")
+    assert len(rows_of(run("predict", "m", "new.csv"))) == 1
+    assert re.search(r"^categories +colour: .*, and any other$", run("inspect", "m"), re.MULTILINE)
+
+
+def colours():
+    seen = []
+    for line in messy().splitlines()[1:]:
+        colour = line.split(",")[2]
+        if colour not in (*seen, "NA"):
+            seen.append(colour)
+    return seen
+
+
+def test_a_run_on_a_messy_table_is_resumed_byte_for_byte():
+    run("train", *USE, "--other", "--steps", 60, "-q", "--save", "straight")
+    for stop in random.Random(1).sample(range(1, 60), 6):
+        assert gradwalk("train", *USE, "--other", "--steps", "60", "-q", "--save", "m", "--stop-at", str(stop)).returncode == 0
+        run("train", "--resume", "m", "-q")
+        assert open("m", "rb").read() == open("straight", "rb").read()
+
+
+def test_standard_input_is_a_file():
+    text = "".join(f"{i},{i * i % 7},{'ab'[i % 2]}\n" for i in range(30))
+    assert "-: 24 rows, 2 features, 2 classes" in run("train", "-", "--steps", 5, "--save", "m", stdin=text)
+    run("train", "-", "--resume", "m", "--steps", 9, "-q", stdin=text)
+    assert refused("train", "-", stdin="") == "standard input: needs rows of numbers, got an empty text; add some"
+
+
+def test_a_first_line_that_could_be_either_is_an_error(folder):
+    (folder / "texts.csv").write_text("colour,kind\nred,x\nblue,y\nred,x\nblue,y\n")
+    assert refused("train", "texts.csv") == (
+        "texts.csv: needs to know whether its first line has the columns' names, got texts in every line in line 1; "
+        "say --header yes or --no-header")
+    options = ("texts.csv", "--steps", 2, "--test-split", 0)
+    assert "4 rows, 2 features, 2 classes" in run("train", *options, "--header", "yes")
+    assert "5 rows, 3 features, 3 classes" in run("train", *options, "--no-header")
+    assert "4 rows, 2 features, 2 classes" in run("train", *options, "--label", "kind")
+
+
+def test_a_huge_column_is_scaled(folder):
+    (folder / "huge.csv").write_text("a,b,kind\n" + "".join(f"{(i % 2) * 1e300 - 5e299 * (i % 3)},{i},{'xy'[i % 2]}\n" for i in range(40)))
+    assert gradwalk_json("train", "huge.csv", "--json")["train"]["accuracy"] > 0.8
+
+
+def test_the_probability_of_every_class_is_given_if_asked_for():
+    run("train", "flowers.csv", "-q", "--save", "m")
+    rows = rows_of(run("predict", "m", "flowers.csv", "--all"))
+    assert list(rows[0]) == ["prediction", "probability", "p(a)", "p(b)", "p(c)"]
+    for row in rows:
+        shares = {name: float(row[f"p({name})"]) for name in "abc"}
+        assert sum(shares.values()) == pytest.approx(1, abs=1e-4)
+        assert max(shares, key=shares.get) == row["prediction"] and shares[row["prediction"]] == float(row["probability"])
+    run("train", "moons", "--steps", 2, "-q", "--save", "m")
+    open("points.csv", "w").write("0,1\n")
+    assert refused("predict", "m", "points.csv", "--all") == (
+        "predict: needs a model of probabilities for --all: one of the loss softmax or bce, got hinge; leave it out, or train another")

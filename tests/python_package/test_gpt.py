@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: MIT
+"""A GPT of scalars learns the same with gradwalk's Value as with a pure-Python one (bench/python)."""
+
+import os
+import pathlib
+import sys
+
+import pytest
+
+import gradwalk
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench/python"))
+import gpt  # noqa: E402
+import reference  # noqa: E402
+
+
+def test_a_gpt_has_the_same_losses():
+    ours, theirs = gpt.Training(gradwalk.Value), gpt.Training(reference.Value)
+    for _ in range(200 if "GRADWALK_LONG" in os.environ else 5):
+        assert ours.step() == pytest.approx(theirs.step(), abs=1e-6)

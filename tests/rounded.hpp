@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+// Numbers that know what rounding may do to them: the measure by which compiled programs are compared with the engine.
+//
+// A Rounded's error is the sum of the magnitudes of all that was rounded on the way to it, each times the steepest
+// slope by which it comes through. Times the unit of a precision, that is how far a computation in this precision may
+// be off, to first order and whatever its order of adding up: a sum counts its terms, not what is left of them. The
+// rules are the table's, applied to Rounded, so what is lost inside a rule (1 - r * r) counts as well.
+//
+// Where rounding decides something, no bound is right: a comparison of what lies within each other's reach, a root on
+// the edge of its domain, a number that one precision has and another has not. Then Rounded is in doubt.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "gradwalk/ops.hpp"
+
+namespace gradwalk::tests {
+
+class Rounded {
+ public:
+  struct Precision {
+    double tolerance;    // a result may be off by so much of its error
+    double reach;        // what is nearer than this much of its error counts as the same
+    double least, most;  // magnitudes whose products and quotients it has
+    bool is_float;
+  };
+  // A function of the kernels may be off by 4 units in the last place, 8 roundings; random graphs were off by 2.
+  static constexpr Precision float64{16 * 0x1p-53, 1e-9, 1e-150, 1e150, false};
+  static constexpr Precision float32{16 * 0x1p-24, 1e-5, 1e-18, 1e18, true};
+
+  static inline thread_local const Precision* precision = &float64;
+  static inline thread_local bool in_doubt = false;  // since it was last set to false
+
+  double value = 0, error = 0;
+  std::int64_t origin =
+      0;  // what has the same is the same number however it was rounded; of its negative, the negative
+
+  Rounded() = default;
+  Rounded(double exact) : value(exact) {}
+  // A number that the program is given.
+  static Rounded leaf(double number) {
+    const bool is_exact = !precision->is_float || static_cast<double>(static_cast<float>(number)) == number;
+    return made(number, is_exact ? 0 : std::abs(number));
+  }
+
+  // Whether a result is as near as it has to be; what is not finite has to be the same.
+  bool allows(double got) const {
+    if (std::isnan(value)) return std::isnan(got);
+    return got == value || std::abs(got - value) <= precision->tolerance * error;
+  }
+  double reach() const { return precision->reach * error; }
+  // A number that is there in one precision, and whose products are not in another.
+  static bool is_doubtful(double number) {
+    const double size = std::abs(number);
+    return std::isfinite(number) && number != 0 && (size < precision->least || size > precision->most);
+  }
+
+  friend Rounded operator+(const Rounded& x, const Rounded& y) {
+    return made(x.value + y.value, x.error + y.error + std::abs(x.value) + std::abs(y.value));
+  }
+  friend Rounded operator-(const Rounded& x, const Rounded& y) { return x + -y; }
+  friend Rounded operator-(const Rounded& x) { return copy(-x.value, x.error, -x.origin); }
+  friend Rounded operator*(const Rounded& x, const Rounded& y) {
+    const double r = x.value * y.value;
+    return made(r, std::abs(r) + passed(std::abs(x.value), y.error) + passed(std::abs(y.value), x.error));
+  }
+  // By 0 it depends on the sign of the 0, which a sum has by its order.
+  friend Rounded operator/(const Rounded& x, const Rounded& y) {
+    doubt_if(std::abs(y.value) <= y.reach());
+    const double r = x.value / y.value, steepest = 1 / (std::abs(y.value) - y.reach());
+    return made(r, std::abs(r) + passed(steepest, x.error) + passed(std::abs(r) * steepest, y.error));
+  }
+  Rounded& operator+=(const Rounded& y) { return *this = *this + y; }
+
+  friend bool operator<(const Rounded& x, const Rounded& y) { return near(x, y), x.value < y.value; }
+  friend bool operator<=(const Rounded& x, const Rounded& y) { return near(x, y), x.value <= y.value; }
+  friend bool operator>(const Rounded& x, const Rounded& y) { return y < x; }
+  friend bool operator==(const Rounded& x, const Rounded& y) { return near(x, y), x.value == y.value; }
+  friend bool operator!=(const Rounded& x, const Rounded& y) { return !(x == y); }
+
+  friend Rounded abs(const Rounded& x) { return x.value < 0 ? -x : x; }
+  friend Rounded max(const Rounded& x, const Rounded& y) {  // also right within reach
+    return copy(rules::max(x.value, y.value), std::max(x.error, y.error), x.value > y.value ? x.origin : y.origin);
+  }
+#define GRADWALK_FUNCTION(name) \
+  friend Rounded name(const Rounded& x) { return function<Op::name>(x); }
+  GRADWALK_FUNCTION(exp)
+  GRADWALK_FUNCTION(log)
+  GRADWALK_FUNCTION(sqrt)
+  GRADWALK_FUNCTION(tanh)
+  GRADWALK_FUNCTION(sin)
+  GRADWALK_FUNCTION(cos)
+  GRADWALK_FUNCTION(tan)
+  GRADWALK_FUNCTION(asin)
+  GRADWALK_FUNCTION(acos)
+  GRADWALK_FUNCTION(atan)
+  GRADWALK_FUNCTION(sinh)
+  GRADWALK_FUNCTION(cosh)
+  GRADWALK_FUNCTION(log1p)
+  GRADWALK_FUNCTION(expm1)
+  GRADWALK_FUNCTION(erf)
+  GRADWALK_FUNCTION(exp2)
+  GRADWALK_FUNCTION(log2)
+  GRADWALK_FUNCTION(log10)
+  GRADWALK_FUNCTION(cbrt)
+  GRADWALK_FUNCTION(asinh)
+  GRADWALK_FUNCTION(acosh)
+  GRADWALK_FUNCTION(atanh)
+  GRADWALK_FUNCTION(erfc)
+#undef GRADWALK_FUNCTION
+#define GRADWALK_STEPS(name)                                 \
+  friend Rounded name(const Rounded& x) {                    \
+    return step(x, [](double at) { return std::name(at); }); \
+  }
+  GRADWALK_STEPS(floor)
+  GRADWALK_STEPS(ceil)
+  GRADWALK_STEPS(round)
+  GRADWALK_STEPS(trunc)
+#undef GRADWALK_STEPS
+  friend Rounded fmod(const Rounded& x, const Rounded& y) {
+    const Rounded whole = trunc(x / y);
+    const double r = std::fmod(x.value, y.value);
+    return made(r, std::abs(r) + x.error + passed(std::abs(whole.value), y.error));
+  }
+  // Of 0 the sign is what the order of a sum makes it.
+  friend Rounded copysign(const Rounded& x, const Rounded& y) {
+    doubt_if(y.value == 0 || std::abs(y.value) <= y.reach());
+    return std::signbit(x.value) == std::signbit(y.value) ? x : -x;
+  }
+  friend Rounded hypot(const Rounded& x, const Rounded& y) { return function<Op::hypot>(x, y); }
+  friend Rounded atan2(const Rounded& x, const Rounded& y) {
+    doubt_if(std::abs(x.value) <= x.reach() && y.value <= y.reach());  // the cut
+    return function<Op::atan2>(x, y);
+  }
+  friend Rounded pow(const Rounded& x, const Rounded& y) {
+    doubt_if(std::abs(x.value) <= x.reach() && y.value < 0);
+    return function<Op::pow>(x, y);
+  }
+
+ private:
+  static void doubt_if(bool doubtful) { in_doubt = in_doubt || doubtful; }
+  static void near(const Rounded& x, const Rounded& y) {
+    doubt_if(x.origin != y.origin && std::abs(x.value - y.value) < x.reach() + y.reach());
+  }
+  static double passed(double slope, double error) { return error == 0 ? 0 : slope * error; }
+
+  static Rounded copy(double value, double error, std::int64_t origin) {
+    Rounded r;
+    r.value = value;
+    r.error = error;
+    r.origin = origin;
+    return r;
+  }
+  // What is not finite has no error.
+  static Rounded made(double value, double error) {
+    if (!std::isfinite(value)) return {value};
+    doubt_if(!std::isfinite(error) || is_doubtful(value));
+    static thread_local std::int64_t last = 0;
+    return copy(value, error, ++last);
+  }
+
+  // Whole numbers, which are right or wrong by 1.
+  template <class Whole> static Rounded step(const Rounded& x, Whole whole) {
+    doubt_if(whole(x.value - x.reach()) != whole(x.value + x.reach()));
+    return made(whole(x.value), 0);
+  }
+
+  // Within the operand's reach the slope may be steeper, and the result must not come or go.
+  template <Op op> static Rounded function(const Rounded& x) {
+    using Rule = rules::Rule<op>;
+    const double r = Rule::value(x.value);
+    double steepest = 0;
+    for (const double at : {x.value - x.reach(), x.value, x.value + x.reach()}) {
+      const double there = Rule::value(at);
+      doubt_if(std::isfinite(there) != std::isfinite(r));
+      steepest = std::max(steepest, std::abs(Rule::dx(at, there)));
+    }
+    return made(r, std::abs(r) + passed(steepest, x.error));
+  }
+  template <Op op> static Rounded function(const Rounded& x, const Rounded& y) {
+    using Rule = rules::Rule<op>;
+    const double r = Rule::value(x.value, y.value);
+    double by_x = 0, by_y = 0;
+    for (const double a : {x.value - x.reach(), x.value, x.value + x.reach()})
+      for (const double b : {y.value - y.reach(), y.value, y.value + y.reach()}) {
+        const double there = Rule::value(a, b);
+        doubt_if(std::isfinite(there) != std::isfinite(r));
+        by_x = std::max(by_x, std::abs(Rule::dx(a, b, there)));
+        by_y = std::max(by_y, std::abs(Rule::dy(a, b, there)));
+      }
+    return made(r, std::abs(r) + passed(by_x, x.error) + passed(by_y, y.error));
+  }
+};
+
+// A graph as a list, operands before their users, evaluated and walked back by the engine's rules.
+class RoundedGraph {
+ public:
+  struct Node {
+    Op op = Op::leaf;
+    std::array<std::size_t, 3> operands{};
+  };
+  std::vector<Node> nodes;
+  std::vector<Rounded> values, gradients;  // those of leaves are set before forward()
+
+  // What these depend on, and no other node: only that can bring doubt.
+  void forward(std::span<const std::size_t> outputs) {
+    values.resize(nodes.size());
+    needed_.assign(nodes.size(), false);
+    for (const std::size_t output : outputs) needed_[output] = true;
+    for (std::size_t i = nodes.size(); i-- > 0;)
+      for (std::size_t k = 0; needed_[i] && k < operands(i); ++k) needed_[nodes[i].operands[k]] = true;
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      if (needed_[i] && operands(i) > 0) values[i] = value_of(i);
+  }
+
+  void backward(std::size_t root, const Rounded& seed) {
+    gradients.assign(nodes.size(), Rounded());
+    gradients[root] = seed;
+    for (std::size_t i = root + 1; i-- > 0;) {
+      if (gradients[i].value == 0 && gradients[i].error == 0) continue;
+      for (std::size_t k = 0; k < operands(i); ++k) deposit(gradients[i], i, k);
+    }
+  }
+
+ private:
+  std::size_t operands(std::size_t i) const { return static_cast<std::size_t>(info(nodes[i].op).operands); }
+  const Rounded& in(std::size_t i, std::size_t k) const { return values[nodes[i].operands[k]]; }
+
+  Rounded value_of(std::size_t i) const {
+    using rules::Rule;
+    switch (nodes[i].op) {
+#define GRADWALK_UNARY(name, ...) \
+  case Op::name: return Rule<Op::name>::value(in(i, 0));
+#define GRADWALK_BINARY(name, ...) \
+  case Op::name: return Rule<Op::name>::value(in(i, 0), in(i, 1));
+#define GRADWALK_TERNARY(name, ...) \
+  case Op::name: return Rule<Op::name>::value(in(i, 0), in(i, 1), in(i, 2));
+#include "gradwalk/ops.def"
+#undef GRADWALK_UNARY
+#undef GRADWALK_BINARY
+#undef GRADWALK_TERNARY
+      default: return values[i];
+    }
+  }
+  Rounded local(std::size_t i, std::size_t k) const {
+    using rules::Rule;
+    switch (nodes[i].op) {
+#define GRADWALK_UNARY(name, ...) \
+  case Op::name: return Rule<Op::name>::dx(in(i, 0), values[i]);
+#define GRADWALK_BINARY(name, ...)                                             \
+  case Op::name:                                                               \
+    return k == 0 ? Rounded(Rule<Op::name>::dx(in(i, 0), in(i, 1), values[i])) \
+                  : Rounded(Rule<Op::name>::dy(in(i, 0), in(i, 1), values[i]));
+#define GRADWALK_TERNARY(name, ...) \
+  case Op::name: return k == 1 ? Rule<Op::name>::dx(in(i, 0)) : Rule<Op::name>::dy(in(i, 0));
+#include "gradwalk/ops.def"
+#undef GRADWALK_UNARY
+#undef GRADWALK_BINARY
+#undef GRADWALK_TERNARY
+      default: return 0;
+    }
+  }
+
+  void deposit(const Rounded& gradient, std::size_t i, std::size_t k) {
+    const OpInfo& rule = info(nodes[i].op);
+    const bool is_choice = rule.operands == 3;
+    if ((is_choice && k == 0) || (k == (is_choice ? 1 : 0) ? rule.dx : rule.dy) == "0") return;
+    const Rounded slope = local(i, k);
+    if (is_choice && slope.value == 0) return;
+    Rounded& to = gradients[nodes[i].operands[k]];
+    if (gradient.value != 0 || std::isfinite(slope.value))
+      to += gradient * slope;
+    else
+      Rounded::in_doubt |= gradient.error != 0;  // 0 passes nothing on; is it 0?
+  }
+
+  std::vector<bool> needed_;
+};
+
+}  // namespace gradwalk::tests
