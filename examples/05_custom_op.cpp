@@ -11,8 +11,8 @@ using namespace gradwalk;
 // x * sigmoid(x)
 Value swish(const Value& x) { return x * sigmoid(x); }
 
-// x * P(a normal number is below x)
-Value gelu(const Value& x) { return 0.5 * x * (1 + erf(x / std::sqrt(2.0))); }
+// x * tanh(log(1 + exp(x)))
+Value mish(const Value& x) { return x * tanh(softplus(x)); }
 
 // sqrt(x*x + y*y), and its derivatives x/r and y/r; hypot does not overflow where the squares would.
 Value length(const Value& x, const Value& y) {
@@ -32,7 +32,7 @@ void show(const char* name, const ScalarFunction& f, const Numbers& at) {
 
 int main() {
   show("swish", [](const std::vector<Value>& x) { return swish(x[0]); }, {1.5});
-  show("gelu", [](const std::vector<Value>& x) { return gelu(x[0]); }, {1.5});
+  show("mish", [](const std::vector<Value>& x) { return mish(x[0]); }, {1.5});
   show("length", [](const std::vector<Value>& x) { return length(x[0], x[1]); }, {3, 4});
   show("wrong_cube", [](const std::vector<Value>& x) { return wrong_cube(x[0]); }, {2});
 

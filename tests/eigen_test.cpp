@@ -123,7 +123,9 @@ TEST(StableNorm, OfZeroInfinityAndNotANumberIsAsThatOfTheNumbers) {
     const Value norm = x.stableNorm();
     norm.backward();
     EXPECT_EQ(norm.data(), numbers.stableNorm());
-    if (numbers(0) == 0) EXPECT_EQ(gradients(x), numbers);
+    if (numbers(0) == 0) {
+      EXPECT_EQ(gradients(x), numbers);
+    }
   }
   EXPECT_TRUE(isnan(leaves(Vector2d(1, std::nan(""))).stableNorm()));
 }
