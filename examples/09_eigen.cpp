@@ -20,9 +20,9 @@ double curve(double x) { return std::sin(2 * x) + x / 2; }
 double noise(Index i) { return 0.04 * static_cast<double>((i * 37) % 11 - 5); }  // the same for everybody
 
 const Index count = 24;
-const VectorXd x =
+const VectorXd places =
     VectorXd::NullaryExpr(count, [](Index i) { return (i < 12 ? 0.0 : 1.2) + 0.14 * static_cast<double>(i); });
-const VectorXd y = VectorXd::NullaryExpr(count, [](Index i) { return curve(x(i)) + noise(i); });
+const VectorXd heights = VectorXd::NullaryExpr(count, [](Index i) { return curve(places(i)) + noise(i); });
 
 // How much the curve at points a has to do with the curve at points b.
 template <class T> Matrix<T> covariance(const VectorXd& a, const VectorXd& b, const Parameters<T>& p) {
@@ -36,15 +36,15 @@ template <class T> Matrix<T> covariance(const VectorXd& a, const VectorXd& b, co
 
 template <class T> Eigen::LLT<Matrix<T>> decomposed(const Parameters<T>& p) {
   using std::exp;
-  Matrix<T> k = covariance<T>(x, x, p);
+  Matrix<T> k = covariance<T>(places, places, p);
   k.diagonal().array() += exp(2 * p(2));
   return Eigen::LLT<Matrix<T>>(k);
 }
 
 template <class T> T log_likelihood(const Parameters<T>& p) {
   const Eigen::LLT<Matrix<T>> llt = decomposed<T>(p);
-  const Vector<T> solved = llt.solve(y.cast<T>().eval());
-  const T fit = y.dot(solved), log_determinant = 2 * llt.matrixLLT().diagonal().array().log().sum();
+  const Vector<T> solved = llt.solve(heights.cast<T>().eval());
+  const T fit = heights.dot(solved), log_determinant = 2 * llt.matrixLLT().diagonal().array().log().sum();
   return -0.5 * (fit + log_determinant + static_cast<double>(count) * std::log(2 * M_PI));
 }
 
@@ -70,8 +70,8 @@ int main() {
   const Eigen::LLT<Matrix<double>> llt = decomposed<double>(p);
   std::printf("\n   x   curve  learned  +-\n");
   for (const double at : {0.35, 1.05, 2.1, 2.8, 3.85, 5.5}) {
-    const VectorXd k = covariance<double>(x, VectorXd::Constant(1, at), p);
-    const double learned = k.dot(llt.solve(y)), variance = std::exp(2 * p(1)) - k.dot(llt.solve(k));
+    const VectorXd k = covariance<double>(places, VectorXd::Constant(1, at), p);
+    const double learned = k.dot(llt.solve(heights)), variance = std::exp(2 * p(1)) - k.dot(llt.solve(k));
     std::printf("%4.2f  %6.2f  %7.2f  %4.2f\n", at, curve(at), learned, 2 * std::sqrt(variance));
   }
 }
