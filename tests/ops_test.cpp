@@ -173,7 +173,9 @@ TEST_P(EveryOp, PassesOnNotANumber) {
   const bool takes_sign = GetParam().op == Op::copysign;
   EXPECT_EQ(is_nan({nan, 2}), !passes_over);
   EXPECT_TRUE(is_nan({nan, nan}));
-  EXPECT_EQ(is_nan({2, nan}), GetParam().operands == 2 && !passes_over && !takes_sign);
+  if (GetParam().operands == 2) {
+    EXPECT_EQ(is_nan({2, nan}), !passes_over && !takes_sign);
+  }
 }
 
 TEST_P(EveryOp, IsEvaluatedAgainByRecomputeToTheSameNumber) {
