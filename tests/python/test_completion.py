@@ -40,7 +40,7 @@ def by_fish(line):
 ZSH = """
 zmodload zsh/zpty
 zpty shell zsh -f -i
-zpty -w shell 'PROMPT=; unsetopt zle_bracketed_paste 2>/dev/null; fpath=($PWD $fpath); autoload -Uz compinit; compinit -u -D -d /dev/null'
+zpty -w shell 'PROMPT=; unsetopt zle_bracketed_paste 2>/dev/null; fpath=($PWD $fpath); autoload -Uz compinit; compinit -u -D'
 zpty -w shell 'bindkey "^I" complete-word; zstyle ":completion:*" list-grouped false; compadd () {
   local -a found; builtin compadd -O found "$@"; if (( ! ${@[(I)-O]} && ! ${@[(I)-A]} && ! ${@[(I)-D]} )) print -r -- "MATCH:"${^found} }'
 zpty -w shell 'echo REA""DY'
