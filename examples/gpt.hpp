@@ -96,7 +96,7 @@ struct OneHot {
   }
 };
 
-// A document as the program's row: for each token, as many numbers as there are tokens, 1 for its own.
+// A document as the program's row: for each of its tokens the vocabulary's length in numbers, all 0 but the token's.
 template <class Number>
 void append_one_hot(std::vector<Number>& rows, std::span<const std::size_t> tokens, std::size_t vocabulary) {
   for (const std::size_t token : tokens) {

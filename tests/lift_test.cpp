@@ -141,7 +141,7 @@ TEST(AConvolution, OfASeriesIsOneLayerHoweverManyPlaces) {
       second{model.matrix(3, 3), model.matrix(3, 3)};
   const Vector first_bias = model.vector(3), second_bias = model.vector(2), last = model.vector(2 * 6);
   model.loss = [=](const Vector& x) {
-    Matrix h = convolved(cut(x, 2), first, first_bias);
+    Matrix h = convolved(cut(x, 2), first, {first_bias[2], first_bias[0], first_bias[1]});
     for (Vector& channel : h)
       for (Value& one : channel) one = tanh(one);
     Vector out = joined(convolved(h, second, second_bias));
@@ -194,6 +194,37 @@ TEST(AConvolution, WithPaddingHasLayersOfItsOwnAtTheEdges) {
   };
   EXPECT_THAT(model.compiled().describe().layers, testing::UnorderedElementsAre("3 x 2", "3 x 3, 6 times", "3 x 2"));
   expect_right(model);
+}
+
+TEST(ALayer, MayHaveABiasOfEachCopyOrOneForAll) {
+  using Bias = std::function<Value(const Vector& all, std::size_t output, std::size_t copy)>;
+  const std::vector<std::pair<const char*, Bias>> ways{
+      {"one each, evenly", [](const Vector& all, std::size_t o, std::size_t c) { return all[4 * o + c]; }},
+      {"the other way round", [](const Vector& all, std::size_t o, std::size_t c) { return all[3 * c + o]; }},
+      {"of the copy", [](const Vector& all, std::size_t, std::size_t c) { return all[3 * c % 4]; }},
+      {"on each other", [](const Vector& all, std::size_t o, std::size_t c) { return all[o + c]; }},
+      {"one for all", [](const Vector& all, std::size_t, std::size_t) { return all[5]; }},
+      {"of the output, uneven", [](const Vector& all, std::size_t o, std::size_t) { return all[o * o]; }},
+      {"and a number",
+       [](const Vector& all, std::size_t o, std::size_t c) { return 2 * all[o] + static_cast<double>(c); }},
+      {"numbers alone",
+       [](const Vector&, std::size_t o, std::size_t c) { return Value(static_cast<double>(2 * o + c)); }},
+  };
+  for (const auto& [name, bias] : ways) {
+    SCOPED_TRACE(name);
+    Model model{.inputs = 4 * 5};
+    const Matrix weights = model.matrix(3, 5);
+    const Vector biases = model.vector(12);
+    model.loss = [=, &bias](const Vector& x) {
+      Vector out;
+      const Matrix places = cut(x, 4);
+      for (std::size_t c = 0; c < 4; ++c)
+        for (std::size_t o = 0; o < 3; ++o) out.push_back(tanh(dot(weights[o], places[c]) + bias(biases, o, c)));
+      return sum_of_squares(out);
+    };
+    EXPECT_THAT(model.compiled().describe().layers, ElementsAre("3 x 5, 4 times"));
+    expect_right(model);
+  }
 }
 
 TEST(ALayer, OfSomeOfTheWeightsIsPartOfTheLargerOne) {

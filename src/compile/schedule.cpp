@@ -509,26 +509,26 @@ class Scheduler {
     layer.column = 1;
   }
 
+  // An output's is one for all copies, where it is the same, or one for each.
   void bias(Instruction& layer) {
+    const auto product = [&](std::size_t i) { return products(members_[i]).back(); };
+    bool is_shared = true;
+    for (std::size_t i = 0; is_shared && i < members_.size(); ++i)
+      is_shared = product(i) == product(i - i % layer.copies);
+    const std::uint32_t copies = is_shared ? 1 : layer.copies;
     Column column;
     numbers_.clear();
-    for (const Id id : members_) {
-      column.push_back(place(products(id).back().a));
-      numbers_.push_back(products(id).back().factor);
+    for (std::size_t i = 0; i < members_.size(); i += layer.copies / copies) {
+      column.push_back(place(product(i).a));
+      numbers_.push_back(product(i).factor);
     }
-    const std::uint32_t copies = layer.copies;
     const std::uint32_t step = column.size() > copies ? column[copies].at - column[0].at : 0;
-    layer.bias_copy = copies > 1 ? column[1].at - column[0].at : 0;
-    bool is_even = step < 0x80000000 && layer.bias_copy < 0x80000000 &&
-                   are_apart(layer.count, step, layer.bias_copy == 0 ? 1 : copies, layer.bias_copy);
+    const std::uint32_t copy = copies > 1 ? column[1].at - column[0].at : 0;
+    bool is_even = step < 0x80000000 && copy < 0x80000000 && are_apart(layer.count, step, copies, copy);
     for (std::uint32_t i = 0; is_even && i < column.size(); ++i)
-      is_even = column[i].at == column[0].at + i / copies * step + i % copies * layer.bias_copy && numbers_[i] == 1;
-    if (is_even) {
-      layer.in[2] = {Domain::uniform, column[0].at, step, none};
-      return;
-    }
-    layer.in[2] = {Domain::uniform, packed(column), copies, none};
-    layer.bias_copy = 1;
+      is_even = column[i].at == column[0].at + i / copies * step + i % copies * copy && numbers_[i] == 1;
+    layer.in[2] = {Domain::uniform, is_even ? column[0].at : packed(column), is_even ? step : copies, none};
+    layer.bias_copy = is_even ? copy : is_shared ? 0 : 1;
   }
 
   // New uniform places for numbers_[i] * column[i]; the same ones for the same.
