@@ -377,6 +377,18 @@ TEST(Compile, OfAFunctionGuardsItsComparisons) {
   EXPECT_EQ(w.grad(), before) << "an error leaves every gradient as it was";
 }
 
+TEST(Compile, OfAFunctionGuardsWhatItAsksOfANumber) {
+  Value w{2.0};
+  const RowFunction whole = [&](const std::vector<Value>& in) {
+    return isfinite(in[0]) && !signbit(in[0]) ? w * floor(in[0]) : w + 0;
+  };
+  Program program = compile(whole, {{0.5}, {3}}, {.parameters = {w}});
+  EXPECT_EQ(program.run(std::vector{2.5, 4.0}), 12);
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double other : {infinity, -1.0, -0.0, std::nan("")})
+    EXPECT_THAT(error_of([&] { program.run(std::vector{0.25, other}); }), HasSubstr("row 1")) << other;
+}
+
 TEST(Compile, OfAFunctionRefusesGraphsThatDiffer) {
   Value w{2.0};
   const auto message = [&](const RowFunction& function) {

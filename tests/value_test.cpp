@@ -308,6 +308,9 @@ static_assert(is_same_v<decltype(pow(2.0, 3)), double>);
 static_assert(is_same_v<decltype(sqrt(2.0f)), float>);
 static_assert(is_same_v<decltype(max(Value(1), 2.0)), Value>);
 static_assert(is_same_v<decltype(abs(Value(1))), Value>);
+static_assert(is_same_v<decltype(isnan(1.0)), bool> && is_same_v<decltype(fabs(1.0f)), float>);
+static_assert(is_same_v<decltype(fma(1.0, 2.0, 3.0)), double> && is_same_v<decltype(hypot(1.0, 2.0, 3.0)), double>);
+static_assert(is_same_v<decltype(isnan(Value(1))), Condition> && is_same_v<decltype(fma(1, 2, Value(3))), Value>);
 
 TEST(Overloads, OfPlainNumbersStayTheStandardOnes) {
   EXPECT_EQ(max(1.0, 2.0), 2.0);

@@ -121,7 +121,7 @@ Value select(bool condition, const A& a, const B& b) {
 
 // While one lives, its thread's recording is watched for what the graph will not hold. `decided` is told of each
 // Condition that became a bool: a graph evaluated again would not go the other way. `left` is told of each node whose
-// number went on alone: detach() was called, or it was made under NoGrad.
+// number went on alone: it was detached, cast to a number, or made under NoGrad.
 class GRADWALK_EXPORT WatchRecording {
  public:
   WatchRecording(std::function<void(const Condition&)> decided, std::function<void(const Value&)> left);

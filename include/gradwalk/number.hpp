@@ -36,10 +36,10 @@ Value fdim(const X& x, const Y& y) {
 }
 
 // Comparisons, as far as a recording sees: where one becomes a bool, a compiled program guards it.
-inline Condition isnan(const Value& x) { return x != x; }
-inline Condition isinf(const Value& x) { return abs(x) == std::numeric_limits<double>::infinity(); }
-inline Condition isfinite(const Value& x) { return abs(x) <= std::numeric_limits<double>::max(); }
-inline Condition signbit(const Value& x) { return copysign(1, x) < 0; }
+template <AnyValue X> Condition isnan(const X& x) { return x != x; }
+template <AnyValue X> Condition isinf(const X& x) { return abs(x) == std::numeric_limits<double>::infinity(); }
+template <AnyValue X> Condition isfinite(const X& x) { return abs(x) <= std::numeric_limits<double>::max(); }
+template <AnyValue X> Condition signbit(const X& x) { return copysign(1, x) < 0; }
 
 // For containers keyed by node: std::unordered_map<Value, int, IdentityHash, SameNode>. There is no std::hash<Value>,
 // for == compares data, and that changes.
