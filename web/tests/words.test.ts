@@ -4,6 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { parse } from 'svelte/compiler'
 import { expect, test } from 'vitest'
+import { en } from '../src/words/en.ts'
 
 const source = new URL('../src/', import.meta.url)
 const components = (readdirSync(source, { recursive: true }) as string[]).filter((name) => name.endsWith('.svelte'))
@@ -33,4 +34,18 @@ test.each(components)('%s', (name) => expect(literals(readFileSync(new URL(name,
 test('a word that stands in a component is found', () => {
   expect(literals('<p title="a hint">{x} hello <b aria-label={y}>wo</b></p>')).toEqual(['a hint', 'hello'])
   expect(components.length).toBeGreaterThan(40)
+})
+
+/** Every text there is, functions by what they say of some argument. */
+function texts(words: unknown): string[] {
+  if (typeof words === 'string') return [words]
+  if (typeof words === 'function') return [String((words as (...args: string[]) => unknown)(...Array<string>(6).fill('n')))]
+  return typeof words === 'object' && words !== null ? Object.values(words).flatMap(texts) : []
+}
+
+test('nothing is said to be above or below another: drawings turn with the room', () => {
+  const all = texts(en)
+  expect(all.length).toBeGreaterThan(300)
+  // Numbers are above and below zero; the opening's ball is above its weight at any width.
+  expect(all.filter((one) => /\b(above|below)\b(?! (0|zero|the ball))/i.test(one))).toEqual([])
 })

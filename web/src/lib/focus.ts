@@ -30,6 +30,7 @@ export function keepFocus(page: HTMLElement): () => void {
     const left = around.filter((one) => !isGone(one))
     for (const one of left) if (one.matches('[tabindex]') && focus(one)) return
     for (const one of left) {
+      if (one.querySelector('#chapter-title')) break // what is left is the page, and its first control has nothing to do with this
       for (const control of one.querySelectorAll(controls)) if (!isGone(control) && control.getClientRects().length && focus(control)) return
     }
     document.getElementById('chapter-title')?.focus({ preventScroll: true })

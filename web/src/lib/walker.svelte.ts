@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The state of one walked graph: its expression, rule and order, the position in the walk, and what can be undone.
 // Everything shown follows from these; the engine is asked again whenever they change.
+import { untrack } from 'svelte'
 import type { Engine } from '../engine/engine.ts'
 import type { Walk, WalkRule } from '../engine/types.ts'
 import { duration, momentAt, type Moment } from './beats.ts'
@@ -104,6 +105,18 @@ export class Walker implements Walking {
     this.#seen.add(this.position)
     return this.steps.length > 0 && this.#seen.size > this.steps.length
   }
+}
+
+/** Walks whatever text it is given from then on; in a component. */
+export function followText(walker: Walker, text: () => string | undefined, onchange: () => void = () => {}) {
+  $effect(() => {
+    const wanted = text()
+    untrack(() => {
+      if (wanted === undefined || wanted === walker.text) return
+      walker.change({ text: wanted })
+      onchange()
+    })
+  })
 }
 
 /** The text with another number given to a name; null if no number is given to it there. */

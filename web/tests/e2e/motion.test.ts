@@ -213,3 +213,60 @@ test('whoever asks for less motion sees no token; the still says the same', asyn
     }
   }
 })
+
+test('three speeds: the same step takes 2.5 times, once and a third of its time', async ({ visit }) => {
+  const { page, open } = await visit({ reducedMotion: 'no-preference' })
+  await page.addInitScript(virtualClock)
+  await open(`#back/back-graph?e=${encodeURIComponent(presets[0]!.text)}&s=2`)
+  const graph = page.locator('#back-graph')
+  const frames: number[] = []
+  for (const speed of ['slow', '1×', 'fast']) {
+    await graph.getByRole('group', { name: 'speed' }).getByRole('button', { name: speed }).click()
+    frames.push((await watch(page, 'back-graph', 30)).length)
+    await graph.getByRole('button', { name: 'step back' }).click()
+  }
+  expect(frames).toEqual([900 / 0.4 / 30, 900 / 30, 900 / 3 / 30])
+})
+
+test('the sort beside its code: the line at work is marked, a chip goes from stack to list, and who is listed has a rank', async ({ visit }) => {
+  const { page, open } = await visit({ reducedMotion: 'no-preference' })
+  await page.addInitScript(virtualClock)
+  await open('#sort')
+  const text = presets.find((one) => one.id === 'diamond')!.text
+  const sort = engine.sort(text)
+  const name = (node: number) => sort.nodes[node]!.name
+  const lines = { enter: 'visited.add(v)', skip: 'if v not in visited:', finish: 'topo.append(v)' }
+  const listed: string[] = []
+  for (const { action, node } of sort.steps) {
+    const seen = await page.evaluate(async () => {
+      const graph = document.getElementById('sort-steps')!
+      const flights: string[] = []
+      const goal = Math.floor(Number(graph.querySelector<HTMLInputElement>('[data-testid=scrubber]')!.value)) + 1
+      graph.querySelector<HTMLButtonElement>('[data-testid=next]')!.click()
+      for (let i = 0; i < 60 && Number(graph.querySelector<HTMLInputElement>('[data-testid=scrubber]')!.value) < goal; i++) {
+        ;(window as unknown as { advance(ms: number): void }).advance(60)
+        await new Promise((done) => setTimeout(done))
+        const chip = graph.querySelector<HTMLElement>('[data-testid=flying]')
+        if (chip) flights.push(`${chip.textContent} ${chip.style.transform}`)
+      }
+      return {
+        flights,
+        line: graph.querySelector('[data-testid=sort-code] [aria-current=step]')!.textContent!.trim(),
+        ranks: Object.fromEntries([...graph.querySelectorAll('[data-testid=node]')].flatMap((card) => (card.querySelector('[data-testid=rank]') ? [[card.getAttribute('data-node')!, card.querySelector('[data-testid=rank]')!.textContent!]] : []))),
+      }
+    })
+    if (action === 'finish') listed.push(name(node))
+    expect(seen.line).toBe(lines[action])
+    expect(seen.ranks).toEqual(Object.fromEntries(listed.map((one, i) => [one, String(i + 1)])))
+    if (action !== 'finish') expect(seen.flights).toEqual([])
+    else {
+      expect(new Set(seen.flights).size).toBeGreaterThan(8)
+      expect(seen.flights.every((one) => one.startsWith(`${name(node)} `))).toBe(true)
+    }
+  }
+  await page.evaluate(() => document.getElementById('sort-steps')!.dispatchEvent(new KeyboardEvent('keydown', { key: 'End', bubbles: true })))
+  const figure = page.locator('#sort-steps')
+  await expect.poll(() => figure.locator('[data-testid=sort-code] [aria-current=step]').textContent()).toContain('for v in reversed(topo): v.pay()')
+  // Read backwards, the root comes first.
+  for (const [i, one] of [...listed].reverse().entries()) expect(await figure.locator(`[data-testid=node][data-node="${one}"]`).getByTestId('rank').textContent()).toBe(String(i + 1))
+})

@@ -118,8 +118,11 @@ describe.each(sizes)('at $width px', (viewport) => {
     const walk = train.getByTestId('point-walk')
     expect(await textOf(walk.locator('p').first())).toMatch(/^Point 3\b.*: \d+ nodes, \d+ steps/)
     const boxes = await walk.getByTestId('node').count()
+    const direction = () => walk.getByTestId('graph').getAttribute('data-direction')
+    const before = await direction()
     await walk.locator('[data-testid=node][data-node="layer 1"]').click()
     await expect.poll(() => walk.getByTestId('node').count()).toBeGreaterThan(boxes)
+    expect(await direction()).toBe(before) // opening a box never turns the drawing
     await walk.getByRole('button', { name: 'close layer 1' }).click()
     await expect.poll(() => walk.getByTestId('node').count()).toBe(boxes)
     await walk.focus()

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// The first screen: alive before it is read, a weight held up, a question, and what a gradient is by feeling for it.
+import { expect } from 'vitest'
+import { narrow, test, textOf, wide } from './lesson.ts'
+
+test('a network learns, then one weight is held and the question asked; a wrong answer is shown the slope, a right one rolls', async ({ visit }) => {
+  const { page, open } = await visit({ viewport: wide, reducedMotion: 'no-preference' })
+  await open()
+  const opening = page.getByTestId('opening-figure')
+  expect(await opening.getAttribute('data-phase')).toBe('learning')
+  const picture = () => opening.locator('canvas').evaluate((canvas: HTMLCanvasElement) => canvas.toDataURL())
+  const first = await picture()
+  await expect.poll(async () => (await picture()) === first).toBe(false)
+  await page.getByRole('button', { name: 'pause' }).click()
+  const step = () => textOf(opening.getByText(/^learning: step/)).catch(() => opening.getByText(/^learning: step/).textContent())
+  const at = await step()
+  await page.waitForTimeout(200)
+  expect(await step()).toBe(at)
+  await page.getByRole('button', { name: 'go on' }).click()
+  await page.waitForSelector('[data-phase=asking]', { timeout: 60_000 })
+  const told = page.getByTestId('opening-told')
+  // The slope is drawn, and not told before it is asked for.
+  expect(await opening.getByTestId('slope').textContent()).toContain('how steep, and which way?')
+  const isFalling = (await opening.getByTestId('tangent').getAttribute('stroke-dasharray')) !== null
+  await page.getByRole('button', { name: isFalling ? '← smaller' : 'larger →' }).click()
+  expect(await textOf(told)).toMatch(isFalling ? /^Look at the line through the ball\. Its slope is −\d.*So: larger\./ : /^Look at the line through the ball\. Its slope is \+\d.*So: smaller\./)
+  // The ball by keys: downhill the loss falls.
+  const ball = opening.getByTestId('ball')
+  await ball.focus()
+  const before = Number(await ball.getAttribute('aria-valuenow'))
+  await page.keyboard.press(isFalling ? 'ArrowRight' : 'ArrowLeft')
+  expect(Number(await ball.getAttribute('aria-valuenow'))).toBeCloseTo(before + (isFalling ? 0.1 : -0.1), 1)
+  await page.getByRole('button', { name: isFalling ? 'larger →' : '← smaller' }).click()
+  expect(await textOf(told)).toContain('Yes.')
+  await page.waitForSelector('[data-phase=done]', { timeout: 60_000 })
+  expect(await textOf(page.locator('.opening'))).toContain('To move them all at once we need the gradient of every weight: here is how.')
+  await page.getByRole('link', { name: 'Start walking' }).click()
+  await expect.poll(() => textOf(page.getByRole('heading', { level: 2 }).first())).toBe('1 Fill in the data')
+})
+
+test('on a phone the question and its answers are on the first screen; dragged to the bottom, the weight is found', async ({ visit }) => {
+  const { page, open } = await visit({ viewport: narrow, hasTouch: true })
+  await open()
+  await page.waitForSelector('[data-phase=asking]', { timeout: 60_000 })
+  for (const one of [page.getByRole('heading', { level: 2 }), page.getByRole('button', { name: '← smaller' }), page.getByRole('button', { name: 'larger →' })]) {
+    const box = (await one.boundingBox())!
+    expect(box.y + box.height).toBeLessThanOrEqual(narrow.height)
+  }
+  const ball = page.getByTestId('ball')
+  const isFalling = (await page.getByTestId('tangent').getAttribute('stroke-dasharray')) !== null
+  await ball.focus()
+  for (let i = 0; i < 60 && (await page.getByTestId('opening-figure').getAttribute('data-phase')) === 'asking'; i++) await page.keyboard.press(isFalling ? 'ArrowRight' : 'ArrowLeft')
+  expect(await textOf(page.getByTestId('opening-told'))).toContain('You found the bottom by feel.')
+})
