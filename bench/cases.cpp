@@ -10,6 +10,8 @@ std::span<const Entry> entries() {
   static constexpr auto list = std::to_array<Entry>({
       {"moons", "MLP 2-16-16-1, 100 rows, hinge loss: forward, backward and SGD update; 65,077 ops a step", moons},
       {"gpt", "a GPT of 4,192 parameters on a name, against moons: forward, backward and Adam update", gpt},
+      {"gpt-float64", "the same on a batch of 64 names of 8 positions, compiled, against the engine", gpt_float64},
+      {"gpt-float32", "compiled in float32, against the engine in doubles", gpt_float32},
       {"chain", "x = x*b + c, 1,000,000 times, walked back once", chain},
       {"neuron", "tanh(x1*w1 + x2*w2 + b), leaves and all, built and walked back 100,000 times a run", neuron},
       {"products", "sum of 1,000,000 products of 2,000,000 leaves, their data set and gradients read", products},

@@ -81,6 +81,8 @@ struct Sizes {
 
 Case moons(const Sizes& sizes);
 Case gpt(const Sizes& sizes);
+Case gpt_float64(const Sizes& sizes);
+Case gpt_float32(const Sizes& sizes);
 Case chain(const Sizes& sizes);
 Case neuron(const Sizes& sizes);
 Case products(const Sizes& sizes);

@@ -27,7 +27,7 @@ struct Options {
 constexpr const char* examples = R"(Examples:
   gradwalk-bench                              every case, a table
   gradwalk-bench --case moons --seconds 10    one case, longer, for a steadier minimum
-  gradwalk-bench --case more                  every case whose name begins with more-; compiled is a group too
+  gradwalk-bench --case more                  every case whose name begins with more-; compiled and gpt are groups too
   gradwalk-bench --json > results.jsonl       one object a line, for programs
   gradwalk-bench --check --long               do all bars hold? (about 4 GB of memory)
 
@@ -36,11 +36,12 @@ bar is about that; the goal is about it then. bytes/op: growth of peak resident 
 the project promises; goal: what it would like.)";
 
 // A group is every case whose name begins with its own: more is more-options, more-kalman and so on.
-constexpr std::array<std::string_view, 2> groups{"compiled", "more"};
+constexpr std::array<std::string_view, 3> groups{"compiled", "gpt", "more"};
 
 std::vector<std::string> known_names() {
   std::vector<std::string> names(groups.begin(), groups.end());
-  for (const Entry& entry : entries()) names.emplace_back(entry.name);
+  for (const Entry& entry : entries())
+    if (std::find(names.begin(), names.end(), entry.name) == names.end()) names.emplace_back(entry.name);
   return names;
 }
 

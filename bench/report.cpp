@@ -11,6 +11,11 @@ std::string cell(const std::optional<double>& number, int digits) {
   return number ? fmt::format("{:.{}f}", *number, digits) : "";
 }
 
+// With more digits where it is small: a bar may be a fortieth.
+std::string ratio_cell(const std::optional<double>& ratio, int digits) {
+  return cell(ratio, ratio && *ratio < 0.1 ? digits + 2 : digits);
+}
+
 std::string json_number(const std::optional<double>& number) {
   return number ? fmt::format("{:.6g}", *number) : "null";
 }
@@ -31,7 +36,8 @@ std::string verdict(const Row& row) {
 }
 
 std::string missed_ratio(const Row& row, const std::optional<double>& bar, const std::string& to, double ratio) {
-  return fmt::format("{} {}: needs at most {} times {}, got {:.2f}", row.name, row.variant, cell(bar, 1), to, ratio);
+  return fmt::format("{} {}: needs at most {} times {}, got {}", row.name, row.variant, ratio_cell(bar, 1), to,
+                     ratio_cell(ratio, 2));
 }
 
 std::string line(const std::vector<std::string>& cells) {
@@ -67,7 +73,7 @@ std::string table_head() {
 }
 
 std::string table_line(const Row& row) {
-  return line({row.name, row.variant, cell(row.ns_per_op, 3), cell(row.ratio, 2), cell(bar(row), 1),
+  return line({row.name, row.variant, cell(row.ns_per_op, 3), ratio_cell(row.ratio, 2), ratio_cell(bar(row), 1),
                cell(row.ratio_to_peer, 2), cell(bar_to_peer(row), 1), cell(row.limits.goal, 1),
                cell(row.bytes_per_op, 1), cell(row.limits.bytes, 0), verdict(row)});
 }

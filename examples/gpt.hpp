@@ -50,13 +50,59 @@ inline Vector rms_norm(const Vector& x) {
   return vector_of(x.size(), [&](std::size_t i) { return x[i] * scale; });
 }
 
-// Scores as probabilities. The largest is subtracted first, which changes nothing, but keeps exp() from overflowing.
+inline Value total(const Vector& x) {
+  Value sum = x[0];
+  for (std::size_t i = 1; i < x.size(); ++i) sum += x[i];
+  return sum;
+}
+
+// Recorded, so that a compiled program finds the largest of each row; no gradient goes through it.
+inline Value largest(const Vector& x) {
+  Value found = x[0];
+  for (std::size_t i = 1; i < x.size(); ++i) found = max(found, x[i]);
+  return stop(found);
+}
+
+// exp() of each, over exp(most), which keeps it from overflowing.
+inline Vector powers(const Vector& scores, const Value& most) {
+  return vector_of(scores.size(), [&](std::size_t i) { return exp(scores[i] - most); });
+}
+
+// Scores as probabilities.
 inline Vector softmax(const Vector& scores) {
-  const double largest = std::max_element(scores.begin(), scores.end())->data();
-  const Vector powers = vector_of(scores.size(), [&](std::size_t i) { return exp(scores[i] - largest); });
-  Value total = powers[0];
-  for (std::size_t i = 1; i < powers.size(); ++i) total += powers[i];
-  return vector_of(powers.size(), [&](std::size_t i) { return powers[i] / total; });
+  const Vector parts = powers(scores, largest(scores));
+  const Value all = total(parts);
+  return vector_of(parts.size(), [&](std::size_t i) { return parts[i] / all; });
+}
+
+// -log of the probability that softmax(scores) gives to a token: one of them, or numbers of which its own is 1 and the
+// others are 0. Those may be inputs of a compiled program; which token it is then differs from row to row.
+inline Value surprise(const Vector& scores, std::size_t token) { return softmax_cross_entropy(scores, token); }
+inline Value surprise(const Vector& scores, const Vector& token) {
+  const Value most = largest(scores);
+  return log(total(powers(scores, most))) + most - dot(token, scores);
+}
+
+// A document whose tokens are inputs of a compiled program, as Vectors that surprise() takes.
+struct OneHot {
+  std::vector<Vector> tokens;
+  OneHot(std::size_t count, std::size_t vocabulary) {
+    for (std::size_t i = 0; i < count; ++i) tokens.emplace_back(vocabulary);
+  }
+  Vector inputs() const {
+    Vector all;
+    for (const Vector& token : tokens) all.insert(all.end(), token.begin(), token.end());
+    return all;
+  }
+};
+
+// A document as the program's row: for each token, as many numbers as there are tokens, 1 for its own.
+template <class Number>
+void append_one_hot(std::vector<Number>& rows, std::span<const std::size_t> tokens, std::size_t vocabulary) {
+  for (const std::size_t token : tokens) {
+    rows.resize(rows.size() + vocabulary);
+    rows[rows.size() - vocabulary + token] = 1;
+  }
 }
 
 struct Shape {
@@ -97,8 +143,8 @@ class Model {
   }
 
   // The scores of what comes after this token, which is remembered.
-  Vector operator()(std::size_t token, Memory& memory) const {
-    Vector x = rms_norm(add(tokens_[token], positions_[memory.position()]));
+  template <class Token> Vector operator()(const Token& token, Memory& memory) const {
+    Vector x = rms_norm(add(embedding(token), positions_[memory.position()]));
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       x = add(x, attention(layers_[i], rms_norm(x), memory.keys[i], memory.values[i]));
       x = add(x, linear(layers_[i].down, relu(linear(layers_[i].up, rms_norm(x)))));
@@ -106,13 +152,14 @@ class Model {
     return linear(head_, x);
   }
 
-  // How surprised it is by each token after the first, of at least two: the mean of -log(probability).
-  Value loss(std::span<const std::size_t> tokens) const {
+  // How surprised it is by each token after the first, of at least two, in the mean. Tokens are numbers, or Vectors as
+  // surprise() has them: then it is the loss of any document of this length.
+  template <class Token> Value loss(const std::vector<Token>& tokens) const {
     const std::size_t count = std::min(tokens.size() - 1, shape_.context);
     Memory memory(shape_);
-    Value total = softmax_cross_entropy((*this)(tokens[0], memory), tokens[1]);
-    for (std::size_t i = 1; i < count; ++i) total += softmax_cross_entropy((*this)(tokens[i], memory), tokens[i + 1]);
-    return total / count;
+    Value sum = surprise((*this)(tokens[0], memory), tokens[1]);
+    for (std::size_t i = 1; i < count; ++i) sum += surprise((*this)(tokens[i], memory), tokens[i + 1]);
+    return sum / count;
   }
 
   const Shape& shape() const { return shape_; }
@@ -131,6 +178,14 @@ class Model {
   }
 
  private:
+  const Vector& embedding(std::size_t token) const { return tokens_[token]; }
+  Vector embedding(const Vector& token) const {
+    const auto column = [&](std::size_t i) {
+      return vector_of(token.size(), [&](std::size_t k) { return tokens_[k][i]; });
+    };
+    return vector_of(shape_.embedding, [&](std::size_t i) { return dot(token, column(i)); });
+  }
+
   // Each head has its own few of the numbers. How well its query fits the key of each token so far says how much of
   // that token's value it takes.
   Vector attention(const Layer& layer, const Vector& x, Matrix& keys, Matrix& values) const {

@@ -436,6 +436,89 @@ TEST(Trainer, ShowsTheGradientBeforeItIsUsed) {
   EXPECT_EQ(w.data(), 2 - 5);
 }
 
+// Sums of any number of terms with the same weight each: a program a length.
+struct Lengths {
+  std::vector<Value> w{0.5, -0.3, 0.8};
+
+  Value loss(std::span<const Value> x) const {
+    Value sum = w[2];
+    for (std::size_t i = 0; i < x.size(); ++i) sum += w[i % 2] * x[i];
+    return pow(tanh(sum), 2);
+  }
+  std::vector<Program> programs(Precision precision = Precision::float64) const {
+    std::vector<Program> all;
+    for (const std::size_t length : {2u, 3u, 5u}) {
+      std::vector<Value> inputs(length);
+      all.push_back(compile(loss(inputs), {.inputs = inputs, .parameters = w, .precision = precision}));
+    }
+    return all;
+  }
+};
+
+TEST(Trainer, OfSeveralProgramsTakesOneStepForAllTheirRows) {
+  for (const Precision precision : {Precision::float64, Precision::float32}) {
+    const double tolerance = precision == Precision::float64 ? 1e-13 : 1e-6;
+    Lengths compiled;
+    const Lengths eager;
+    std::vector<Value> parameters = eager.w;
+    Trainer trainer(compiled.programs(precision), Adam{.lr = 0.1});
+    Optimizer optimizer(parameters, Adam{.lr = 0.1});
+    const std::size_t counts[][3]{{4, 1, 3}, {0, 2, 1}, {5, 0, 0}, {0, 0, 9}}, lengths[]{2, 3, 5};
+    for (std::size_t step = 0; step < 8; ++step) {
+      std::vector<std::vector<double>> rows(3);
+      std::vector<double> weights, losses, slopes;
+      optimizer.zero_grad();
+      double mean = 0, all = 0;
+      for (std::size_t k = 0; k < 3; ++k) {
+        const std::size_t count = counts[step % 4][k];
+        rows[k] = random_numbers(count * lengths[k], 10 * step + k);
+        for (std::size_t r = 0; r < count; ++r) weights.push_back(static_cast<double>(weights.size() + 1));
+        all = std::accumulate(weights.begin(), weights.end(), 0.0);
+      }
+      auto weight = weights.begin();
+      for (std::size_t k = 0; k < 3; ++k)
+        for (std::size_t first = 0; first < rows[k].size(); first += lengths[k]) {
+          const auto from = rows[k].begin() + static_cast<std::ptrdiff_t>(first);
+          const std::vector<Value> x(from, from + static_cast<std::ptrdiff_t>(lengths[k]));
+          const Value loss = eager.loss(x);
+          loss.backward(*weight / all);
+          mean += *weight++ / all * loss.data();
+          losses.push_back(loss.data());
+          for (const Value& one : x) slopes.push_back(one.grad());
+        }
+      optimizer.step();
+      std::vector<double> outputs(losses.size()), inputs(slopes.size());
+      const RunOptions options{
+          .result = RunOptions::Result::mean, .weights = weights, .input_gradients = inputs, .outputs = outputs};
+      EXPECT_NEAR(trainer.step(rows, options), mean, tolerance);
+      EXPECT_THAT(outputs, testing::Pointwise(testing::DoubleNear(tolerance), losses));
+      EXPECT_THAT(inputs, testing::Pointwise(testing::DoubleNear(tolerance), slopes));
+    }
+    trainer.step(std::vector<std::vector<double>>(3));
+    EXPECT_EQ(trainer.steps(), 8) << "no rows, no step";
+    trainer.write_back();
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(compiled.w[i].data(), parameters[i].data(), 10 * tolerance);
+  }
+}
+
+TEST(Trainer, OfSeveralProgramsSaysWhatItNeeds) {
+  Lengths lengths;
+  const Lengths others;
+  std::vector<Program> programs = lengths.programs();
+  Trainer trainer(programs, SGD{});
+  EXPECT_THAT(error_of([&] { trainer.step(std::vector{1.0, 2.0}); }), HasSubstr("rows of each of its 3 programs"));
+  EXPECT_THAT(error_of([&] { trainer.step(std::vector<std::vector<double>>(2)); }), HasSubstr("3 vectors, got 2"));
+  EXPECT_THAT(error_of([&] { trainer.step(std::vector<std::vector<double>>{{1}, {}, {}}); }), HasSubstr("rows of 2"));
+  EXPECT_THAT(error_of([&] { Trainer(std::span<const Program>(), SGD{}); }), HasSubstr("at least one program"));
+  const auto with = [&](Program more) {
+    std::vector<Program> all = lengths.programs();
+    all.push_back(std::move(more));
+    return error_of([&] { Trainer(all, SGD{}); });
+  };
+  EXPECT_THAT(with(std::move(others.programs()[0])), HasSubstr("the same parameters"));
+  EXPECT_THAT(with(std::move(lengths.programs(Precision::float32)[0])), HasSubstr("one precision"));
+}
+
 TEST(ACompiledStep, GivesTheSumsOfTheEagerOne) {
   for (const LossKind loss : {LossKind::hinge, LossKind::mse, LossKind::bce, LossKind::softmax}) {
     for (const std::size_t classes : {2u, 3u}) {

@@ -358,6 +358,75 @@ TYPED_TEST(KernelsOf, AddUpTermsWithAnyOfTheirThreeFactors) {
   });
 }
 
+TYPED_TEST(KernelsOf, AddUpTermsOfSeveralVectorsInSteps) {
+  using T = TypeParam;
+  this->each_set([&](const Kernels<T>& k) {
+    constexpr std::size_t vectors = 3;
+    for (const std::size_t n : lengths) {
+      const auto length = static_cast<std::ptrdiff_t>(n);
+      const std::vector<T> x = numbers<T>(vectors * n, 1), y = numbers<T>(n, 2), c = numbers<T>(vectors, 3);
+      const InSteps<T> factor{{c.data(), 0}, 1}, each{{x.data()}, length}, same{{y.data()}, 0},
+          back{{x.data() + (vectors - 1) * n}, -length};
+      const std::vector<TermInSteps<T>> terms{{factor, each, same}, {{}, back, {}}, {{}, each, each}};
+      Array<T> out(vectors * (n + 1), T{9});
+      k.sums_in_steps(vectors, n, factor, terms, out.begin(), n + 1);
+      EXPECT_TRUE(out.is_unharmed());
+      for (std::size_t v = 0; v < vectors; ++v) {
+        for (std::size_t i = 0; i < n; ++i) {
+          const double one = static_cast<double>(x[v * n + i]),
+                       other = static_cast<double>(x[(vectors - 1 - v) * n + i]);
+          const double want = static_cast<double>(c[v]) + static_cast<double>(c[v]) * one * static_cast<double>(y[i]) +
+                              other + one * one;
+          EXPECT_LE(error_in_ulp(out[v * (n + 1) + i], want, 8), 4);
+        }
+        EXPECT_EQ(out[v * (n + 1) + n], 9);
+      }
+    }
+  });
+}
+
+// Term after term for each vector: what the first has written over, the others may add to, in this vector or the next.
+TYPED_TEST(KernelsOf, PassOnToTheTermsOfSumsInTurn) {
+  using T = TypeParam;
+  this->each_set([&](const Kernels<T>& k) {
+    constexpr std::size_t vectors = 3;
+    for (const std::size_t n : lengths) {
+      const auto length = static_cast<std::ptrdiff_t>(n);
+      const std::vector<T> x = numbers<T>((vectors + 1) * n, 1), y = numbers<T>(n, 2), c = numbers<T>(vectors, 3);
+      const std::vector<T> g = numbers<T>(vectors * n, 4);
+      Array<T> to_x((vectors + 1) * n, T{9}), to_y(n, T{1});
+      std::fill_n(to_x.begin(), n, T{0});
+      // c[v] * x[v] * y, x[v] * x[v + 1], and x[v + 1] alone: the last of x is written first by the second term.
+      const InSteps<T> here{{x.data()}, length}, next{{x.data() + n}, length}, factor{{c.data(), 0}, 1},
+          same{{y.data()}, 0};
+      const Target<T> to_here{to_x.begin(), length, true}, to_next{to_x.begin() + n, length, false};
+      const std::vector<TermBack<T>> terms{{{factor, here, same}, to_here, {to_y.begin(), 0, true}},
+                                           {{{}, here, next}, to_here, to_next},
+                                           {{{}, next, {}}, {to_x.begin() + n, length, true}, {}},
+                                           {{{}, here, next}, {}, {}}};
+      k.sums_back(vectors, n, {{g.data()}, length}, terms);
+      EXPECT_TRUE(to_x.is_unharmed() && to_y.is_unharmed());
+      for (std::size_t i = 0; i < n; ++i) {
+        const auto at = [&](const std::vector<T>& all, std::size_t v) { return static_cast<double>(all[v * n + i]); };
+        double want_y = 1;
+        for (std::size_t v = 0; v <= vectors; ++v) {
+          double want = 0;
+          if (v < vectors) want += at(g, v) * (static_cast<double>(c[v]) * at(y, 0) + at(x, v + 1));
+          if (v > 0) want += at(g, v - 1) * (at(x, v - 1) + 1);
+          if (v < vectors) want_y += at(g, v) * static_cast<double>(c[v]) * at(x, v);
+          EXPECT_NEAR(static_cast<double>(to_x[v * n + i]), want, 16 * std::numeric_limits<T>::epsilon());
+        }
+        EXPECT_NEAR(static_cast<double>(to_y[i]), want_y, 16 * std::numeric_limits<T>::epsilon());
+      }
+    }
+    const std::vector<T> zero(4), one(4, T{1}), infinite(4, inf<T>);
+    std::vector<T> out(4, T{7});
+    const TermBack<T> term{{{{zero.data()}, 0}, {{one.data()}, 0}, {{infinite.data()}, 0}}, {out.data()}, {}};
+    k.sums_back(1, 4, {{one.data()}, 0}, {&term, 1});
+    EXPECT_EQ(out, std::vector<T>(4, T{7})) << "0 passes nothing on";
+  });
+}
+
 TYPED_TEST(KernelsOf, FindTheLargestTheSmallestAndNaN) {
   using T = TypeParam;
   this->each_set([&](const Kernels<T>& k) {
@@ -571,6 +640,35 @@ TYPED_TEST(KernelsOf, MultiplyByTheOtherTurnedRound) {
                   << rows << " x " << depth << " x " << columns << " at " << i << ", " << t;
             }
           ASSERT_EQ(rest, std::vector<T>(c.size(), T{2}));
+        }
+  });
+}
+
+TYPED_TEST(KernelsOf, SumUpThePartsOfAnOuterProduct) {
+  using T = TypeParam;
+  this->each_set([&](const Kernels<T>& k) {
+    constexpr std::size_t parts = 3, rows = 7;
+    for (const std::size_t depth : {2u, 16u, 33u})
+      for (const std::size_t columns : {1u, 16u, 37u})
+        for (const bool skip : {false, true}) {
+          OuterCase<T> c(rows, depth, parts * columns, 0, true);
+          c.order.clear();
+          for (std::size_t part = 0; part < parts; ++part)
+            for (std::size_t t = 0; t < depth; ++t) c.order.push_back(static_cast<std::uint32_t>((t + part) % depth));
+          c.p.columns = columns, c.p.parts = parts, c.p.d_part = columns, c.p.x_rows = c.order.data();
+          c.p.skip_zeros = skip;
+          std::vector<T> g(c.size(), T{2});
+          c.p.g = g.data();
+          k.outer(c.p);
+          for (std::size_t i = 0; i < rows; ++i)
+            for (std::size_t t = 0; t < depth; ++t) {
+              double want = 0;
+              for (std::size_t part = 0; part < parts; ++part)
+                for (std::size_t j = 0; j < columns; ++j)
+                  want += static_cast<double>(c.d[i * c.p.d_row + part * columns + j]) *
+                          static_cast<double>(c.x[(t + part) % depth * c.p.x_row + j]);
+              ASSERT_NEAR(g[i * c.p.g_row + t * c.p.g_column], want, 500 * std::numeric_limits<T>::epsilon());
+            }
         }
   });
 }

@@ -25,10 +25,19 @@ inside sh -c 'apt-get -q install -y --no-install-recommends /root/libgradwalk0*.
 inside gradwalk train moons | grep -E '^(train|100 steps)'
 inside gradwalk draw 'a=2; b=a*a' --output /root/graph.svg
 grep -q '<svg' "$bare/root/graph.svg"
-inside sh -c 'gradwalk lesson --port 8123 >/root/lesson.log 2>&1 & for i in $(seq 50); do
-  perl -MIO::Socket::INET -e "my \$s = IO::Socket::INET->new(q(127.0.0.1:8123)) or exit 1; print \$s qq(GET / HTTP/1.0\r\n\r\n); print <\$s>" \
-    >/root/page.txt 2>/dev/null && break; sleep 0.2; done; kill $!'
-grep -q '<title>' "$bare/root/page.txt"
+cat >"$bare/root/page.pl" <<'END'
+use IO::Socket::INET;
+for (1 .. 100) {
+  if (my $server = IO::Socket::INET->new("127.0.0.1:8123")) {
+    print $server "GET / HTTP/1.1\r\nHost: localhost:8123\r\nConnection: close\r\n\r\n";
+    print while <$server>;
+    exit;
+  }
+  select undef, undef, undef, 0.2;
+}
+END
+inside sh -c 'gradwalk lesson --port 8123 >/root/lesson.log 2>&1 & perl /root/page.pl >/root/page.txt; kill $!'
+grep -q '<title>' "$bare/root/page.txt" || { cat "$bare/root/lesson.log" "$bare/root/page.txt"; exit 1; }
 for file in man1/gradwalk.1 man1/gradwalk-train.1; do
   [[ -f $bare/usr/share/man/$file || -f $bare/usr/share/man/$file.gz ]]
 done

@@ -78,7 +78,8 @@ class GRADWALK_EXPORT Program {
     std::size_t recorded = 0;            // nodes of the graph
     std::size_t computed = 0;            // of these, after equal ones were shared and sums made one
     std::size_t instructions = 0;        // of the program
-    std::vector<std::string> layers;     // "16 x 2": outputs and inputs of each matrix product
+    std::vector<std::string> layers;     // "16 x 2": outputs and inputs of each matrix product; "16 x 2, 8 times": its
+                                         // weights are shared, as by the places of a text
     std::vector<std::string> constants;  // leaves that are neither input nor parameter
     std::size_t bytes = 0;               // of the program
     std::string instruction_set;
@@ -116,6 +117,8 @@ GRADWALK_EXPORT Program compile_derivatives(const Value& output, const CompileOp
 class GRADWALK_EXPORT Trainer {
  public:
   Trainer(const Program& program, const OptimizerConfig& config, Schedule schedule = {});
+  // Of several programs with the same parameters and precision, as for texts of several lengths.
+  Trainer(std::span<const Program> programs, const OptimizerConfig& config, Schedule schedule = {});
   Trainer(Trainer&&) noexcept;
   Trainer& operator=(Trainer&&) = delete;
   ~Trainer();
@@ -125,6 +128,10 @@ class GRADWALK_EXPORT Trainer {
   double step(std::span<const double> rows, const RunOptions& options = {});
   double step(std::span<const float> rows, const RunOptions& options = {});
   double step();  // of a program without inputs
+  // One step for rows of all programs: of each program in turn, none or more. Sum, mean and what the options name are
+  // of all these rows, one program's after the other's.
+  double step(std::span<const std::vector<double>> rows, const RunOptions& options = {});
+  double step(std::span<const std::vector<float>> rows, const RunOptions& options = {});
 
   void clip_norm(double most);  // from now on; infinity: not
   // Called before each update with the gradient, which it may change: add up what several computed, or look at it.

@@ -18,12 +18,17 @@ template <class T> class Buffer {
   Buffer() = default;
   explicit Buffer(std::size_t size) { resize(size); }
 
-  void resize(std::size_t size) {  // zeros
+  // Zeros at first. Where there was room for as many before, what lies there stays, whatever it is.
+  void resize(std::size_t size) {
+    if (at_ != nullptr && size <= room_) {
+      size_ = size;
+      return;
+    }
     const std::size_t bytes = round_up((size + 1) * sizeof(T), cache_line);
     at_.reset(static_cast<T*>(std::aligned_alloc(cache_line, bytes)));
     if (at_ == nullptr) throw std::bad_alloc();
     std::memset(static_cast<void*>(at_.get()), 0, bytes);
-    size_ = size;
+    size_ = room_ = size;
   }
   T* data() { return at_.get(); }
   const T* data() const { return at_.get(); }
@@ -34,7 +39,7 @@ template <class T> class Buffer {
     void operator()(T* at) const { std::free(at); }
   };
   std::unique_ptr<T[], Free> at_;
-  std::size_t size_ = 0;
+  std::size_t size_ = 0, room_ = 0;
 };
 
 }  // namespace gradwalk::compiler

@@ -61,8 +61,7 @@ std::string span_of(const Operand& operand, std::uint32_t count) {
 }
 
 std::string line_of(const Instructions& all, const Instruction& one) {
-  const std::string out =
-      span_of({one.domain, one.out, 1, none}, one.form == Instruction::Form::extreme ? 1 : one.count);
+  const std::string out = span_of({one.domain, one.out, 1, none}, one.outputs());
   std::string text = out + " = ";
   switch (one.form) {
     case Instruction::Form::function:
@@ -75,7 +74,8 @@ std::string line_of(const Instructions& all, const Instruction& one) {
       text += std::string(one.relu ? "relu of " : "") + "weights " + std::to_string(one.count) + " x " +
               std::to_string(one.depth) + " at " + span_of(one.in[0], 1) + " (rows " + std::to_string(one.row) +
               " apart) * " + span_of(one.in[1], one.depth);
-      return one.in[2].exists() ? text + " + " + span_of(one.in[2], one.count) : text;
+      if (one.in[2].exists()) text += " + " + span_of(one.in[2], one.count);
+      return one.copies > 1 ? text + ", " + std::to_string(one.copies) + " times" : text;
     case Instruction::Form::sums:
     case Instruction::Form::dot: {
       const bool is_dot = one.form == Instruction::Form::dot;
@@ -127,6 +127,7 @@ std::string dump(const Terms& terms, const Groups& groups) {
       case Group::Form::sum: text += "sums"; break;
       case Group::Form::layer: text += "layer of " + std::to_string(group.count) + " inputs"; break;
     }
+    if (group.copies > 1) text += ", " + std::to_string(group.copies) + " times";
     text += ", " + letter(group.domain) + ":";
     for (const Id id : group.members) text += " " + term_name(terms, id);
     text += "\n";

@@ -166,27 +166,88 @@ template <class T> typename Kernels<T>::Local local_of(Op op, std::size_t by) {
   }
 }
 
-// Several vectors at a time, so that a term's operands are looked at once for them all.
-template <class T, std::size_t vectors, class Part>
-HWY_INLINE void sums_at(std::size_t i, In<T> start, std::span<const Term<T>> terms, T* out, Part part) {
-  constexpr std::size_t step = lanes<T>;
-  Lanes<T> sum[vectors];
-  for (std::size_t v = 0; v < vectors; ++v)
-    sum[v] = start.at == nullptr ? Lanes<T>(0.0) : Source<T>(start).get(i + v * step, part);
-  for (const Term<T>& term : terms) {
-    const Source<T> factor(term.factor), a(term.a), b(term.b);
-    for (std::size_t v = 0; v < vectors; ++v) {
-      const std::size_t at = i + v * step;
-      sum[v] = hn::MulAdd((factor.get(at, part) * a.get(at, part)).v, b.get(at, part).v, sum[v].v);
+// Runs the body at every number of a vector: body.at<registers>(i, Whole or Rest). Several registers at a time, so that
+// what goes for them all is looked at once.
+template <class T, class Body> HWY_INLINE void each_piece(std::size_t n, const Body& body) {
+  std::size_t i = 0;
+  for (; i + 4 * lanes<T> <= n; i += 4 * lanes<T>) body.template at<4>(i, Whole<T>());
+  for (; i + lanes<T> <= n; i += lanes<T>) body.template at<1>(i, Whole<T>());
+  if (i < n) body.template at<1>(i, Rest<T>(n - i));
+}
+
+// The operand's numbers for a vector; where there is only one, these.
+template <class T> HWY_INLINE Source<T> source_of(const In<T>& in, std::size_t) { return Source<T>(in); }
+template <class T> HWY_INLINE Source<T> source_of(const InSteps<T>& in, std::size_t vector) {
+  return Source<T>(
+      In<T>{in.at == nullptr ? nullptr : in.at + static_cast<std::ptrdiff_t>(vector) * in.step, in.stride});
+}
+
+template <class T, class Operand, class OneTerm> struct SumsBody {
+  std::size_t vector;
+  Operand start;
+  std::span<const OneTerm> terms;
+  T* out;
+
+  template <std::size_t registers, class Part> HWY_INLINE void at(std::size_t i, Part part) const {
+    constexpr std::size_t step = lanes<T>;
+    Lanes<T> sum[registers];
+    for (std::size_t r = 0; r < registers; ++r)
+      sum[r] = start.at == nullptr ? Lanes<T>(0.0) : source_of(start, vector).get(i + r * step, part);
+    for (const OneTerm& term : terms) {
+      const Source<T> factor = source_of(term.factor, vector), a = source_of(term.a, vector),
+                      b = source_of(term.b, vector);
+      for (std::size_t r = 0; r < registers; ++r) {
+        const std::size_t place = i + r * step;
+        sum[r] = hn::MulAdd((factor.get(place, part) * a.get(place, part)).v, b.get(place, part).v, sum[r].v);
+      }
+    }
+    for (std::size_t r = 0; r < registers; ++r) part.put(sum[r], out + i + r * step);
+  }
+};
+template <class T> void sums(std::size_t n, In<T> start, std::span<const Term<T>> terms, T* out) {
+  each_piece<T>(n, SumsBody<T, In<T>, Term<T>>{0, start, terms, out});
+}
+template <class T> void sums_in_steps(std::size_t vectors, std::size_t n, InSteps<T> start,
+                                      std::span<const TermInSteps<T>> terms, T* out, std::size_t out_step) {
+  for (std::size_t v = 0; v < vectors; ++v, out += out_step)
+    each_piece<T>(n, SumsBody<T, InSteps<T>, TermInSteps<T>>{v, start, terms, out});
+}
+
+template <class T> struct SumsBackBody {
+  std::size_t vector;
+  Source<T> g;
+  std::span<const TermBack<T>> terms;
+
+  template <std::size_t registers, class Part> HWY_INLINE void at(std::size_t i, Part part) const {
+    Lanes<T> gradient[registers];
+    for (std::size_t r = 0; r < registers; ++r) gradient[r] = g.get(i + r * lanes<T>, part);
+    for (const TermBack<T>& back : terms) {
+      Lanes<T> scaled[registers];
+      const Source<T> factor = source_of(back.term.factor, vector);
+      for (std::size_t r = 0; r < registers; ++r)
+        scaled[r] = back.term.factor.at == nullptr ? gradient[r] : gradient[r] * factor.get(i + r * lanes<T>, part);
+      pass(scaled, back.to_a, back.term.b, i, part);
+      pass(scaled, back.to_b, back.term.a, i, part);
     }
   }
-  for (std::size_t v = 0; v < vectors; ++v) part.put(sum[v], out + i + v * step);
-}
-template <class T> void sums(std::size_t n, In<T> start, std::span<const Term<T>> terms, T* out) {
-  std::size_t i = 0;
-  for (; i + 4 * lanes<T> <= n; i += 4 * lanes<T>) sums_at<T, 4>(i, start, terms, out, Whole<T>());
-  for (; i + lanes<T> <= n; i += lanes<T>) sums_at<T, 1>(i, start, terms, out, Whole<T>());
-  if (i < n) sums_at<T, 1>(i, start, terms, out, Rest<T>(n - i));
+
+ private:
+  template <std::size_t registers, class Part> HWY_INLINE void pass(const Lanes<T> (&scaled)[registers],
+                                                                    const Target<T>& to, const InSteps<T>& other,
+                                                                    std::size_t i, Part part) const {
+    if (to.at == nullptr) return;
+    T* const at = to.at + static_cast<std::ptrdiff_t>(vector) * to.step + i;
+    const Source<T> factor = source_of(other, vector);
+    for (std::size_t r = 0; r < registers; ++r) {
+      const Lanes<T> deposit =
+          other.at == nullptr ? scaled[r] : passed_on(scaled[r], factor.get(i + r * lanes<T>, part));
+      part.put(to.add ? part.get(at + r * lanes<T>) + deposit : deposit, at + r * lanes<T>);
+    }
+  }
+};
+template <class T>
+void sums_back(std::size_t vectors, std::size_t n, InSteps<T> g, std::span<const TermBack<T>> terms) {
+  for (std::size_t v = 0; v < vectors; ++v) each_piece<T>(n, SumsBackBody<T>{v, source_of(g, v), terms});
 }
 
 template <class T> struct PassOnBody {

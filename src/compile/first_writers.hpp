@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace gradwalk::compiler {
@@ -26,6 +27,29 @@ class FirstWriters {
       written_[place(i)] = true;
     }
     for (std::size_t i = 0; is_first && i < count; ++i) to_zero_[place(i)] = false;
+    return is_first;
+  }
+  // Several writers who take turns, in each round place(round, writer) if that is one: which of them are first wherever
+  // they write.
+  template <class Place> std::vector<bool> store_in_turns(std::size_t rounds, std::size_t writers, Place place) {
+    struct First {
+      std::size_t place, writer;
+    };
+    std::vector<First> firsts;
+    std::vector<bool> is_first(writers, true);
+    for (std::size_t round = 0; round < rounds; ++round)
+      for (std::size_t w = 0; w < writers; ++w) {
+        const std::optional<std::size_t> at = place(round, w);
+        if (!at) continue;
+        if (written_[*at]) {
+          is_first[w] = false;
+        } else {
+          written_[*at] = true;
+          firsts.push_back({*at, w});
+        }
+      }
+    for (const First& one : firsts)
+      if (is_first[one.writer]) to_zero_[one.place] = false;
     return is_first;
   }
 

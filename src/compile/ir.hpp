@@ -71,12 +71,14 @@ struct Terms {
 // ---- lift ----
 
 // Nodes that do the same in the same place of the order. In a layer every member is a sum of so many uniform weights
-// times the same inputs, in the same order, and perhaps one uniform number more.
+// times the same inputs, in the same order, and perhaps one uniform number more. A layer may have several copies: the
+// same weights on other inputs. Its members are output by output, copy by copy.
 struct Group {
   enum class Form : std::uint8_t { function, extreme, sum, layer } form = Form::function;
   Op op = Op::leaf;
   Domain domain = Domain::uniform;
-  std::uint32_t count = 0;  // operands or products a node; of long sums and extremes it may differ
+  std::uint32_t count = 0;   // operands or products a node; of long sums and extremes it may differ
+  std::uint32_t copies = 1;  // of a layer
   std::vector<Id> members;
 };
 struct Groups {
@@ -103,18 +105,23 @@ struct Instruction {
     sums,      // out[i] = start[i] + sum over terms of factor[i] * a[i] * b[i]
     dot,       // out = start + sum over terms and their numbers of factor[i] * a[i] * b[i]
     extreme,   // out = the largest or smallest in[0][i]
-    layer,     // out[i] = bias[i] + sum over t of weight[i][t] * input[t]
+    layer,     // out[i][c] = bias[i][c] + sum over t of weight[i][t] * input[t][c], for each copy c
   } form = Form::function;
   Op op = Op::leaf;
   Domain domain = Domain::uniform;
-  std::uint32_t count = 0;             // numbers in the vector; of an extreme, operands
-  std::uint32_t out = 0;               // its first place
-  std::array<Operand, 3> in{};         // of a layer: weights, inputs, bias
-  Operand start{};                     // not there: 0
-  std::uint32_t begin = 0, terms = 0;  // in factors
-  std::uint32_t depth = 0;             // of a layer: inputs
-  std::uint32_t row = 0, column = 0;   // of a layer: from weight to weight
-  bool relu = false;                   // of a layer: then relu
+  std::uint32_t count = 0;              // numbers in the vector; of an extreme, operands; of a layer, outputs of a copy
+  std::uint32_t out = 0;                // its first place
+  std::array<Operand, 3> in{};          // of a layer: weights, inputs, bias
+  Operand start{};                      // not there: 0
+  std::uint32_t begin = 0, terms = 0;   // in factors
+  std::uint32_t depth = 0, copies = 1;  // of a layer: inputs of a copy, and copies
+  std::uint32_t row = 0, column = 0;    // of a layer: from weight to weight
+  std::uint32_t bias_copy = 0;          // of a layer: from a copy's bias to the next one's
+  bool relu = false;                    // of a layer: then relu
+
+  std::uint32_t outputs() const {  // numbers it makes
+    return form == Form::dot || form == Form::extreme ? 1 : count * copies;
+  }
 };
 struct Instructions {
   std::size_t parameters = 0, inputs = 0;  // their places come first
@@ -133,6 +140,14 @@ struct Instructions {
 
   std::uint32_t place(const Operand& operand, std::uint32_t i) const {  // of its i-th number
     return operand.table != none ? tables[operand.table + i] : operand.place + operand.stride * i;
+  }
+  // Of a layer's input t for copy c. Without a table, the copies' inputs lie side by side.
+  std::uint32_t input(const Instruction& layer, std::uint32_t t, std::uint32_t c) const {
+    const Operand& in = layer.in[1];
+    return in.table != none ? tables[in.table + c * layer.depth + t] : in.place + in.stride * t + c;
+  }
+  static std::uint32_t bias(const Instruction& layer, std::uint32_t i, std::uint32_t c) {
+    return layer.in[2].place + layer.in[2].stride * i + layer.bias_copy * c;
   }
 };
 

@@ -15,10 +15,12 @@ std::vector<std::uint32_t> readers(const Instructions& all) {
     for (std::uint32_t i = 0; i < numbers; ++i) ++count[all.place(operand, i)];
   };
   for (const Instruction& one : all.varying) {
-    if (one.form == Instruction::Form::layer)
-      read(one.in[1], one.depth);
-    else
+    if (one.form == Instruction::Form::layer) {
+      for (std::uint32_t c = 0; c < one.copies; ++c)
+        for (std::uint32_t t = 0; t < one.depth; ++t) ++count[all.input(one, t, c)];
+    } else {
       for (const Operand& operand : one.in) read(operand, one.count);
+    }
     for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) {
       read(all.factors[t].a, one.count);
       read(all.factors[t].b, one.count);
@@ -37,7 +39,7 @@ void join_relus(Instructions& all) {
   std::vector<std::uint32_t> layer_of(all.varying_places, none);
   for (std::uint32_t i = 0; i < all.varying.size(); ++i)
     if (all.varying[i].form == Instruction::Form::layer)
-      std::fill_n(layer_of.begin() + all.varying[i].out, all.varying[i].count, i);
+      std::fill_n(layer_of.begin() + all.varying[i].out, all.varying[i].outputs(), i);
   const auto join = [&](const Instruction& relu) {
     if (relu.form != Instruction::Form::function || relu.op != Op::relu) return false;
     const Operand& in = relu.in[0];
@@ -47,14 +49,14 @@ void join_relus(Instructions& all) {
     while (next < in.place + relu.count) {
       if (layer_of[next] == none) return false;
       const Instruction& layer = all.varying[layer_of[next]];
-      if (layer.out != next || next + layer.count > in.place + relu.count) return false;
-      for (std::uint32_t i = 0; i < layer.count; ++i)
+      if (layer.out != next || next + layer.outputs() > in.place + relu.count) return false;
+      for (std::uint32_t i = 0; i < layer.outputs(); ++i)
         if (count[next + i] != 1) return false;
-      next += layer.count;
+      next += layer.outputs();
     }
     for (next = in.place; next < in.place + relu.count;) {
       Instruction& layer = all.varying[layer_of[next]];
-      next += layer.count;
+      next += layer.outputs();
       layer.relu = true;
       layer.out = relu.out + (layer.out - in.place);
     }

@@ -25,6 +25,25 @@ template <class T> struct Term {
   In<T> factor, a, b;
 };
 
+// The same for several vectors: the numbers of the next one lie `step` further on.
+template <class T> struct InSteps : In<T> {
+  std::ptrdiff_t step = 0;
+};
+template <class T> struct TermInSteps {
+  InSteps<T> factor, a, b;
+};
+
+// And on the way back: where the gradients of a and b are; nullptr: not wanted.
+template <class T> struct Target {
+  T* at = nullptr;
+  std::ptrdiff_t step = 0;
+  bool add = true;  // to what is there; else it is written over
+};
+template <class T> struct TermBack {
+  TermInSteps<T> term;
+  Target<T> to_a, to_b;
+};
+
 // Y[i][j] = bias[i] + sum over t of A[i * a_row + t * a_column] * X[t][j], 0 <= i < rows, 0 <= j < columns.
 template <class T> struct MatrixProduct {
   std::size_t rows = 0, depth = 0, columns = 0;
@@ -42,14 +61,16 @@ template <class T> struct MatrixProduct {
   bool skip_zeros = false;  // a term whose X is 0 counts as 0, whatever A is
 };
 
-// G[i * g_row + t * g_column] (+)= sum over j of D[i][j] * X[t][j], 0 <= i < rows, 0 <= t < depth, 0 <= j < columns.
+// G[i * g_row + t * g_column] (+)= sum over j of D[i][j] * X[t][j], 0 <= i < rows, 0 <= t < depth, 0 <= j < columns;
+// of several parts, over those of all.
 template <class T> struct OuterProduct {
   std::size_t rows = 0, depth = 0, columns = 0;
   const T* d = nullptr;
   std::size_t d_row = 0;
   const T* x = nullptr;
   std::size_t x_row = 0;
-  const std::uint32_t* x_rows = nullptr;  // as above
+  const std::uint32_t* x_rows = nullptr;  // as above, part after part
+  std::size_t parts = 1, d_part = 0;      // D[i] of the next part begins d_part further on
   T* g = nullptr;
   std::size_t g_row = 0, g_column = 1;
   bool add = false;         // else G is written over
@@ -70,6 +91,12 @@ template <class T> struct Kernels {
 
   // out[i] = start[i] + the sum of terms[t][i] in order; start nullptr is 0.
   void (*sums)(std::size_t n, In<T> start, std::span<const Term<T>> terms, T* out) = nullptr;
+  // The same for several vectors of n numbers each.
+  void (*sums_in_steps)(std::size_t vectors, std::size_t n, InSteps<T> start, std::span<const TermInSteps<T>> terms,
+                        T* out, std::size_t out_step) = nullptr;
+  // The way back, for vector after vector and term after term: to a's gradient (+)= g[i] * factor * b[i], then to b's
+  // the same with a; 0 where g[i] * factor is 0.
+  void (*sums_back)(std::size_t vectors, std::size_t n, InSteps<T> g, std::span<const TermBack<T>> terms) = nullptr;
   // out[i] (+)= g[i] * factor[i] * b[i]; 0 where g[i] * factor[i] is 0.
   void (*pass_on)(std::size_t n, In<T> g, In<T> factor, In<T> b, T* out, bool add) = nullptr;
   // The sum over i of the same.

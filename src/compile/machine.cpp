@@ -36,6 +36,17 @@ template <class T> In<T> Machine<T>::in(const Operand& operand, std::uint32_t i,
   return {(operand.domain == Domain::constant ? uniform_.constants() : std::as_const(uniform_).values()) + at, 0};
 }
 
+// The operand of a run, for these columns.
+template <class T> detail::InSteps<T> Machine<T>::in(const RunOperand& operand, Columns columns) const {
+  if (operand.place == none) return {{nullptr, 0}, 0};
+  if (operand.domain == Domain::varying) {
+    const auto width = static_cast<std::ptrdiff_t>(columns_);
+    return {{row_values_.data() + operand.place * columns_ + columns.begin, 1}, operand.step * width};
+  }
+  const T* const from = operand.domain == Domain::constant ? uniform_.constants() : std::as_const(uniform_).values();
+  return {{from + operand.place, 0}, operand.step};
+}
+
 // Where its gradients for these columns are added to.
 template <class T> T* Machine<T>::gradient_of(const Operand& operand, std::uint32_t i, Columns columns) {
   return row_adjoints_.data() + std::size_t{program_.place(operand, i)} * columns_ + columns.begin;
@@ -51,7 +62,7 @@ template <class T> std::size_t Machine<T>::work_a_row() const {
   std::size_t work = 0;
   for (const Instruction& one : program_.varying) {
     if (one.form == Instruction::Form::layer)
-      work += std::size_t{6} * one.count * one.depth;
+      work += std::size_t{6} * one.outputs() * one.depth;
     else
       work +=
           one.form == Instruction::Form::sums ? std::size_t{16} * one.count * one.terms : std::size_t{60} * one.count;
@@ -59,15 +70,16 @@ template <class T> std::size_t Machine<T>::work_a_row() const {
   return work;
 }
 
-// A block has as many columns as keep its numbers in the cache, whole vectors, and no more than there are rows; its
-// cells are all of it where the work is little, and else such that several threads have some.
+// A block has as many columns as keep its numbers in the cache, whole vectors, and no more than there are rows; several
+// have as many each. Its cells are all of it where the work is little, and else such that several threads have some.
 template <class T> void Machine<T>::set_block(std::size_t rows) {
   constexpr std::size_t cached = std::size_t{1} << 20;  // bytes
   constexpr std::size_t little = 2'000'000;             // operations
   const std::size_t unit = cache_line / sizeof(T);
   const std::size_t most = cached / (2 * sizeof(T) * std::max<std::size_t>(program_.varying_places, 1));
   const std::size_t fit = std::clamp<std::size_t>(most / unit * unit, 4 * unit, 1024);
-  const std::size_t wanted = round_up(std::min(rows, fit), unit);
+  const std::size_t blocks = (rows + fit - 1) / fit;
+  const std::size_t wanted = round_up((rows + blocks - 1) / blocks, unit);
   if (wanted == columns_) return;
   columns_ = 0;  // until all is there
   const bool is_little = work_a_row() * wanted < little;
@@ -81,14 +93,21 @@ template <class T> void Machine<T>::set_block(std::size_t rows) {
   std::size_t most_rows = 1;  // of scratch
   for (const Instruction& one : program_.varying) most_rows = std::max<std::size_t>({most_rows, one.depth, one.count});
   const std::size_t count = std::min(threads_, cells);
-  workers_.clear();
+  workers_.resize(count);
   for (std::size_t w = 0; w < count; ++w) {
-    Worker& worker = workers_.emplace_back();
+    Worker& worker = workers_[w];
     worker.columns = {cells * w / count * cell_, std::min(cells * (w + 1) / count * cell_, wanted)};
     worker.scratch.resize(most_rows * (worker.columns.end - worker.columns.begin));
   }
-  if (pool_ == nullptr || pool_->size() != count) pool_ = std::make_unique<Pool>(count);
+  if (count > 1 && (pool_ == nullptr || pool_->size() < count)) pool_ = std::make_unique<Pool>(count);
   columns_ = wanted;
+}
+
+template <class T> template <class Work> void Machine<T>::share(Work work) {
+  if (workers_.size() == 1) return work(0);
+  pool_->run([&](std::size_t w) {
+    if (w < workers_.size()) work(w);
+  });
 }
 
 // Inputs side by side for all rows. The last row is repeated where there are no more: what it computes is as good as
@@ -123,63 +142,85 @@ template <class T> void Machine<T>::load(const Rows& rows, std::size_t begin, Co
 }
 
 template <class T> void Machine<T>::forward(Worker& worker) {
-  const Columns columns = worker.columns;
-  const std::size_t width = columns.end - columns.begin;
   for (std::size_t n = 0; n < program_.varying.size(); ++n) {
     const Instruction& one = program_.varying[n];
-    T* const out = row_values_.data() + one.out * columns_ + columns.begin;
     switch (one.form) {
-      case Instruction::Form::function: {
-        const bool at_once = plan_.plans[n].one_call && width == columns_;
-        std::array<In<T>, 3> operands;
-        for (std::uint32_t i = 0; i < (at_once ? 1 : one.count); ++i) {
-          for (std::size_t k = 0; k < 3; ++k) operands[k] = in(one.in[k], i, columns);
-          plan_.plans[n].value(at_once ? one.count * width : width, operands.data(), out + i * columns_);
-        }
-        break;
-      }
-      case Instruction::Form::sums:
-        for (std::uint32_t i = 0; i < one.count; ++i) {
-          worker.terms.clear();
-          for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) {
-            const Factors& factors = program_.factors[t];
-            worker.terms.push_back(
-                {in(factors.factor, i, columns), in(factors.a, i, columns), in(factors.b, i, columns)});
-          }
-          kernels_.sums(width, in(one.start, i, columns), worker.terms, out + i * columns_);
-        }
-        break;
-      case Instruction::Form::layer: {
-        detail::MatrixProduct<T> product;
-        product.rows = one.count;
-        product.depth = one.depth;
-        product.columns = width;
-        product.a = in(one.in[0], 0, columns).at;
-        product.a_row = one.row;
-        product.a_column = one.column;
-        product.x = row_values_.data() + (one.in[1].table == none ? one.in[1].place * columns_ : 0) + columns.begin;
-        product.x_row = columns_;
-        product.x_rows = one.in[1].table == none ? nullptr : program_.tables.data() + one.in[1].table;
-        product.bias = one.in[2].exists() ? in(one.in[2], 0, columns).at : nullptr;
-        product.bias_step = one.in[2].stride;
-        product.y = out;
-        product.y_row = columns_;
-        product.relu = one.relu;
-        kernels_.product(product);
-        break;
-      }
+      case Instruction::Form::function: forward_of_function(worker, one, plan_.plans[n]); break;
+      case Instruction::Form::sums: forward_of_sums(worker, one, plan_.plans[n]); break;
+      case Instruction::Form::layer: forward_of_layer(worker, one, plan_.plans[n]); break;
       case Instruction::Form::dot:
       case Instruction::Form::extreme: break;  // never varying
     }
   }
 }
 
+template <class T> void Machine<T>::forward_of_function(Worker& worker, const Instruction& one, const Plan<T>& plan) {
+  const Columns columns = worker.columns;
+  const std::size_t width = columns.end - columns.begin;
+  const bool joined = width == columns_;
+  std::array<In<T>, 3> operands;
+  for (const Run& run : plan.runs)
+    for (std::uint32_t i = run.first; i < run.first + (joined ? 1 : run.count); ++i) {
+      for (std::size_t k = 0; k < 3; ++k) operands[k] = in(one.in[k], i, columns);
+      plan.value(joined ? run.count * width : width, operands.data(), values_at(one.out + i, columns));
+    }
+}
+
+template <class T> void Machine<T>::forward_of_sums(Worker& worker, const Instruction& one, const Plan<T>& plan) {
+  const Columns columns = worker.columns;
+  const std::size_t width = columns.end - columns.begin;
+  worker.terms.resize(std::max<std::size_t>(worker.terms.size(), one.terms));
+  const RunTerm* from = plan.terms.data();
+  for (std::size_t n = 0; n < plan.runs.size(); ++n) {
+    const Run& run = plan.runs[n];
+    for (std::uint32_t t = 0; t < one.terms; ++t, ++from)
+      worker.terms[t] = {in(from->factor, columns), in(from->a, columns), in(from->b, columns)};
+    const bool joined = run.joined && width == columns_;
+    kernels_.sums_in_steps(joined ? 1 : run.count, joined ? run.count * width : width, in(plan.starts[n], columns),
+                           std::span(worker.terms).first(one.terms), values_at(one.out + run.first, columns), columns_);
+  }
+}
+
+// The copies of a stretch at once, where they have no biases of their own; otherwise one by one.
+template <class T> void Machine<T>::forward_of_layer(Worker& worker, const Instruction& one, const Plan<T>& plan) {
+  const Columns columns = worker.columns;
+  const std::size_t width = columns.end - columns.begin;
+  const bool joined = width == columns_ && one.bias_copy == 0;
+  detail::MatrixProduct<T> product;
+  product.rows = one.count;
+  product.depth = one.depth;
+  product.a = in(one.in[0], 0, columns).at;
+  product.a_row = one.row;
+  product.a_column = one.column;
+  product.bias_step = one.in[2].stride;
+  product.y_row = one.copies * columns_;
+  product.relu = one.relu;
+  for (const Stretch& stretch : plan.stretches) {
+    product.columns = joined ? stretch.count * width : width;
+    for (std::uint32_t c = stretch.first; c < stretch.first + (joined ? 1 : stretch.count); ++c) {
+      if (stretch.stride != 0) {
+        product.x = values_at(program_.input(one, 0, c), columns);
+        product.x_row = stretch.stride * columns_;
+      } else {
+        product.x = values_at(c - stretch.first, columns);
+        product.x_row = columns_;
+        product.x_rows = program_.tables.data() + one.in[1].table + stretch.first * one.depth;
+      }
+      if (one.in[2].exists()) product.bias = in(one.in[2], 0, columns).at + c * one.bias_copy;
+      product.y = values_at(one.out + c, columns);
+      kernels_.product(product);
+    }
+    product.x_rows = nullptr;
+  }
+}
+
 template <class T> void Machine<T>::backward(Worker& worker, bool to_inputs) {
   const Columns columns = worker.columns;
   const std::size_t width = columns.end - columns.begin;
+  const bool joined = width == columns_;
   for (const Range& rows : plan_.to_zero)
-    for (std::size_t i = rows.begin; i < rows.begin + rows.count; ++i)
-      std::memset(row_adjoints_.data() + i * columns_ + columns.begin, 0, width * sizeof(T));
+    for (std::size_t i = rows.begin; i < rows.begin + (joined ? 1 : rows.count); ++i)
+      std::memset(gradients_at(i, columns), 0, (joined ? rows.count * width : width) * sizeof(T));
   each_cell(columns, [&](std::size_t, std::size_t, T* sums) { std::fill_n(sums, plan_.reduced.size(), T(0)); });
   const auto& output = program_.outputs.front();
   if (output.domain == Domain::varying)
@@ -204,99 +245,120 @@ template <class T>
 void Machine<T>::backward_of_function(Worker& worker, const Instruction& one, const Plan<T>& plan, bool to_inputs) {
   const Columns columns = worker.columns;
   const std::size_t width = columns.end - columns.begin;
-  const T* const gradient = row_adjoints_.data() + one.out * columns_ + columns.begin;
-  const T* const out = row_values_.data() + one.out * columns_ + columns.begin;
-  const bool at_once = plan.one_call && width == columns_;
+  const bool joined = width == columns_;
   std::array<In<T>, 3> operands;
-  for (std::uint32_t i = 0; i < (at_once ? 1 : one.count); ++i) {
-    for (std::size_t k = 0; k < 3; ++k) operands[k] = in(one.in[k], i, columns);
-    const std::size_t n = at_once ? one.count * width : width;
-    const T *const r = out + i * columns_, *const g = gradient + i * columns_;
+  auto stores = plan.stores.begin();
+  for (const Run& run : plan.runs)
     for (std::size_t k = 0; k < 3; ++k) {
+      const bool store = *stores++;
       const auto local = plan.local[k];
-      if (local == nullptr || one.in[k].domain == Domain::constant || is_unwanted(one.in[k], i, to_inputs)) continue;
-      if (one.in[k].domain == Domain::varying) {
-        local(n, operands.data(), r, g, gradient_of(one.in[k], i, columns),
-              !plan.stores[(plan.one_call ? 0 : 3 * i) + k]);
+      if (local == nullptr || one.in[k].domain == Domain::constant || is_unwanted(one.in[k], run.first, to_inputs))
         continue;
+      for (std::uint32_t i = run.first; i < run.first + (joined ? 1 : run.count); ++i) {
+        for (std::size_t x = 0; x < 3; ++x) operands[x] = in(one.in[x], i, columns);
+        const std::size_t n = joined ? run.count * width : width;
+        const T *const r = values_at(one.out + i, columns), *const g = gradients_at(one.out + i, columns);
+        if (one.in[k].domain == Domain::varying) {
+          local(n, operands.data(), r, g, gradient_of(one.in[k], i, columns), !store);
+          continue;
+        }
+        T* const made = worker.scratch.data();
+        local(n, operands.data(), r, g, made, false);
+        for (std::uint32_t e = 0; e < (joined ? run.count : 1); ++e)
+          each_cell(columns, [&](std::size_t first, std::size_t count, T* sums) {
+            sums[plan_.slot[program_.place(one.in[k], i + e)]] +=
+                kernels_.dot(count, {}, {made + e * width + first - columns.begin, 1}, {});
+          });
       }
-      T* const made = worker.scratch.data();
-      local(n, operands.data(), r, g, made, false);
-      for (std::uint32_t e = 0; e < (at_once ? one.count : 1); ++e)
-        each_cell(columns, [&](std::size_t first, std::size_t count, T* sums) {
-          sums[plan_.slot[program_.place(one.in[k], i + e)]] +=
-              kernels_.dot(count, {}, {made + e * width + first - columns.begin, 1}, {});
-        });
     }
-  }
 }
 
 template <class T>
 void Machine<T>::backward_of_sums(Worker& worker, const Instruction& one, const Plan<T>& plan, bool to_inputs) {
   const Columns columns = worker.columns;
   const std::size_t width = columns.end - columns.begin;
-  auto stores = plan.stores.begin();
-  for (std::uint32_t i = 0; i < one.count; ++i) {
-    const In<T> g{row_adjoints_.data() + (one.out + i) * columns_ + columns.begin, 1};
+  const auto target = [&](const RunOperand& operand, bool stores) -> detail::Target<T> {
+    if (operand.place == none || operand.domain != Domain::varying) return {};
+    if (!to_inputs && operand.place < program_.inputs) return {};
+    return {gradients_at(operand.place, columns), operand.step * static_cast<std::ptrdiff_t>(columns_), !stores};
+  };
+  const auto is_uniform = [](const RunOperand& operand) {
+    return operand.place != none && operand.domain == Domain::uniform;
+  };
+  worker.backs.resize(std::max<std::size_t>(worker.backs.size(), one.terms));
+  const RunTerm* from = plan.terms.data();
+  for (const Run& run : plan.runs) {
+    std::size_t count = 0;
+    bool has_uniform = false;
+    for (std::uint32_t t = 0; t < one.terms; ++t, ++from) {
+      has_uniform = has_uniform || is_uniform(from->a) || is_uniform(from->b);
+      const detail::Target<T> to_a = target(from->a, from->stores_a), to_b = target(from->b, from->stores_b);
+      if (to_a.at == nullptr && to_b.at == nullptr) continue;
+      worker.backs[count++] = {{in(from->factor, columns), in(from->a, columns), in(from->b, columns)}, to_a, to_b};
+    }
+    const bool joined = run.joined_back && width == columns_;
+    const detail::InSteps<T> g{{gradients_at(one.out + run.first, columns), 1}, static_cast<std::ptrdiff_t>(columns_)};
+    kernels_.sums_back(joined ? 1 : run.count, joined ? run.count * width : width, g,
+                       std::span(worker.backs).first(count));
+    if (has_uniform) reduce_sums(one, run, columns);
+  }
+}
+
+// What the run adds to the gradients of its uniform operands.
+template <class T> void Machine<T>::reduce_sums(const Instruction& one, const Run& run, Columns columns) {
+  for (std::uint32_t i = run.first; i < run.first + run.count; ++i)
     for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) {
       const Factors& factors = program_.factors[t];
-      const In<T> factor = in(factors.factor, i, columns);
-      const auto pass = [&](const Operand& operand, const Operand& other_operand) {
-        const bool store = *stores++;
-        if (!operand.exists() || operand.domain == Domain::constant || is_unwanted(operand, i, to_inputs)) return;
-        const In<T> other = in(other_operand, i, columns);
-        if (operand.domain == Domain::varying) {
-          kernels_.pass_on(width, g, factor, other, gradient_of(operand, i, columns), !store);
-          return;
-        }
+      const auto reduce = [&](const Operand& operand, const Operand& other_operand) {
+        if (!operand.exists() || operand.domain != Domain::uniform) return;
+        const In<T> factor = in(factors.factor, i, columns), other = in(other_operand, i, columns);
+        const T* const g = gradients_at(one.out + i, columns);
         each_cell(columns, [&](std::size_t first, std::size_t count, T* sums) {
           const std::size_t skip = first - columns.begin;
           const In<T> others{other.at == nullptr ? nullptr : other.at + skip * other.stride, other.stride};
-          sums[plan_.slot[program_.place(operand, i)]] += kernels_.pass_sum(count, {g.at + skip, 1}, factor, others);
+          sums[plan_.slot[program_.place(operand, i)]] += kernels_.pass_sum(count, {g + skip, 1}, factor, others);
         });
       };
-      pass(factors.a, factors.b);
-      pass(factors.b, factors.a);
+      reduce(factors.a, factors.b);
+      reduce(factors.b, factors.a);
     }
-  }
 }
 
 template <class T>
 void Machine<T>::backward_of_layer(Worker& worker, const Instruction& one, const Plan<T>& plan, bool to_inputs) {
   const Columns columns = worker.columns;
   const std::size_t width = columns.end - columns.begin;
-  T* const gradient = row_adjoints_.data() + one.out * columns_ + columns.begin;
+  const bool joined = width == columns_;
   if (one.relu) {
-    const T* const out = row_values_.data() + one.out * columns_ + columns.begin;
     const auto local = kernels_.local(Op::relu, 0);
-    const bool at_once = width == columns_;
-    for (std::uint32_t i = 0; i < (at_once ? 1 : one.count); ++i) {
-      const std::array<In<T>, 3> result{In<T>{out + i * columns_, 1}, {}, {}};
-      local(at_once ? one.count * width : width, result.data(), out + i * columns_, gradient + i * columns_,
-            gradient + i * columns_, false);
+    for (std::uint32_t i = 0; i < (joined ? 1 : one.outputs()); ++i) {
+      const std::array<In<T>, 3> result{In<T>{values_at(one.out + i, columns), 1}, {}, {}};
+      T* const gradient = gradients_at(one.out + i, columns);
+      local(joined ? one.outputs() * width : width, result.data(), result[0].at, gradient, gradient, false);
     }
   }
-  bool wanted = to_inputs;
-  for (std::uint32_t t = 0; !wanted && t < one.depth; ++t) wanted = !is_unwanted(one.in[1], t, to_inputs);
-  if (!wanted) return;
   detail::MatrixProduct<T> product;
   product.rows = one.depth;
   product.depth = one.count;
-  product.columns = width;
   product.a = in(one.in[0], 0, columns).at;
   product.a_row = one.column;
   product.a_column = one.row;
-  product.x = gradient;
-  product.x_row = columns_;
+  product.x_row = one.copies * columns_;
   product.skip_zeros = skip_zeros_;
-  const bool in_place = one.in[1].table == none;
-  product.y = in_place ? gradient_of(one.in[1], 0, columns) : worker.scratch.data();
-  product.y_row = in_place ? columns_ : width;
-  product.add = in_place && !plan.stores[0];
-  kernels_.product(product);
-  if (in_place) return;
-  for (std::uint32_t t = 0; t < one.depth; ++t)
-    kernels_.add(width, worker.scratch.data() + t * width, gradient_of(one.in[1], t, columns));
+  for (const Stretch& stretch : plan.stretches) {
+    if (stretch.only_inputs && !to_inputs) continue;
+    const bool at_once = joined && stretch.direct;
+    product.columns = at_once ? stretch.count * width : width;
+    product.add = stretch.direct && !stretch.stores;
+    for (std::uint32_t c = stretch.first; c < stretch.first + (at_once ? 1 : stretch.count); ++c) {
+      product.x = gradients_at(one.out + c, columns);
+      product.y = stretch.direct ? gradients_at(program_.input(one, 0, c), columns) : worker.scratch.data();
+      product.y_row = stretch.direct ? stretch.stride * columns_ : width;
+      kernels_.product(product);
+      for (std::uint32_t t = 0; !stretch.direct && t < one.depth; ++t)
+        kernels_.add(width, worker.scratch.data() + t * width, gradients_at(program_.input(one, t, c), columns));
+    }
+  }
 }
 
 // What the block adds to the gradients of weights and biases: of each layer a worker has its share of the outputs.
@@ -309,31 +371,49 @@ template <class T> void Machine<T>::reduce_layers(std::size_t worker, bool is_fi
     if (one.form != Instruction::Form::layer || !plan.is_needed) continue;
     const std::size_t begin = one.count * worker / workers, end = one.count * (worker + 1) / workers;
     if (begin == end) continue;
-    const T* const gradient = row_adjoints_.data() + (one.out + begin) * columns_;
-    if (one.in[0].domain == Domain::uniform) {
-      detail::OuterProduct<T> outer;
-      outer.rows = end - begin;
-      outer.depth = one.depth;
-      outer.columns = columns_;
-      outer.d = gradient;
-      outer.d_row = columns_;
-      outer.x = row_values_.data() + (one.in[1].table == none ? one.in[1].place * columns_ : 0);
-      outer.x_row = columns_;
-      outer.x_rows = one.in[1].table == none ? nullptr : program_.tables.data() + one.in[1].table;
-      outer.g = uniform_.gradients() + one.in[0].place + begin * one.row;
-      outer.g_row = one.row;
-      outer.g_column = one.column;
-      outer.add = !(is_first && plan.stores_weights);
-      outer.skip_zeros = skip_zeros_;
-      kernels_.outer(outer);
-    }
-    if (!one.in[2].exists() || one.in[2].domain != Domain::uniform) continue;
-    for (std::size_t i = begin; i < end; ++i) {
-      T& sum = uniform_.gradients()[one.in[2].place + i * one.in[2].stride];
-      const T more = kernels_.dot(columns_, {}, {gradient + (i - begin) * columns_, 1}, {});
+    if (one.in[0].domain == Domain::uniform) reduce_weights(one, plan, begin, end, is_first);
+    if (one.in[2].exists() && one.in[2].domain == Domain::uniform) reduce_bias(one, plan, begin, end, is_first);
+  }
+}
+
+// Copies that lie side by side are one long row, others parts.
+template <class T> void Machine<T>::reduce_weights(const Instruction& one, const Plan<T>& plan, std::size_t begin,
+                                                   std::size_t end, bool is_first) {
+  const bool is_one = plan.stretches.size() == 1;
+  detail::OuterProduct<T> outer;
+  outer.rows = end - begin;
+  outer.depth = one.depth;
+  outer.columns = is_one ? one.copies * columns_ : columns_;
+  outer.d_row = one.copies * columns_;
+  outer.d = row_adjoints_.data() + one.out * columns_ + begin * outer.d_row;
+  if (one.in[1].table == none) {
+    outer.x = row_values_.data() + one.in[1].place * columns_;
+    outer.x_row = one.in[1].stride * columns_;
+  } else {
+    outer.x = row_values_.data();
+    outer.x_row = columns_;
+    outer.x_rows = program_.tables.data() + one.in[1].table;
+    outer.parts = is_one ? 1 : one.copies;
+    outer.d_part = columns_;
+  }
+  outer.g = uniform_.gradients() + one.in[0].place + begin * one.row;
+  outer.g_row = one.row;
+  outer.g_column = one.column;
+  outer.add = !(is_first && plan.stores_weights);
+  outer.skip_zeros = skip_zeros_;
+  kernels_.outer(outer);
+}
+
+template <class T> void Machine<T>::reduce_bias(const Instruction& one, const Plan<T>& plan, std::size_t begin,
+                                                std::size_t end, bool is_first) {
+  const std::uint32_t shared_by = one.bias_copy == 0 ? one.copies : 1;
+  for (std::size_t i = begin; i < end; ++i)
+    for (std::uint32_t c = 0; c < one.copies; c += shared_by) {
+      T& sum = uniform_.gradients()[Instructions::bias(one, static_cast<std::uint32_t>(i), c)];
+      const T* const gradient = row_adjoints_.data() + (one.out + i * one.copies + c) * columns_;
+      const T more = kernels_.dot(shared_by * columns_, {}, {gradient, 1}, {});
       sum = is_first && plan.stores_bias ? more : sum + more;
     }
-  }
 }
 
 // The first output of the rows, a sum a cell.
@@ -374,7 +454,7 @@ template <class T> void Machine<T>::write_outputs(std::size_t begin, Columns col
 template <class T> void Machine<T>::run_block(const Rows& rows, std::size_t begin, const Wanted& wanted) {
   rows_ = std::min(columns_, rows.count - begin);
   const bool to_inputs = wanted.input_gradients != nullptr;
-  pool_->run([&](std::size_t w) {
+  share([&](std::size_t w) {
     Worker& worker = workers_[w];
     load(rows, begin, worker.columns);
     forward(worker);
@@ -389,7 +469,7 @@ template <class T> void Machine<T>::run_block(const Rows& rows, std::size_t begi
             static_cast<double>(row_adjoints_.data()[i * columns_ + r]);
   });
   if (!wanted.gradients) return;
-  pool_->run([&](std::size_t w) { reduce_layers(w, begin == 0); });
+  share([&](std::size_t w) { reduce_layers(w, begin == 0); });
   each_cell({0, columns_}, [&](std::size_t, std::size_t, const T* sums) {
     for (std::size_t i = 0; i < plan_.reduced.size(); ++i) uniform_.gradients()[plan_.reduced[i]] += sums[i];
   });

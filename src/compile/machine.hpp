@@ -64,7 +64,8 @@ template <class T> class Machine {
   struct Worker {
     Columns columns;
     Buffer<T> scratch;
-    std::vector<detail::Term<T>> terms;
+    std::vector<detail::TermInSteps<T>> terms;
+    std::vector<detail::TermBack<T>> backs;
   };
 
   void set_block(std::size_t rows);
@@ -82,18 +83,30 @@ template <class T> class Machine {
   void check_guards(std::size_t begin, Columns columns) const;
   T number_of(const Instructions::Output& output, std::size_t column) const;
   void forward(Worker& worker);
+  void forward_of_function(Worker& worker, const Instruction& one, const Plan<T>& plan);
+  void forward_of_sums(Worker& worker, const Instruction& one, const Plan<T>& plan);
+  void forward_of_layer(Worker& worker, const Instruction& one, const Plan<T>& plan);
   void backward(Worker& worker, bool to_inputs);
   void backward_of(Worker& worker, const Instruction& one, const Plan<T>& plan, bool to_inputs);
   void backward_of_function(Worker& worker, const Instruction& one, const Plan<T>& plan, bool to_inputs);
   void backward_of_sums(Worker& worker, const Instruction& one, const Plan<T>& plan, bool to_inputs);
   void backward_of_layer(Worker& worker, const Instruction& one, const Plan<T>& plan, bool to_inputs);
+  void reduce_sums(const Instruction& one, const Run& run, Columns columns);
   void reduce_layers(std::size_t worker, bool is_first);
+  void reduce_weights(const Instruction& one, const Plan<T>& plan, std::size_t begin, std::size_t end, bool is_first);
+  void reduce_bias(const Instruction& one, const Plan<T>& plan, std::size_t begin, std::size_t end, bool is_first);
+  template <class Work> void share(Work work);                    // work(w) for each worker, on a thread each
   template <class Add> void each_cell(Columns columns, Add add);  // add(first column, columns, the cell's sums)
   bool is_unwanted(const Operand& operand, std::uint32_t i, bool to_inputs) const {
     return !to_inputs && operand.domain == Domain::varying && program_.place(operand, i) < program_.inputs;
   }
   detail::In<T> in(const Operand& operand, std::uint32_t i, Columns columns) const;
+  detail::InSteps<T> in(const RunOperand& operand, Columns columns) const;
   T* gradient_of(const Operand& operand, std::uint32_t i, Columns columns);
+  T* values_at(std::size_t place, Columns columns) { return row_values_.data() + place * columns_ + columns.begin; }
+  T* gradients_at(std::size_t place, Columns columns) {
+    return row_adjoints_.data() + place * columns_ + columns.begin;
+  }
 
   Instructions program_;
   const detail::Kernels<T>& kernels_;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "plan.hpp"
 
+#include <algorithm>
+#include <optional>
+#include <span>
+
 namespace gradwalk::compiler {
 namespace {
 
@@ -14,14 +18,100 @@ std::size_t weight_at(const Instruction& layer, std::size_t i) {
 }
 std::size_t weights_of(const Instruction& layer) { return std::size_t{layer.count} * layer.depth; }
 
-// One call does for all numbers of the instruction and all rows.
-bool is_one_call(const Instruction& one) {
-  if (one.count == 1) return true;
-  for (const Operand& operand : one.in) {
-    if (!operand.exists()) continue;
-    if (operand.table != none || operand.stride != (operand.domain == Domain::varying ? 1 : 0)) return false;
+// Each output has one, or one a copy.
+std::size_t biases_of(const Instruction& layer) { return layer.bias_copy == 0 ? layer.count : layer.outputs(); }
+std::size_t bias_at(const Instruction& layer, std::size_t i) {
+  const auto copies = layer.bias_copy == 0 ? 1 : layer.copies;
+  return Instructions::bias(layer, static_cast<std::uint32_t>(i / copies), static_cast<std::uint32_t>(i % copies));
+}
+
+bool is_input(const Instructions& program, const Operand& operand, std::uint32_t i) {
+  return operand.domain == Domain::varying && program.place(operand, i) < program.inputs;
+}
+
+// All that an instruction reads, number by number.
+std::vector<const Operand*> operands_of(const Instructions& program, const Instruction& one) {
+  std::vector<const Operand*> all;
+  const auto add = [&](const Operand& operand) {
+    if (operand.exists()) all.push_back(&operand);
+  };
+  add(one.start);
+  for (const Operand& operand : one.in) add(operand);
+  for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) {
+    add(program.factors[t].factor);
+    add(program.factors[t].a);
+    add(program.factors[t].b);
   }
-  return true;
+  return all;
+}
+
+// Cut where an operand goes on otherwise; for `joined_only`, also where it does not go on to the next.
+std::vector<Run> runs_of(const Instructions& program, const Instruction& one, bool joined_only) {
+  const std::vector<const Operand*> operands = operands_of(program, one);
+  std::vector<Run> runs;
+  for (std::uint32_t i = 0; i < one.count; ++i) {
+    const auto step = [&](const Operand& operand, std::uint32_t to) {
+      return program.place(operand, to) - program.place(operand, to - 1);
+    };
+    const auto is_next = [&](const Operand* operand) {
+      return step(*operand, i) == (operand->domain == Domain::varying ? 1 : 0);
+    };
+    const auto goes_on = [&](const Operand* operand) {
+      if (is_input(program, *operand, i) != is_input(program, *operand, i - 1)) return false;
+      if (joined_only) return is_next(operand);
+      return i == runs.back().first + 1 || step(*operand, i) == step(*operand, i - 1);
+    };
+    if (i == 0 || !std::all_of(operands.begin(), operands.end(), goes_on)) {
+      runs.push_back({i, 1, true});
+      continue;
+    }
+    ++runs.back().count;
+    runs.back().joined = runs.back().joined && std::all_of(operands.begin(), operands.end(), is_next);
+  }
+  // Joined, operands are gone through side by side; so none may be passed on to where another one is at another time.
+  for (Run& run : runs) {
+    run.joined_back = run.joined;
+    if (!run.joined || run.count == 1) continue;
+    std::vector<std::uint32_t> places;
+    for (const Operand* operand : operands)
+      if (operand->domain == Domain::varying) places.push_back(program.place(*operand, run.first));
+    std::sort(places.begin(), places.end());
+    for (std::size_t i = 1; i < places.size(); ++i)
+      run.joined_back = run.joined_back && (places[i] == places[i - 1] || places[i] - places[i - 1] >= run.count);
+  }
+  return runs;
+}
+
+RunOperand run_operand(const Instructions& program, const Operand& operand, const Run& run) {
+  if (!operand.exists()) return {};
+  const std::uint32_t place = program.place(operand, run.first);
+  const std::uint32_t step = run.count > 1 ? program.place(operand, run.first + 1) - place : 0;
+  return {operand.domain, place, static_cast<std::int32_t>(step)};
+}
+
+// Cut where the inputs of a copy are not next to those of the one before.
+std::vector<Stretch> stretches_of(const Instructions& program, const Instruction& layer) {
+  std::vector<Stretch> stretches;
+  for (std::uint32_t c = 0; c < layer.copies; ++c) {
+    bool goes_on = c > 0;
+    for (std::uint32_t t = 0; goes_on && t < layer.depth; ++t)
+      goes_on = program.input(layer, t, c) == program.input(layer, t, c - 1) + 1;
+    if (goes_on)
+      ++stretches.back().count;
+    else
+      stretches.push_back({c, 1});
+  }
+  for (Stretch& one : stretches) {
+    const std::uint32_t first = program.input(layer, 0, one.first);
+    one.stride = program.input(layer, 1, one.first) - first;
+    for (std::uint32_t t = 0; one.stride != 0 && t < layer.depth; ++t)
+      if (program.input(layer, t, one.first) != first + t * one.stride) one.stride = 0;
+    if (one.stride >= 0x80000000) one.stride = 0;
+    one.direct = one.stride >= one.count;
+    for (std::uint32_t t = 0; t < layer.depth; ++t)  // an input follows an input
+      one.only_inputs = one.only_inputs && program.input(layer, t, one.first) + one.count <= program.inputs;
+  }
+  return stretches;
 }
 
 template <class T> class Planner {
@@ -70,41 +160,80 @@ template <class T> class Planner {
     for (std::size_t n = program_.varying.size(); n-- > 0;) {
       const Instruction& one = program_.varying[n];
       Plan<T>& plan = made_.plans[n];
-      plan.one_call = is_one_call(one);
       if (one.form == Instruction::Form::function) plan.value = kernels_.value(one.op);
-      for (std::uint32_t i = 0; i < one.count; ++i) plan.is_needed = plan.is_needed || writers.is_written(one.out + i);
+      if (is_layer(one))
+        plan.stretches = stretches_of(program_, one);
+      else
+        plan.runs = runs_of(program_, one, one.form == Instruction::Form::function);
+      if (one.form == Instruction::Form::sums) plan_sums(one, plan);
+      for (std::uint32_t i = 0; i < one.outputs(); ++i)
+        plan.is_needed = plan.is_needed || writers.is_written(one.out + i);
       if (plan.is_needed) plan_back(one, plan, writers);
     }
     made_.to_zero = writers.to_zero();
   }
 
   void plan_back(const Instruction& one, Plan<T>& plan, FirstWriters& writers) {
-    const auto store = [&](const Operand& operand, std::uint32_t i, std::uint32_t count) {
-      const std::size_t first = program_.place(operand, i);
-      plan.stores.push_back(writers.store(count, [&](std::size_t k) { return first + k; }));
-    };
-    if (one.form == Instruction::Form::function) {
-      for (std::size_t k = 0; k < 3; ++k) plan.local[k] = one.in[k].exists() ? kernels_.local(one.op, k) : nullptr;
-      for (std::uint32_t i = 0; i < (plan.one_call ? 1 : one.count); ++i)
-        for (std::size_t k = 0; k < 3; ++k) {
-          if (plan.local[k] == nullptr || one.in[k].domain != Domain::varying)
-            plan.stores.push_back(false);
-          else
-            store(one.in[k], i, plan.one_call ? one.count : 1);
-        }
-    } else if (one.form == Instruction::Form::sums) {
-      for (std::uint32_t i = 0; i < one.count; ++i)
-        for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t)
-          for (const Operand* operand : {&program_.factors[t].a, &program_.factors[t].b}) {
-            if (!operand->exists() || operand->domain != Domain::varying)
-              plan.stores.push_back(false);
-            else
-              store(*operand, i, 1);
-          }
-    } else if (one.in[1].table == none) {
-      store(one.in[1], 0, one.depth);
-    } else {
-      for (std::uint32_t t = 0; t < one.depth; ++t) writers.add(program_.place(one.in[1], t));
+    switch (one.form) {
+      case Instruction::Form::function: return plan_function_back(one, plan, writers);
+      case Instruction::Form::sums: return plan_sums_back(one, plan, writers);
+      case Instruction::Form::layer: return plan_layer_back(one, plan, writers);
+      case Instruction::Form::dot:
+      case Instruction::Form::extreme: return;  // never varying
+    }
+  }
+
+  // Operand by operand, each for a whole run.
+  void plan_function_back(const Instruction& one, Plan<T>& plan, FirstWriters& writers) {
+    for (std::size_t k = 0; k < 3; ++k) plan.local[k] = one.in[k].exists() ? kernels_.local(one.op, k) : nullptr;
+    for (const Run& run : plan.runs)
+      for (std::size_t k = 0; k < 3; ++k)
+        plan.stores.push_back(plan.local[k] != nullptr && one.in[k].domain == Domain::varying &&
+                              writers.store(run.count, [&](std::size_t i) {
+                                return program_.place(one.in[k], run.first + static_cast<std::uint32_t>(i));
+                              }));
+  }
+
+  void plan_sums(const Instruction& one, Plan<T>& plan) {
+    for (const Run& run : plan.runs) {
+      plan.starts.push_back(run_operand(program_, one.start, run));
+      for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) {
+        const Factors& term = program_.factors[t];
+        plan.terms.push_back({run_operand(program_, term.factor, run), run_operand(program_, term.a, run),
+                              run_operand(program_, term.b, run)});
+      }
+    }
+  }
+
+  // Number by number, and for each term by term.
+  void plan_sums_back(const Instruction& one, Plan<T>& plan, FirstWriters& writers) {
+    std::span<RunTerm> terms(plan.terms);
+    for (const Run& run : plan.runs) {
+      const auto place = [&](std::size_t i, std::size_t writer) -> std::optional<std::size_t> {
+        const RunOperand& operand = writer % 2 == 0 ? terms[writer / 2].a : terms[writer / 2].b;
+        if (operand.place == none || operand.domain != Domain::varying) return std::nullopt;
+        return operand.place + static_cast<std::uint32_t>(operand.step) * static_cast<std::uint32_t>(i);
+      };
+      const std::vector<bool> stores = writers.store_in_turns(run.count, std::size_t{2} * one.terms, place);
+      for (std::uint32_t t = 0; t < one.terms; ++t) {
+        terms[t].stores_a = stores[2 * t];
+        terms[t].stores_b = stores[2 * t + 1];
+      }
+      terms = terms.subspan(one.terms);
+    }
+  }
+
+  void plan_layer_back(const Instruction& one, Plan<T>& plan, FirstWriters& writers) {
+    for (Stretch& stretch : plan.stretches) {
+      const auto place = [&](std::size_t i) {
+        return program_.input(one, static_cast<std::uint32_t>(i) % one.depth,
+                              stretch.first + static_cast<std::uint32_t>(i) / one.depth);
+      };
+      const std::size_t inputs = std::size_t{one.depth} * stretch.count;
+      if (stretch.direct)
+        stretch.stores = writers.store(inputs, place);
+      else
+        for (std::size_t i = 0; i < inputs; ++i) writers.add(place(i));
     }
   }
 
@@ -116,8 +245,7 @@ template <class T> class Planner {
       if (has_weights(one))
         plan.stores_weights = made_.uniform.store(weights_of(one), [&](std::size_t i) { return weight_at(one, i); });
       if (has_bias(one))
-        plan.stores_bias = made_.uniform.store(
-            one.count, [&](std::size_t i) { return program_.place(one.in[2], static_cast<std::uint32_t>(i)); });
+        plan.stores_bias = made_.uniform.store(biases_of(one), [&](std::size_t i) { return bias_at(one, i); });
     }
     for (const std::uint32_t place : made_.reduced) made_.uniform.add(place);
     // Of every output, for any may be walked back from.
@@ -137,12 +265,12 @@ template <class T> class Planner {
         made_.weights_overlap = made_.weights_overlap || other.in[0].place != one.in[0].place ||
                                 other.count != one.count || other.row != one.row || other.column != one.column ||
                                 other.depth != one.depth || other.in[2].place != one.in[2].place ||
-                                other.in[2].stride != one.in[2].stride;
+                                other.in[2].stride != one.in[2].stride || other.bias_copy != one.bias_copy;
       };
       if (has_weights(one))
         for (std::size_t i = 0; i < weights_of(one); ++i) meet(weight_at(one, i));
       if (has_bias(one))
-        for (std::uint32_t i = 0; i < one.count; ++i) meet(program_.place(one.in[2], i));
+        for (std::size_t i = 0; i < biases_of(one); ++i) meet(bias_at(one, i));
     }
   }
 

@@ -236,8 +236,8 @@ void transpose(std::size_t rows, std::size_t columns, const T* x, std::size_t x_
   }
 }
 
-template <class T> HWY_INLINE const T* row_of(const OuterProduct<T>& p, std::size_t t) {
-  return p.x + (p.x_rows == nullptr ? t : p.x_rows[t]) * p.x_row;
+template <class T> HWY_INLINE const T* row_of(const OuterProduct<T>& p, std::size_t part, std::size_t t) {
+  return p.x + (p.x_rows == nullptr ? t : p.x_rows[part * p.depth + t]) * p.x_row;
 }
 
 // The sum of each block's place over all blocks, halving until one is left.
@@ -281,10 +281,14 @@ template <class T, std::size_t rows, std::size_t steps, bool skip> struct Dots {
   const T *left[rows], *right[steps];
   Vector<T> sum[rows * padded];
 
-  template <std::size_t... row, std::size_t... step, std::size_t... at>
-  HWY_INLINE Dots(const OuterProduct<T>& p, std::size_t i, std::size_t t, std::index_sequence<row...>,
-                  std::index_sequence<step...>, std::index_sequence<at...>)
-      : left{p.d + (i + row) * p.d_row...}, right{row_of(p, t + step)...}, sum{(void(at), hn::Zero(d))...} {}
+  template <std::size_t... at> HWY_INLINE explicit Dots(std::index_sequence<at...>) : sum{(void(at), hn::Zero(d))...} {}
+
+  template <std::size_t... row, std::size_t... step>
+  HWY_INLINE void begin(const OuterProduct<T>& p, std::size_t part, std::size_t i, std::size_t t,
+                        std::index_sequence<row...>, std::index_sequence<step...>) {
+    ((left[row] = p.d + part * p.d_part + (i + row) * p.d_row), ...);
+    ((right[step] = row_of(p, part, t + step)), ...);
+  }
 
   static HWY_INLINE Vector<T> plus(Vector<T> total, Vector<T> a, Vector<T> x) {
     const Vector<T> next = hn::MulAdd(a, x, total);
@@ -327,10 +331,13 @@ template <class T, std::size_t rows, std::size_t steps, bool skip> struct Dots {
 template <class T, std::size_t rows, std::size_t steps, bool skip>
 HWY_NOINLINE void do_dots(const OuterProduct<T>& p, std::size_t i, std::size_t t) {
   constexpr std::size_t sums = rows * Dots<T, rows, steps, skip>::padded;
-  Dots<T, rows, steps, skip> dots(p, i, t, Indices<rows>(), Indices<steps>(), Indices<sums>());
-  std::size_t j = 0;
-  for (; j + lanes<T> <= p.columns; j += lanes<T>) dots.add(Indices<rows>(), Indices<steps>(), j, LoadWhole<T>());
-  if (j < p.columns) dots.add(Indices<rows>(), Indices<steps>(), j, LoadRest<T>{FirstLanes<T>(p.columns - j)});
+  Dots<T, rows, steps, skip> dots{Indices<sums>()};
+  for (std::size_t part = 0; part < p.parts; ++part) {
+    dots.begin(p, part, i, t, Indices<rows>(), Indices<steps>());
+    std::size_t j = 0;
+    for (; j + lanes<T> <= p.columns; j += lanes<T>) dots.add(Indices<rows>(), Indices<steps>(), j, LoadWhole<T>());
+    if (j < p.columns) dots.add(Indices<rows>(), Indices<steps>(), j, LoadRest<T>{FirstLanes<T>(p.columns - j)});
+  }
   dots.end(Indices<sums / block<T>>(), p.g + i * p.g_row + t * p.g_column, p.g_row, p.g_column, p.add);
 }
 
@@ -361,7 +368,7 @@ template <class T> void outer_by_products(const OuterProduct<T>& p) {
     for (std::size_t k = 0; k < stretches.count; ++k) {
       const std::size_t from = stretches.begin(k), columns = stretches.size(k);
       const T* row[width];
-      for (std::size_t step = 0; step < width; ++step) row[step] = row_of(p, t + std::min(step, steps - 1)) + from;
+      for (std::size_t step = 0; step < width; ++step) row[step] = row_of(p, 0, t + std::min(step, steps - 1)) + from;
       for (std::size_t step = 0; step < steps; step += lanes<T>)
         transpose_rows(row + step, lanes<T>, columns, turned + step, width);
       MatrixProduct<T> part{.rows = p.rows, .depth = columns, .columns = steps, .a = p.d + from, .a_row = p.d_row};
@@ -398,6 +405,11 @@ template <class T> void outer(const OuterProduct<T>& p) {
       for (std::size_t t = 0; t < p.depth; ++t) do_dots<T, 1, 1, true>(p, i, t);
   } else if (p.depth <= 32) {
     outer_by_dots(p);
+  } else if (p.parts > 1) {
+    OuterProduct<T> one = p;
+    one.parts = 1;
+    for (std::size_t part = 0; part < p.parts; ++part, one.d += p.d_part, one.x_rows += p.depth, one.add = true)
+      outer_by_products(one);
   } else if (p.g_row == 1 && p.x_rows == nullptr) {
     OuterProduct<T> turned{.rows = p.depth, .depth = p.rows, .columns = p.columns, .d = p.x, .d_row = p.x_row};
     turned.x = p.d;

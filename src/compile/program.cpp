@@ -103,7 +103,8 @@ void describe(const compiler::Instructions& program, Program::Description& to) {
   to.instructions = program.uniform.size() + program.varying.size();
   for (const compiler::Instruction& one : program.varying)
     if (one.form == compiler::Instruction::Form::layer)
-      to.layers.push_back(std::to_string(one.count) + " x " + std::to_string(one.depth));
+      to.layers.push_back(std::to_string(one.count) + " x " + std::to_string(one.depth) +
+                          (one.copies > 1 ? ", " + std::to_string(one.copies) + " times" : ""));
 }
 
 }  // namespace

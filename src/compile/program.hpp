@@ -122,24 +122,32 @@ struct Program::State {
     return seeds.data();
   }
 
-  // With the parameters the machine has; the gradients are in the machine then.
-  template <class N> double run(const char* call, const N* numbers, std::size_t rows, const RunOptions& options) {
-    const auto check_room = [&](const char* what, std::size_t room, std::size_t wanted) {
+  static void check_room(const char* call, std::size_t all_inputs, std::size_t all_outputs, const RunOptions& options) {
+    const auto check = [&](const char* what, std::size_t room, std::size_t wanted) {
       if (room != 0 && room != wanted)
         throw Error(call, "room for " + std::to_string(wanted) + what, "room for " + std::to_string(room),
                     "give one number a row and each of them");
     };
-    check_room(" gradients of inputs", options.input_gradients.size(), rows * inputs);
-    check_room(" outputs", options.outputs.size(), rows * outputs);
+    check(" gradients of inputs", options.input_gradients.size(), all_inputs);
+    check(" outputs", options.outputs.size(), all_outputs);
+  }
+
+  static double* to(std::span<double> room) { return room.empty() ? nullptr : room.data(); }
+
+  // With the parameters the machine has; the gradients are in the machine then.
+  template <class N> double run(const char* call, const N* numbers, std::size_t rows, const RunOptions& options) {
+    check_room(call, rows * inputs, rows * outputs, options);
+    return run(call, numbers, rows, make_seeds(call, rows, options), to(options.input_gradients), to(options.outputs));
+  }
+  template <class N> double run(const char* call, const N* numbers, std::size_t rows, const double* row_seeds,
+                                double* input_gradients, double* outputs_to) {
     check_frozen(call);
-    const double* const row_seeds = make_seeds(call, rows, options);
     return with_machine([&](auto& one) {
       typename std::decay_t<decltype(one)>::Rows all;
       all.count = rows;
       all.set(numbers);
       all.seeds = row_seeds;
-      return one.run(all, true, options.input_gradients.empty() ? nullptr : options.input_gradients.data(),
-                     options.outputs.empty() ? nullptr : options.outputs.data());
+      return one.run(all, true, input_gradients, outputs_to);
     });
   }
 

@@ -80,6 +80,7 @@ class Scheduler {
   // By the place of the first operand that is not the same for all.
   void sort_members(const Group& group) {
     if (group.form == Group::Form::layer || members_.size() < 2) return;
+    if (group.domain == Domain::varying) return sort_varying();
     std::vector<std::uint64_t>& order = order_;
     order.clear();
     bool sorted = true;
@@ -97,6 +98,61 @@ class Scheduler {
   }
   static Id first_of(std::span<const Product> all) {
     return all.empty() ? none : all.front().b != none ? all.front().b : all.front().a;
+  }
+
+  // By that one of the first few operands which leaves most neighbours next to each other in all their operands: those
+  // are done as one. Where it makes no difference, by the one that leaves most going on as they began.
+  void sort_varying() {
+    constexpr std::uint32_t few = 4;
+    std::vector<Id> best;
+    Neighbours most;
+    for (std::uint32_t k = 0; k < few; ++k) {
+      order_.clear();
+      for (std::size_t i = 0; i < members_.size(); ++i) {
+        const Id key = operand_of(members_[i], k);
+        if (key == none || place(key).domain != Domain::varying) break;
+        order_.push_back(std::uint64_t{place(key).at} << 32 | i);
+      }
+      if (order_.size() < members_.size()) continue;
+      std::sort(order_.begin(), order_.end());
+      std::vector<Id> sorted;
+      for (const std::uint64_t one : order_) sorted.push_back(members_[static_cast<std::uint32_t>(one)]);
+      const Neighbours found = neighbours(sorted);
+      if (best.empty() || found > most) {
+        best = std::move(sorted);
+        most = found;
+      }
+    }
+    if (!best.empty()) members_ = std::move(best);
+  }
+
+  // The operands of a function, or of a sum's products.
+  std::size_t operands_of(Id id) const { return node(id).kind == Kind::sum ? 2 * node(id).count : node(id).count; }
+  Id operand_of(Id id, std::size_t k) const {
+    if (k >= operands_of(id)) return none;
+    if (node(id).kind != Kind::sum) return terms_.operands[node(id).begin + k];
+    const Product& product = products(id)[k / 2];
+    return k % 2 == 0 ? product.a : product.b;
+  }
+
+  struct Neighbours {
+    std::size_t next = 0, even = 0;
+    auto operator<=>(const Neighbours&) const = default;
+  };
+  Neighbours neighbours(std::span<const Id> members) const {
+    Neighbours found;
+    for (std::size_t i = 1; i < members.size(); ++i) {
+      bool is_next = operands_of(members[i]) == operands_of(members[i - 1]), is_even = is_next && i > 1;
+      for (std::size_t k = 0; (is_next || is_even) && k < operands_of(members[i]); ++k) {
+        const Place here = place(operand_of(members[i], k)), before = place(operand_of(members[i - 1], k));
+        const std::uint32_t step = here.at - before.at;
+        is_next = is_next && step == (here.domain == Domain::varying ? 1 : 0);
+        is_even = is_even && step == before.at - place(operand_of(members[i - 2], k)).at;
+      }
+      found.next += is_next ? 1 : 0;
+      found.even += is_even ? 1 : 0;
+    }
+    return found;
   }
 
   void place_members(Domain domain) {
@@ -384,24 +440,47 @@ class Scheduler {
   void emit_layer(const Group& group) {
     Instruction made = instruction(group, Instruction::Form::layer);
     made.depth = group.count;
-    Column inputs;
-    for (const Product& product : products(members_[0]))
-      if (product.b != none) inputs.push_back(place(product.b));
-    made.in[1] = listed(inputs);
+    made.copies = group.copies;
+    made.count /= group.copies;
+    inputs(made);
     weights(made);
-    if (products(members_[0]).size() > group.count)
+    if (products(members_[0]).size() > group.count) {
       bias(made);
-    else
+    } else {
       made.in[2] = start(starts(0, members_.size()));
+      made.bias_copy = made.in[2].stride;
+      made.in[2].stride *= made.copies;
+    }
     add(made);
   }
 
-  // As they lie, where they lie evenly; otherwise packed once a step.
+  // Whether no two of rows x columns numbers that lie so far apart lie on each other.
+  static bool are_apart(std::uint64_t rows, std::uint64_t across, std::uint64_t columns, std::uint64_t along) {
+    if (rows == 1 || columns == 1) return (rows == 1 || across > 0) && (columns == 1 || along > 0);
+    return (along > 0 && across >= along * columns) || (across > 0 && along >= across * rows);
+  }
+
+  // Where those of the copies lie side by side, evenly; otherwise a table, copy by copy.
+  void inputs(Instruction& layer) {
+    std::vector<std::uint32_t> all;
+    for (std::uint32_t c = 0; c < layer.copies; ++c)
+      for (const Product& product : products(members_[c]).first(layer.depth)) all.push_back(place(product.b).at);
+    const std::uint32_t stride = all[1] - all[0];
+    bool is_even = stride - 1 < 0x80000000;
+    for (std::uint32_t i = 0; is_even && i < all.size(); ++i)
+      is_even = all[i] == all[0] + i % layer.depth * stride + i / layer.depth;
+    layer.in[1] = {Domain::varying, all[0], is_even ? stride : 0, none};
+    if (is_even) return;
+    layer.in[1].table = static_cast<std::uint32_t>(all_.tables.size());
+    all_.tables.insert(all_.tables.end(), all.begin(), all.end());
+  }
+
+  // As they lie, where they lie evenly and no two on each other; otherwise packed once a step.
   void weights(Instruction& layer) {
     Column column;
     numbers_.clear();
-    for (const Id id : members_)
-      for (const Product& product : products(id).first(layer.depth)) {
+    for (std::size_t i = 0; i < members_.size(); i += layer.copies)
+      for (const Product& product : products(members_[i]).first(layer.depth)) {
         column.push_back(place(product.a));
         numbers_.push_back(product.factor);
       }
@@ -419,7 +498,7 @@ class Scheduler {
     bool is_even = is_plain;
     for (std::uint32_t i = 0; is_even && i < column.size(); ++i)
       is_even = column[i].at == first + i / layer.depth * across + i % layer.depth * along;
-    if (is_even && along < 0x80000000 && across < 0x80000000) {
+    if (is_even && along < 0x80000000 && across < 0x80000000 && are_apart(layer.count, across, layer.depth, along)) {
       layer.in[0] = {Domain::uniform, first, 1, none};
       layer.row = across;
       layer.column = along;
@@ -437,12 +516,19 @@ class Scheduler {
       column.push_back(place(products(id).back().a));
       numbers_.push_back(products(id).back().factor);
     }
-    const std::uint32_t step = column.size() > 1 ? column[1].at - column[0].at : 0;
-    bool is_even = step < 0x80000000;
-    for (std::size_t i = 0; is_even && i < column.size(); ++i)
-      is_even = column[i].at == column[0].at + i * step && numbers_[i] == 1;
-    layer.in[2] = is_even ? Operand{Domain::uniform, column[0].at, step, none}
-                          : Operand{Domain::uniform, packed(column), 1, none};
+    const std::uint32_t copies = layer.copies;
+    const std::uint32_t step = column.size() > copies ? column[copies].at - column[0].at : 0;
+    layer.bias_copy = copies > 1 ? column[1].at - column[0].at : 0;
+    bool is_even = step < 0x80000000 && layer.bias_copy < 0x80000000 &&
+                   are_apart(layer.count, step, layer.bias_copy == 0 ? 1 : copies, layer.bias_copy);
+    for (std::uint32_t i = 0; is_even && i < column.size(); ++i)
+      is_even = column[i].at == column[0].at + i / copies * step + i % copies * layer.bias_copy && numbers_[i] == 1;
+    if (is_even) {
+      layer.in[2] = {Domain::uniform, column[0].at, step, none};
+      return;
+    }
+    layer.in[2] = {Domain::uniform, packed(column), copies, none};
+    layer.bias_copy = 1;
   }
 
   // New uniform places for numbers_[i] * column[i]; the same ones for the same.

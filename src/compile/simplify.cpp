@@ -65,9 +65,11 @@ class Simplifier {
     }
   }
 
-  // What is a finite constant times something is that something, and a factor.
+  // What is a finite constant times something is that something, and a factor. Where several need the product, and
+  // nobody else the sum it is of, that sum is not computed for the sake of its factor.
   Part without_factors(Part part, Id root) const {
     for (;;) {
+      const Part before = part;
       const Scalar& node = scalar(part.id);
       const auto [x, y, z] = node.operands;
       Id next = none;
@@ -86,6 +88,7 @@ class Simplifier {
       } else {
         return part;
       }
+      if (part.id != root && uses_[part.id] > 1 && uses_[next] == 1 && is_linear(scalar(next).op)) return before;
       part.alone = part.alone && (part.id == root || uses_[part.id] == 1);
       part.id = next;
     }

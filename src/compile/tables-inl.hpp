@@ -24,6 +24,8 @@ template <class T> Kernels<T> table() {
   all.value = &value_of<T>;
   all.local = &local_of<T>;
   all.sums = &sums<T>;
+  all.sums_in_steps = &sums_in_steps<T>;
+  all.sums_back = &sums_back<T>;
   all.pass_on = &pass_on<T>;
   all.pass_sum = &pass_sum<T>;
   all.dot = &dot<T>;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A Trainer has a twin of the program: its parameters are the machine's, not the Values'.
+// A Trainer has twins of its programs: their parameters are the machines', not the Values'. The first machine's are
+// those that are moved; the others have copies of them.
 #include <cmath>
 #include <limits>
 
@@ -10,10 +11,17 @@ namespace {
 
 template <class T> using Moments = std::conditional_t<std::is_same_v<T, float>, OptimizerState32, OptimizerState>;
 
+void need_same_parameters(const std::vector<Value>& wanted, const std::vector<Value>& got) {
+  if (!std::equal(wanted.begin(), wanted.end(), got.begin(), got.end(),
+                  [](const Value& x, const Value& y) { return same_node(x, y); }))
+    throw Error("Trainer", "programs with the same parameters", "others, or another order",
+                "compile them with the same .parameters");
+}
+
 }  // namespace
 
 struct Trainer::State {
-  std::unique_ptr<Program::State> program;
+  std::vector<std::unique_ptr<Program::State>> programs;
   OptimizerConfig config;
   Schedule schedule;
   std::variant<OptimizerState, OptimizerState32> moments;
@@ -21,17 +29,72 @@ struct Trainer::State {
   std::function<void(std::span<double>)> hook;
   std::vector<double> gradient;  // for the hook
 
+  static constexpr const char* call = "Trainer::step";
+
+  Program::State& first() { return *programs.front(); }
+  Program::State& only() {
+    if (programs.size() > 1)
+      throw Error(call, "rows of each of its " + std::to_string(programs.size()) + " programs", "rows of one",
+                  "give a vector of vectors, empty where a program has no rows");
+    return first();
+  }
+
   std::uint64_t steps() const {
     return std::visit([](const auto& one) { return one.steps; }, moments);
   }
 
   template <class N> double step(const N* rows, std::size_t count, const RunOptions& options) {
-    const double result = program->run("Trainer::step", rows, count, options);
-    if (count > 0)
-      program->with_machine([&]<class T>(Machine<T>& machine) { move(machine, std::get<Moments<T>>(moments)); });
+    const double result = only().run(call, rows, count, options);
+    if (count > 0) move();
     return result;
   }
 
+  template <class N> double step_of_all(std::span<const std::vector<N>> rows, const RunOptions& options) {
+    if (rows.size() != programs.size())
+      throw Error(call, "rows of each of its programs, " + std::to_string(programs.size()) + " vectors",
+                  std::to_string(rows.size()), "give an empty vector where a program has no rows");
+    std::vector<std::size_t> counts;
+    std::size_t all = 0, inputs = 0, outputs = 0;
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+      counts.push_back(programs[i]->count_rows(call, rows[i].size()));
+      all += counts[i];
+      inputs += rows[i].size();
+      outputs += counts[i] * programs[i]->outputs;
+    }
+    Program::State::check_room(call, inputs, outputs, options);
+    const double* seeds = first().make_seeds(call, all, options);
+    double result = 0, *to_inputs = Program::State::to(options.input_gradients),
+           *to_outputs = Program::State::to(options.outputs);
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+      if (i > 0 && counts[i] == 0) continue;  // the first has the gradients that the others add to
+      if (i > 0) copy_parameters(first(), *programs[i]);
+      result += programs[i]->run(call, rows[i].data(), counts[i], seeds, to_inputs, to_outputs);
+      if (i > 0) add_gradients(*programs[i], first());
+      if (seeds != nullptr) seeds += counts[i];
+      if (to_inputs != nullptr) to_inputs += rows[i].size();
+      if (to_outputs != nullptr) to_outputs += counts[i] * programs[i]->outputs;
+    }
+    if (all > 0) move();
+    return result;
+  }
+
+  template <class Do> static void with_both(Program::State& from, Program::State& to, Do what) {
+    from.with_machine([&]<class T>(Machine<T>& one) { what(one, *std::get<std::unique_ptr<Machine<T>>>(to.machine)); });
+  }
+  static void copy_parameters(Program::State& from, Program::State& to) {
+    with_both(from, to, [](auto& one, auto& other) {
+      std::copy(one.parameters().begin(), one.parameters().end(), other.parameters().begin());
+    });
+  }
+  static void add_gradients(Program::State& from, Program::State& to) {
+    with_both(from, to, [](auto& one, auto& other) {
+      one.kernels().add(one.gradients().size(), one.gradients().data(), other.gradients().data());
+    });
+  }
+
+  void move() {
+    first().with_machine([&]<class T>(Machine<T>& machine) { move(machine, std::get<Moments<T>>(moments)); });
+  }
   template <class T> void move(Machine<T>& machine, Moments<T>& own) {
     const std::span<T> gradients = machine.gradients();
     if (hook) call_hook(gradients);
@@ -51,17 +114,27 @@ struct Trainer::State {
 };
 
 Trainer::Trainer(const Program& program, const OptimizerConfig& config, Schedule schedule)
+    : Trainer(std::span(&program, 1), config, std::move(schedule)) {}
+
+Trainer::Trainer(std::span<const Program> programs, const OptimizerConfig& config, Schedule schedule)
     : state_(std::make_unique<State>()) {
   check_config(config);
-  state_->program = program.state().twin();
+  if (programs.empty()) throw Error("Trainer", "at least one program", "none", "give those it is to run");
+  for (const Program& program : programs) {
+    need_same_parameters(programs.front().state().parameters, program.state().parameters);
+    if (program.state().machine.index() != programs.front().state().machine.index())
+      throw Error("Trainer", "programs of one precision", "float64 and float32",
+                  "compile all with the same .precision");
+    state_->programs.push_back(program.state().twin());
+  }
   state_->config = config;
   state_->schedule = std::move(schedule);
-  state_->program->with_machine([&]<class T>(Machine<T>&) {
-    const OptimizerState first = initial_state(config, program.parameters());
+  state_->first().with_machine([&]<class T>(Machine<T>&) {
+    const OptimizerState first = initial_state(config, state_->first().parameters.size());
     state_->moments =
         Moments<T>{first.steps, {first.first.begin(), first.first.end()}, {first.second.begin(), first.second.end()}};
   });
-  state_->program->load_parameters();
+  state_->first().load_parameters();
 }
 
 Trainer::Trainer(Trainer&&) noexcept = default;
@@ -80,14 +153,20 @@ Trainer::State& Trainer::state() const {
 }
 
 double Trainer::step(std::span<const double> rows, const RunOptions& options) {
-  return state().step(rows.data(), state().program->count_rows("Trainer::step", rows.size()), options);
+  return state().step(rows.data(), state().only().count_rows(State::call, rows.size()), options);
 }
 double Trainer::step(std::span<const float> rows, const RunOptions& options) {
-  return state().step(rows.data(), state().program->count_rows("Trainer::step", rows.size()), options);
+  return state().step(rows.data(), state().only().count_rows(State::call, rows.size()), options);
 }
 double Trainer::step() {
-  state().program->need_no_inputs("Trainer::step");
+  state().only().need_no_inputs(State::call);
   return state().step<double>(nullptr, 1, {});
+}
+double Trainer::step(std::span<const std::vector<double>> rows, const RunOptions& options) {
+  return state().step_of_all(rows, options);
+}
+double Trainer::step(std::span<const std::vector<float>> rows, const RunOptions& options) {
+  return state().step_of_all(rows, options);
 }
 
 void Trainer::clip_norm(double most) {
@@ -95,8 +174,8 @@ void Trainer::clip_norm(double most) {
   state().most_norm = most;
 }
 void Trainer::before_update(std::function<void(std::span<double>)> hook) { state().hook = std::move(hook); }
-void Trainer::write_back() { state().program->store_parameters(); }
-void Trainer::read_again() { state().program->load_parameters(); }
+void Trainer::write_back() { state().first().store_parameters(); }
+void Trainer::read_again() { state().first().load_parameters(); }
 std::uint64_t Trainer::steps() const { return state().steps(); }
 
 }  // namespace gradwalk

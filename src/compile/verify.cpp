@@ -77,6 +77,27 @@ void verify(const Terms& terms) {
     demand(output < terms.nodes.size(), pass, "outputs among the nodes", at("output", output));
 }
 
+namespace {
+
+void verify_layer(const Terms& terms, const Group& layer, const std::string& where) {
+  const char* const pass = "lift";
+  demand(layer.copies > 0 && layer.members.size() % layer.copies == 0, pass, "an output of each copy of a layer",
+         where);
+  const auto product = [&](std::size_t member, std::uint32_t k) {
+    return terms.products[terms.nodes[layer.members[member]].begin + k];
+  };
+  for (std::size_t i = 0; i < layer.members.size(); ++i)
+    for (std::uint32_t k = 0; k < layer.count; ++k) {
+      const Product one = product(i, k), of_copy = product(i % layer.copies, k),
+                    of_output = product(i - i % layer.copies, k);
+      demand(one.b == of_copy.b, pass, "the same inputs for all outputs of a layer's copy", where);
+      demand(one.a == of_output.a && one.factor == of_output.factor, pass, "the same weights for all copies of a layer",
+             where);
+    }
+}
+
+}  // namespace
+
 void verify(const Terms& terms, const Groups& groups) {
   const char* const pass = "lift";
   std::vector<std::uint32_t> group_of(terms.nodes.size(), 0);  // from 1 on
@@ -89,6 +110,7 @@ void verify(const Terms& terms, const Groups& groups) {
   for (std::uint32_t g = 0; g < groups.groups.size(); ++g) {
     const Group& group = groups.groups[g];
     demand(!group.members.empty(), pass, "groups of something", at("group", g));
+    if (group.form == Group::Form::layer) verify_layer(terms, group, at("group", g));
     const Node& first = terms.nodes[group.members.front()];
     for (const Id id : group.members) {
       const Node& node = terms.nodes[id];
@@ -105,9 +127,6 @@ void verify(const Terms& terms, const Groups& groups) {
         const Product& product = terms.products[node.begin + k];
         meet(product.a);
         meet(product.b);
-        if (group.form == Group::Form::layer && k < group.count)
-          demand(product.b == terms.products[first.begin + k].b, pass, "the same inputs for all of a layer",
-                 at("group", g));
       }
     }
   }
@@ -141,8 +160,13 @@ void verify(const Instructions& all) {
       for (std::uint32_t i = 0; i < one.count; ++i)
         for (std::uint32_t t = 0; t < one.depth; ++t)
           check({one.in[0].domain, one.in[0].place + i * one.row + t * one.column, 0, none}, 1);
-      check(one.in[1], one.depth);
-      check(one.in[2], one.count);
+      demand(one.in[1].table == none || one.in[1].table + one.depth * one.copies <= all.tables.size(), pass,
+             "tables in their list", at("instruction", number));
+      for (std::uint32_t c = 0; c < one.copies; ++c) {
+        for (std::uint32_t t = 0; t < one.depth; ++t) check({Domain::varying, all.input(one, t, c), 0, none}, 1);
+        for (std::uint32_t i = 0; one.in[2].exists() && i < one.count; ++i)
+          check({one.in[2].domain, Instructions::bias(one, i, c), 0, none}, 1);
+      }
     } else {
       for (const Operand& operand : one.in) check(operand, one.count);
     }
@@ -156,8 +180,7 @@ void verify(const Instructions& all) {
       check(factors.b, count);
     }
     std::vector<bool>& written = one.domain == Domain::varying ? varying : uniform;
-    const std::uint32_t count = is_dot || one.form == Instruction::Form::extreme ? 1 : one.count;
-    for (std::uint32_t i = 0; i < count; ++i) {
+    for (std::uint32_t i = 0; i < one.outputs(); ++i) {
       demand(one.out + i < written.size() && !written[one.out + i], pass, "each place written once",
              at("instruction", number));
       written[one.out + i] = true;
