@@ -181,6 +181,25 @@ TEST(Constants, AreNotMultipliedWhereTheirProductIsTooLarge) {
   EXPECT_EQ(outputs[1], 0);
 }
 
+TEST(Constants, ThatAreNoFactorsStandBesideTermsThatHaveNone) {
+  std::vector<Value> p;
+  for (int i = 0; i < 40; ++i) p.emplace_back(0.25 * i + 1);
+  for (const int every : {2, 3, 20}) {
+    const auto sum_of = [&](const std::vector<Value>& x) {
+      Value sum = x[0];
+      for (int i = 1; i < 40; ++i)
+        sum += i % every == 0 ? x[static_cast<std::size_t>(i)] * 1e-310 : x[static_cast<std::size_t>(i)];
+      return sum;
+    };
+    std::vector<double> gradient(p.size());
+    const double result = compile(sum_of(p), {.parameters = p}).gradients(gradient);
+    const Value root = sum_of(p);
+    const Gradients wanted = pass(root);
+    EXPECT_NEAR(result, root.data(), 1e-12);
+    for (std::size_t i = 0; i < p.size(); ++i) EXPECT_EQ(gradient[i], wanted.of(p[i])) << i;
+  }
+}
+
 TEST(Extremes, OfOneNumberAgainAndAgainShareItsGradient) {
   Value p{3.0}, own{3.0};
   const auto most = [](const Value& x) {
