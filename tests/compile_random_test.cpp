@@ -27,7 +27,8 @@ class Subject {
  public:
   Subject(std::size_t seed, Precision precision)
       : random_(seed), rounding_(precision == Precision::float64 ? Rounded::float64 : Rounded::float32) {
-    const std::size_t inputs = seed % 5 == 0 ? 0 : 1 + seed % 4, parameters = 1 + seed % (seed % 3 == 0 ? 31 : 7);
+    const std::size_t inputs = seed % 5 == 0 ? 0 : 1 + seed % 4,
+                      parameters = seed % 11 == 0 ? 90 : 1 + seed % (seed % 3 == 0 ? 31 : 7);
     function_ = tests::random_function(random_, inputs, parameters, 3 + seed % 97);
     for (std::size_t i = 0; i < function_.leaves(); ++i) graph_.nodes.emplace_back();
     for (const RandomFunction::Step& step : function_.steps)

@@ -169,7 +169,8 @@ TEST(ARootOfAnotherThread, IsRefused) {
   elsewhere([&] {
     Value own{1.0};
     const std::string wanted = "needs a Value of this thread, got one of another thread";
-    EXPECT_THAT(error_of([&] { compile(root, {}); }), HasSubstr(wanted));
+    EXPECT_THAT(error_of([&] { compile(root, {}); }),
+                testing::AllOf(testing::StartsWith("compile: "), HasSubstr(wanted)));
     EXPECT_THAT(error_of([&] { compile(own * 2, {.parameters = {w}}); }), HasSubstr(wanted));
   });
 }

@@ -22,13 +22,17 @@ consumer() {
   cmake -S "$project" -B "$tree" -DCMAKE_BUILD_TYPE=Release "$@"
   cmake --build "$tree"
   "$tree/consumer"
-  if [[ -x $tree/train_consumer ]]; then "$tree/train_consumer"; fi
+  local component
+  for component in compile train; do
+    if [[ -x $tree/${component}_consumer ]]; then "$tree/${component}_consumer"; fi
+  done
 }
 
 shared="$work/a user/shared prefix"
 static=$work/static_prefix
 cmake --install "$build" --prefix "$shared"
-cmake -S "$root" -B "$work/static" -DBUILD_SHARED_LIBS=OFF -DGRADWALK_TESTS=OFF -DGRADWALK_TRAIN=ON -DGRADWALK_UNITY=ON
+cmake -S "$root" -B "$work/static" -DBUILD_SHARED_LIBS=OFF -DGRADWALK_TESTS=OFF -DGRADWALK_COMPILE=ON -DGRADWALK_TRAIN=ON \
+  -DGRADWALK_UNITY=ON
 cmake --build "$work/static"
 cmake --install "$work/static" --prefix "$static"
 
@@ -68,15 +72,28 @@ done
 consumer "find_package shared" find_package -DCMAKE_PREFIX_PATH="$shared" -DWANTED="0.$minor"
 consumer "find_package static" find_package -DCMAKE_PREFIX_PATH="$static" -DWANTED="0.$minor"
 consumer "add_subdirectory shared" add_subdirectory -DGRADWALK_ROOT="$root" -DGRADWALK_UNITY=ON -DBUILD_SHARED_LIBS=ON
-consumer "add_subdirectory static" add_subdirectory -DGRADWALK_ROOT="$root" -DGRADWALK_UNITY=ON
+consumer "add_subdirectory static" add_subdirectory -DGRADWALK_ROOT="$root" -DGRADWALK_UNITY=ON -DGRADWALK_COMPILE=ON
 
-echo "== pkg-config static"
-flags=$(pkg "$static" --static --cflags --libs gradwalk)
-[[ " $flags " == *" -ffp-contract=off "* ]]
-# shellcheck disable=SC2086 # several words on purpose
-"${CXX:-g++}" -std=c++20 "$root/tests/consumers/main.cpp" $flags -o "$work/static_program"
-"$work/static_program"
-flags=$(pkg "$static" --static --cflags --libs gradwalk-train)
-# shellcheck disable=SC2086 # several words on purpose
-"${CXX:-g++}" -std=c++20 "$root/tests/consumers/train.cpp" $flags -o "$work/static_train_program"
-"$work/static_train_program"
+# pkg_config_program SOURCE PREFIX PACKAGE PKG_CONFIG_ARGUMENT...: builds a program by a compiler alone, as ./pkg_config_program.
+pkg_config_program() {
+  local flags
+  echo "== pkg-config ${*:3}, $(basename "$1")"
+  flags=$(pkg "$2" --cflags --libs "${@:3}")
+  [[ " $flags " == *" -ffp-contract=off "* ]]
+  # shellcheck disable=SC2086 # several words on purpose
+  "${CXX:-g++}" -std=c++20 "$1" $flags -o "$work/pkg_config_program"
+}
+
+for program in main:gradwalk compile:gradwalk-compile train:gradwalk-train; do
+  pkg_config_program "$root/tests/consumers/${program%:*}.cpp" "$static" "${program#*:}" --static
+  "$work/pkg_config_program"
+done
+
+# Shared, from a path without a space: a program of the documentation, which must print what it says.
+cmake --install "$build" --prefix "$work/shared_prefix"
+LD_LIBRARY_PATH=$(pkg "$work/shared_prefix" --variable=libdir gradwalk)
+export LD_LIBRARY_PATH
+pkg_config_program "$root/tests/consumers/compile.cpp" "$work/shared_prefix" gradwalk-compile
+"$work/pkg_config_program"
+pkg_config_program "$root/examples/08_compile.cpp" "$work/shared_prefix" gradwalk-compile
+"$root/tests/example_test.sh" "$work/pkg_config_program" "$root/examples/expected/08_compile.txt"

@@ -166,8 +166,11 @@ TEST(VectorProducts, NeedOneNumberACoordinate) {
             "hessian_vector_product: needs a vector as long as x, got 3 numbers for 2; give one number a coordinate");
 }
 
-TEST(Derivatives, OfFunctionsNeedRecording) {
+TEST(Derivatives, NeedRecording) {
+  const Value x{2.0};
+  const Value root = x * x;
   const NoGrad guard;
+  EXPECT_THROW(derivatives(root, {&x, 1}), Error);
   EXPECT_THAT(
       [] { gradient(polynomial, {2, 3}); },
       testing::ThrowsMessage<Error>("gradient: needs operations to be recorded, got a NoGrad guard; call it before the "

@@ -126,27 +126,32 @@ class RandomFunctionMaker {
     add(op, a, b, c);
   }
 
-  // Several sums of parameters times the same nodes, and perhaps relu of each.
+  // Several sums of parameters times the same nodes, perhaps with relu of each, and perhaps again on other nodes. The
+  // weights lie as a layer's do, or on each other, or next to each other in every direction.
   void add_layer() {
-    std::vector<std::size_t> in(2 + below(3));
-    for (std::size_t& one : in) one = any();
+    const std::size_t depth = below(8) == 0 ? 30 + below(10) : 2 + below(3), count = 1 + below(4);
+    const std::size_t first = below(made_.parameters.size()), along = below(4) == 0 ? 0 : 1;
+    const std::size_t across = std::vector<std::size_t>{0, 1, depth, depth + 1}[below(4)], bias_step = below(2);
     const bool has_bias = below(2) == 0, has_relu = below(2) == 0;
-    std::vector<std::size_t> out;
-    for (std::size_t o = 2 + below(3); o > 0; --o)
-      if (const auto sum = add_products(in, has_bias)) out.push_back(*sum);
-    for (const std::size_t one : out)
-      if (has_relu) add(Op::relu, one);
-  }
-  std::optional<std::size_t> add_products(const std::vector<std::size_t>& in, bool has_bias) {
-    std::optional<std::size_t> sum;
-    if (has_bias) sum = parameter();
-    for (const std::size_t one : in) {
-      const auto product = add(Op::mul, parameter(), one);
-      if (!product) continue;
-      sum = sum ? add(Op::add, *sum, *product) : product;
-      if (!sum) return {};
+    const auto parameter_at = [&](std::size_t i) {
+      return made_.inputs.size() + (first + i) % made_.parameters.size();
+    };
+    for (std::size_t again = 1 + below(3); again > 0; --again) {
+      std::vector<std::size_t> in(depth), out;
+      for (std::size_t& one : in) one = any();
+      for (std::size_t o = 0; o < count; ++o) {
+        std::optional<std::size_t> sum;
+        if (has_bias) sum = parameter_at(depth * count + o * bias_step);
+        for (std::size_t t = 0; t < depth; ++t) {
+          const auto product = add(Op::mul, parameter_at(o * across + t * along), in[t]);
+          const auto more = !sum || !product ? product : add(Op::add, *sum, *product);
+          if (more) sum = more;
+        }
+        if (sum) out.push_back(*sum);
+      }
+      for (const std::size_t one : out)
+        if (has_relu) add(Op::relu, one);
     }
-    return sum;
   }
 
   void add_long_sum() {

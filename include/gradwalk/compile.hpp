@@ -63,6 +63,9 @@ class GRADWALK_EXPORT Program {
   // Values are neither read nor written.
   double gradient_at(std::span<const double> parameters, std::span<double> gradient);
   double value_at(std::span<const double> parameters);
+  // The derivatives of every output by every parameter there, a row an output. Of what compile_derivatives() makes,
+  // that is the Hessian.
+  void jacobian_at(std::span<const double> parameters, std::span<double> jacobian);
   // All outputs of each row, row by row.
   void evaluate(std::span<const double> rows, std::span<double> outputs);
   void evaluate(std::span<double> outputs);
@@ -104,6 +107,10 @@ GRADWALK_EXPORT Program compile(std::span<const Value> outputs, const CompileOpt
 // an Error.
 GRADWALK_EXPORT Program compile(const RowFunction& function, const std::vector<std::vector<double>>& rows,
                                 const CompileOptions& options);
+
+// The derivatives of the output by each parameter, in order, as the outputs of a program: to be evaluated row by row,
+// or differentiated once more.
+GRADWALK_EXPORT Program compile_derivatives(const Value& output, const CompileOptions& options);
 
 // Steps of a learning rule on a program. The parameters and what the rule remembers stay in the program's own layout
 // and precision from step to step; the Values get the numbers when asked, and when the Trainer ends.

@@ -37,7 +37,7 @@ struct Listing {
 class GRADWALK_EXPORT Reading {
  public:
   explicit Reading(const Value& root);
-  explicit Reading(std::span<const Value> roots);
+  explicit Reading(std::span<const Value> roots, const char* call = "Reading");  // whose Errors are to be named so
 
   std::size_t size() const { return size_; }
   std::size_t leaves() const { return leaf_count_; }

@@ -24,7 +24,8 @@ template <class T> Machine<T>::Machine(Instructions program, const detail::Kerne
 template <class T> std::size_t Machine<T>::bytes() const {
   return uniform_.bytes() + program_.constants.size() * sizeof(double) +
          (program_.uniform.size() + program_.varying.size()) * sizeof(Instruction) +
-         program_.factors.size() * sizeof(Factors) + program_.tables.size() * sizeof(std::uint32_t);
+         program_.factors.size() * sizeof(Factors) + program_.tables.size() * sizeof(std::uint32_t) +
+         plan_.plans.size() * sizeof(Plan<T>) + (plan_.slot.size() + plan_.reduced.size()) * sizeof(std::uint32_t);
 }
 
 // The i-th number of an operand, for these columns.
@@ -525,6 +526,19 @@ template <class T> double Machine<T>::run(const Rows& rows, bool gradients, doub
 
 template <class T> void Machine<T>::evaluate(const Rows& rows, double* outputs) {
   if (rows.count > 0) run_once(rows, {false, nullptr, outputs});
+}
+
+template <class T> void Machine<T>::jacobian(double* to) {
+  Rows one;
+  one.count = 1;
+  run_once(one, {});
+  for (std::size_t o = 0; o < program_.outputs.size() - program_.guards.size(); ++o) {
+    const auto& output = program_.outputs[o];
+    uniform_.zero_gradients();
+    if (output.domain == Domain::uniform) uniform_.gradients()[output.place] += 1;
+    uniform_.backward();
+    for (const T derivative : gradients()) *to++ = static_cast<double>(derivative);
+  }
 }
 
 template class Machine<float>;

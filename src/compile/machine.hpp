@@ -41,6 +41,8 @@ template <class T> class Machine {
   double run(const Rows& rows, bool gradients, double* input_gradients = nullptr, double* outputs = nullptr);
   // All outputs, row by row.
   void evaluate(const Rows& rows, double* outputs);
+  // Of a program without inputs: the derivatives of all outputs by all parameters, output by output.
+  void jacobian(double* to);
 
   // Calls work(begin, end) for parts of 0 ... size, at once where there are threads and the work is worth it.
   template <class Work> void in_parts(std::size_t size, const Work& work) {

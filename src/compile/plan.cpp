@@ -248,8 +248,9 @@ template <class T> class Planner {
         plan.stores_bias = made_.uniform.store(biases_of(one), [&](std::size_t i) { return bias_at(one, i); });
     }
     for (const std::uint32_t place : made_.reduced) made_.uniform.add(place);
-    const auto& output = program_.outputs.front();
-    if (output.domain == Domain::uniform) made_.uniform.add(output.place);
+    // Of every output, for any may be walked back from.
+    for (const auto& output : program_.outputs)
+      if (output.domain == Domain::uniform) made_.uniform.add(output.place);
   }
 
   // Layers with the same weights add to the same gradients, output by output. Where weights lie on each other

@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "gradwalk/derivatives.hpp"
 #include "text/numbers.hpp"
 
 namespace gradwalk {
@@ -67,6 +68,10 @@ double Program::gradient_at(std::span<const double> parameters, std::span<double
 
 double Program::value_at(std::span<const double> parameters) {
   return state().run_at("Program::value_at", parameters, false);
+}
+
+void Program::jacobian_at(std::span<const double> parameters, std::span<double> jacobian) {
+  state().jacobian_at(parameters, jacobian);
 }
 
 void Program::evaluate(std::span<double> outputs) {
@@ -145,7 +150,8 @@ std::unique_ptr<Program::State> Program::State::make(compiler::Recorded recorded
     state->machine = gradwalk::machine<double>(std::move(made.program), options);
   else
     state->machine = gradwalk::machine<float>(std::move(made.program), options);
-  state->description.bytes = state->with_machine([](auto& one) { return one.bytes(); });
+  state->description.bytes = state->with_machine([](auto& one) { return one.bytes(); }) +
+                             state->parameters.size() * (sizeof(Value) + sizeof(double*));
   state->description.instruction_set = detail::kernels<double>(options.instruction_set).name;
   state->frozen = std::move(recorded.frozen);
   return state;
@@ -176,6 +182,12 @@ Program compile(const RowFunction& function, const std::vector<std::vector<doubl
   compiler::Watched watched = compiler::record(function, rows, options);
   return Program(
       Program::State::make(std::move(watched.recorded), std::move(watched.guards), rows.front().size(), options));
+}
+
+Program compile_derivatives(const Value& output, const CompileOptions& options) {
+  if (options.parameters.empty())
+    throw Error("compile_derivatives", "parameters to differentiate by", "none", "name them in .parameters");
+  return compile(derivatives(output, options.parameters), options);
 }
 
 std::vector<PassText> compile_passes(std::span<const Value> outputs, const CompileOptions& options) {

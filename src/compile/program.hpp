@@ -52,19 +52,35 @@ struct Program::State {
                   "give the rows; only a program without inputs has a value by itself");
   }
 
-  double run_at(const char* call, std::span<const double> numbers, bool gradients) {
+  // A program without inputs on these numbers in place of its parameters'.
+  void load_numbers(const char* call, std::span<const double> numbers) {
     need_no_inputs(call);
     if (numbers.size() != parameters.size())
       throw Error(call, std::to_string(parameters.size()) + " parameters", std::to_string(numbers.size()) + " numbers",
                   "give one number a parameter");
     check_frozen(call);
-    return with_machine([&](auto& one) {
+    with_machine([&]<class T>(Machine<T>& one) {
       std::transform(numbers.begin(), numbers.end(), one.parameters().begin(),
-                     [](double number) { return static_cast<std::decay_t<decltype(one.parameters()[0])>>(number); });
+                     [](double number) { return static_cast<T>(number); });
+    });
+  }
+
+  double run_at(const char* call, std::span<const double> numbers, bool gradients) {
+    load_numbers(call, numbers);
+    return with_machine([&](auto& one) {
       typename std::decay_t<decltype(one)>::Rows all;
       all.count = 1;
       return one.run(all, gradients);
     });
+  }
+
+  void jacobian_at(std::span<const double> numbers, std::span<double> to) {
+    const char* const call = "Program::jacobian_at";
+    if (to.size() != outputs * parameters.size())
+      throw Error(call, "room for " + std::to_string(outputs * parameters.size()) + " derivatives",
+                  "room for " + std::to_string(to.size()), "give one number an output and parameter");
+    load_numbers(call, numbers);
+    with_machine([&](auto& one) { one.jacobian(to.data()); });
   }
 
   void check_frozen(const char* call) const {

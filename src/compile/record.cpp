@@ -164,11 +164,19 @@ void mark(std::span<const Value> leaves, const Reading& reading, const char* wha
   }
 }
 
+[[noreturn]] void refuse_custom(const Reading& reading) {
+  std::string name;
+  for (std::size_t i = reading.leaves(); i < reading.size() && name.empty(); ++i)
+    if (reading.op(i) == Op::custom) name = reading.node(i).op_name();
+  throw Error("compile", "operations of the table", "the custom node '" + name + "', whose derivatives are its user's",
+              "write it with operations of Values, or leave it outside");
+}
+
 }  // namespace
 
 Recorded record(std::span<const Value> outputs, std::span<const Value> inputs, std::span<const Value> parameters) {
   if (outputs.empty()) throw Error("compile", "at least one output", "none", "give the Values that are wanted");
-  const Reading reading(outputs);
+  const Reading reading(outputs, "compile");
   const Listing listing = reading.list();
   Recorded recorded;
   Scalars& all = recorded.scalars;
@@ -207,9 +215,7 @@ Recorded record(std::span<const Value> outputs, std::span<const Value> inputs, s
   };
   for (std::size_t i = listing.leaves; i < listing.nodes.size(); ++i) {
     const Listing::Node& node = listing.nodes[i];
-    if (node.op == Op::custom)
-      throw Error("compile", "operations of the table", "a custom node, whose derivatives are its user's",
-                  "write it with operations of Values, or leave it outside");
+    if (node.op == Op::custom) refuse_custom(reading);
     std::array<Id, 3> operands{none, none, none};
     for (std::size_t k = 0; k < 3; ++k)
       if (node.operands[k] != Listing::none) operands[k] = place(node.operands[k]);

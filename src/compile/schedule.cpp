@@ -17,6 +17,7 @@ constexpr std::size_t short_run = 8;    // numbers; neighbours shorter than this
 struct Place {
   Domain domain = Domain::constant;
   std::uint32_t at = none;
+  bool is_like(const Place& other) const { return domain == other.domain && (at == none) == (other.at == none); }
 };
 
 // One operand, or factor, of each number of a vector.
@@ -213,8 +214,8 @@ class Scheduler {
       bool goes_on = true;
       for (std::size_t c = 0; goes_on && c < columns.size(); ++c) {
         const std::uint32_t stride = columns[c][i].at - columns[c][i - 1].at;
-        goes_on = stride <= 1 && (strides_[c] == none || strides_[c] == stride) &&
-                  columns[c][i].domain == columns[c][i - 1].domain;
+        goes_on =
+            stride <= 1 && (strides_[c] == none || strides_[c] == stride) && columns[c][i].is_like(columns[c][i - 1]);
         strides_[c] = stride;
       }
       if (!goes_on) {
@@ -227,10 +228,10 @@ class Scheduler {
     bool last_is_short = false;
     for (std::size_t r = 0; r + 1 < runs.size(); ++r) {
       const bool is_short = runs[r + 1] - runs[r] < short_run;
-      const bool same_domains = r == 0 || std::all_of(columns.begin(), columns.end(), [&](const Column& column) {
-                                  return column[runs[r]].domain == column[runs[r] - 1].domain;
-                                });
-      if (r > 0 && !(is_short && last_is_short && same_domains)) pieces.push_back(runs[r]);
+      const bool are_like = r == 0 || std::all_of(columns.begin(), columns.end(), [&](const Column& column) {
+                              return column[runs[r]].is_like(column[runs[r] - 1]);
+                            });
+      if (r > 0 && !(is_short && last_is_short && are_like)) pieces.push_back(runs[r]);
       last_is_short = is_short;
     }
     pieces.push_back(count);

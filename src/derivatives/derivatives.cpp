@@ -125,6 +125,7 @@ class RecordedPass {
 }  // namespace
 
 std::vector<Value> derivatives(const Value& root, std::span<const Value> inputs) {
+  need_recording("derivatives");
   const RecordedPass pass(root);
   std::vector<Value> result;
   result.reserve(inputs.size());

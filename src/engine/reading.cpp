@@ -179,10 +179,11 @@ std::size_t Reading::Numbers::search_for(std::span<const Ref> tops) {
 
 Reading::Reading(const Value& root) : Reading(std::span(&root, 1)) {}
 
-Reading::Reading(std::span<const Value> roots) : roots_(roots.begin(), roots.end()) {
-  if (roots.empty()) throw Error("Reading", "at least one root", "none", "give the Values that are wanted");
+Reading::Reading(std::span<const Value> roots, const char* call) {
+  if (roots.empty()) throw Error(call, "at least one root", "none", "give the Values that are wanted");
   std::vector<Ref> tops;
-  for (const Value& root : roots_) tops.push_back(Handle::ref(root, "Reading"));
+  for (const Value& root : roots) tops.push_back(Handle::ref(root, call));
+  roots_.assign(roots.begin(), roots.end());
   const auto numbers = std::make_shared<Numbers>();
   numbers_ = numbers;
   if (tape.store->kept_apart.empty() && numbers->scan(tops)) {
