@@ -16,13 +16,13 @@ if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache;
 
 # consumer NAME PROJECT CMAKE_ARGUMENT...: configures, builds and runs one of the small projects beside this script.
 consumer() {
-  local name=$1 project=$root/tests/consumers/$2 tree="$work/a user/$1"
+  local program name=$1 project=$root/tests/consumers/$2 tree="$work/a user/$1"
   shift 2
   echo "== $name"
   cmake -S "$project" -B "$tree" -DCMAKE_BUILD_TYPE=Release "$@"
   cmake --build "$tree"
   "$tree/consumer"
-  if [[ -x $tree/train_consumer ]]; then "$tree/train_consumer"; fi
+  for program in "$tree/train_consumer" "$tree/solve_consumer"; do if [[ -x $program ]]; then "$program"; fi; done
 }
 
 shared="$work/a user/shared prefix"
@@ -50,7 +50,7 @@ while IFS= read -r library; do
   echo "$name: $soname"
   [[ $soname == "$name.0.$minor" ]]
 done < <(find "$shared" -name 'libgradwalk*.so')
-for component in compile draw train; do
+for component in compile draw solve train; do
   [[ $(pkg "$shared" --print-requires "gradwalk-$component") == "gradwalk = $major.$minor.$patch" ]]
 done
 
@@ -66,9 +66,17 @@ for other in 0.$((minor - 1)) 0.$((minor + 1)); do
 done
 
 consumer "find_package shared" find_package -DCMAKE_PREFIX_PATH="$shared" -DWANTED="0.$minor"
+"$work/a user/find_package shared/solve_consumer" # it was built
 consumer "find_package static" find_package -DCMAKE_PREFIX_PATH="$static" -DWANTED="0.$minor"
 consumer "add_subdirectory shared" add_subdirectory -DGRADWALK_ROOT="$root" -DGRADWALK_UNITY=ON -DBUILD_SHARED_LIBS=ON
 consumer "add_subdirectory static" add_subdirectory -DGRADWALK_ROOT="$root" -DGRADWALK_UNITY=ON
+
+echo "== pkg-config gradwalk-solve"
+package=$(find "$shared" -name gradwalk.pc)
+# Through a file of arguments, for the prefix has a space in its name.
+PKG_CONFIG_PATH=${package%/*} pkg-config --cflags --libs gradwalk-solve >"$work/flags"
+"${CXX:-g++}" -std=c++20 "$root/tests/consumers/solve.cpp" @"$work/flags" -o "$work/solve_program"
+LD_LIBRARY_PATH=$(pkg "$shared" --variable=libdir gradwalk) "$work/solve_program"
 
 echo "== pkg-config static"
 flags=$(pkg "$static" --static --cflags --libs gradwalk)
