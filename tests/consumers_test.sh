@@ -16,14 +16,14 @@ if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache;
 
 # consumer NAME PROJECT CMAKE_ARGUMENT...: configures, builds and runs one of the small projects beside this script.
 consumer() {
-  local name=$1 project=$root/tests/consumers/$2 tree="$work/a user/$1"
+  local program name=$1 project=$root/tests/consumers/$2 tree="$work/a user/$1"
   shift 2
   echo "== $name"
   cmake -S "$project" -B "$tree" -DCMAKE_BUILD_TYPE=Release "$@"
   cmake --build "$tree"
   "$tree/consumer"
   local component
-  for component in compile train; do
+  for component in compile train solve; do
     if [[ -x $tree/${component}_consumer ]]; then "$tree/${component}_consumer"; fi
   done
 }
@@ -54,7 +54,7 @@ while IFS= read -r library; do
   echo "$name: $soname"
   [[ $soname == "$name.0.$minor" ]]
 done < <(find "$shared" -name 'libgradwalk*.so')
-for component in compile draw train; do
+for component in compile draw solve train; do
   [[ $(pkg "$shared" --print-requires "gradwalk-$component") == "gradwalk = $major.$minor.$patch" ]]
 done
 
@@ -70,6 +70,7 @@ for other in 0.$((minor - 1)) 0.$((minor + 1)); do
 done
 
 consumer "find_package shared" find_package -DCMAKE_PREFIX_PATH="$shared" -DWANTED="0.$minor"
+"$work/a user/find_package shared/solve_consumer" # it was built
 consumer "find_package static" find_package -DCMAKE_PREFIX_PATH="$static" -DWANTED="0.$minor"
 consumer "add_subdirectory shared" add_subdirectory -DGRADWALK_ROOT="$root" -DGRADWALK_UNITY=ON -DBUILD_SHARED_LIBS=ON
 consumer "add_subdirectory static" add_subdirectory -DGRADWALK_ROOT="$root" -DGRADWALK_UNITY=ON -DGRADWALK_COMPILE=ON
@@ -94,6 +95,8 @@ cmake --install "$build" --prefix "$work/shared_prefix"
 LD_LIBRARY_PATH=$(pkg "$work/shared_prefix" --variable=libdir gradwalk)
 export LD_LIBRARY_PATH
 pkg_config_program "$root/tests/consumers/compile.cpp" "$work/shared_prefix" gradwalk-compile
+"$work/pkg_config_program"
+pkg_config_program "$root/tests/consumers/solve.cpp" "$work/shared_prefix" gradwalk-solve
 "$work/pkg_config_program"
 pkg_config_program "$root/examples/08_compile.cpp" "$work/shared_prefix" gradwalk-compile
 "$root/tests/example_test.sh" "$work/pkg_config_program" "$root/examples/expected/08_compile.txt"

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
+#include <sstream>
 
 #include "gradwalk/solve.hpp"
 #include "random_function.hpp"
@@ -289,6 +291,44 @@ TEST(Endings, SumUp) {
   EXPECT_EQ(ending.summary(), "converged on gradient after 1 iteration, 2 evaluations (compiled)");
   ending.compiled = false;
   EXPECT_EQ(ending.summary(), "converged on gradient after 1 iteration, 2 evaluations (recorded)");
+}
+
+// ---- docs/solve.md ----
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(GRADWALK_SOURCE "/" + path);
+  EXPECT_TRUE(file) << path;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// What stands between ```kind and ```, block after block.
+std::vector<std::string> blocks(const std::string& page, const std::string& kind) {
+  std::vector<std::string> all;
+  const std::string begin = "\n```" + kind + "\n";
+  for (std::size_t at = page.find(begin); at != std::string::npos; at = page.find(begin, at)) {
+    at += begin.size();
+    all.push_back(page.substr(at, page.find("```", at) - at));
+  }
+  return all;
+}
+
+std::string without_indent(const std::string& code) {
+  std::istringstream lines(code);
+  std::string result;
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t first = line.find_first_not_of(' ');
+    result += (first == std::string::npos ? "" : line.substr(first)) + "\n";
+  }
+  return result;
+}
+
+TEST(SolveDocs, ShowWhatTheExampleRunsAndPrints) {
+  const std::string page = text_of("docs/solve.md"), example = without_indent(text_of("examples/10_solve.cpp"));
+  const std::vector<std::string> code = blocks(page, "cpp");
+  EXPECT_GE(code.size(), 4u);
+  for (const std::string& block : code)
+    EXPECT_NE(example.find(without_indent(block)), std::string::npos) << "not in the example:\n" << block;
+  EXPECT_EQ(blocks(page, "text"), std::vector{text_of("examples/expected/10_solve.txt")});
 }
 
 }  // namespace gradwalk::minimize_test

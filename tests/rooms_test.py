@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ["include", "src", "cli", "web/engine", "python/src", "bench", "examples"]
+FOLDERS = ["include", "src", "cli", "web/engine", "python/src", "bench", "examples", "tools/gradbench"]
 HEADERS = "include/gradwalk/"
 UMBRELLA = HEADERS + "gradwalk.hpp"
 POSIX = re.compile(r"(sys|netinet|arpa)/\w+\.h|(fcntl|langinfo|poll|pthread|signal|spawn|unistd)\.h")

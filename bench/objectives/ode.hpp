@@ -13,7 +13,7 @@ template <class T> void slope(const std::vector<T>& x, const std::vector<T>& y, 
   for (std::size_t i = 1; i < x.size(); ++i) result[i] = x[i] * y[i - 1];
 }
 
-template <class T> T ode(const std::vector<T>& x, int steps) {
+template <class T> std::vector<T> ode_end(const std::vector<T>& x, int steps) {
   const std::size_t n = x.size();
   const T h = T(2) / T(steps);
   std::vector<T> y(n), k1(n), k2(n), k3(n), k4(n), middle(n);
@@ -27,7 +27,9 @@ template <class T> T ode(const std::vector<T>& x, int steps) {
     slope(x, middle, k4);
     for (std::size_t i = 0; i < n; ++i) y[i] += h * (k1[i] + T(2) * k2[i] + T(2) * k3[i] + k4[i]) / T(6);
   }
-  return y[n - 1];
+  return y;
 }
+
+template <class T> T ode(const std::vector<T>& x, int steps) { return ode_end(x, steps).back(); }
 
 }  // namespace bench

@@ -12,7 +12,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -72,9 +71,6 @@ struct Minimum : Ending {
   double gradient_norm = 0;
 };
 
-GRADWALK_EXPORT Minimum minimize(const ScalarFunction& function, const Numbers& start,
-                                 const MinimizeOptions& options = {});
-
 // ---- parameters with the least sum of squares of residuals ----
 
 struct FitOptions {
@@ -99,9 +95,6 @@ struct Fit : Ending {
   double gradient_norm = 0;
 };
 
-// By Levenberg and Marquardt's method, with the exact Jacobian.
-GRADWALK_EXPORT Fit fit(const VectorFunction& residuals, const Numbers& start, const FitOptions& options = {});
-
 // ---- where a function is 0 ----
 
 struct RootOptions {
@@ -117,10 +110,35 @@ struct Root : Ending {
   double value_norm = 0;
 };
 
+// ---- the solvers ----
+
+namespace detail {
+GRADWALK_EXPORT Minimum minimize(const ScalarFunction& f, const Point& start, const MinimizeOptions& options);
+GRADWALK_EXPORT Fit fit(const VectorFunction& residuals, const Point& start, const FitOptions& options);
+GRADWALK_EXPORT Root root(const VectorFunction& f, const Point& start, const RootOptions& options);
+}  // namespace detail
+
+// Of a function of many Values, as for gradient() and jacobian(), from any start.
+template <class F> Minimum minimize(const F& f, const Point& start, const MinimizeOptions& options = {}) {
+  return detail::minimize(f, start, options);
+}
+// By Levenberg and Marquardt's method, with the exact Jacobian.
+template <class F> Fit fit(const F& residuals, const Point& start, const FitOptions& options = {}) {
+  return detail::fit(residuals, start, options);
+}
 // By Newton's method with the exact Jacobian, each step shortened until the values are smaller. Where it ends with
 // no_descent there may be no root near, only the least sum of squares.
-GRADWALK_EXPORT Root root(const VectorFunction& function, const Numbers& start, const RootOptions& options = {});
-GRADWALK_EXPORT Root root(const std::function<Value(const Value&)>& function, double start,
-                          const RootOptions& options = {});
+template <class F> Root root(const F& f, const Point& start, const RootOptions& options = {}) {
+  return detail::root(f, start, options);
+}
+
+// Of a function of one Value, from a number.
+template <class F> Minimum minimize(const F& f, Number auto start, const MinimizeOptions& options = {}) {
+  return detail::minimize(detail::of_one(f), {static_cast<double>(start)}, options);
+}
+template <class F> Root root(const F& f, Number auto start, const RootOptions& options = {}) {
+  return detail::root([&f](const std::vector<Value>& x) { return std::vector<Value>{f(x[0])}; },
+                      {static_cast<double>(start)}, options);
+}
 
 }  // namespace gradwalk

@@ -10,18 +10,18 @@ namespace gradwalk::solver {
 namespace {
 
 // Before anything is known of how the gradient changes: a step of length 1, or the gradient's own if that is shorter.
-double careful_step(const Iterate& point) { return std::min(1.0, 1.0 / point.gradient.norm()); }
+double careful_step(const Place& point) { return std::min(1.0, 1.0 / point.gradient.norm()); }
 
 class GradientDescent final : public Directions {
  public:
-  Vector from(const Iterate& point) override { return -point.gradient; }
-  void learn(const Iterate& from, const Iterate& to) override {
+  Vector from(const Place& point) override { return -point.gradient; }
+  void learn(const Place& from, const Place& to) override {
     // As if the function were a parabola along the line: what made the last value fall so much will do so again.
     const double fall = from.value - to.value;
     guess_ = fall > 0 ? 2 * fall / to.gradient.squaredNorm() : 0;
   }
   void forget() override { guess_ = 0; }
-  double first_step(const Iterate& point) const override { return guess_ > 0 ? guess_ : careful_step(point); }
+  double first_step(const Place& point) const override { return guess_ > 0 ? guess_ : careful_step(point); }
 
  private:
   double guess_ = 0;
@@ -31,18 +31,18 @@ class GradientDescent final : public Directions {
 struct Pair {
   Vector s, y;
   double product;
-  Pair(const Iterate& from, const Iterate& to) : s(to.x - from.x), y(to.gradient - from.gradient), product(s.dot(y)) {}
+  Pair(const Place& from, const Place& to) : s(to.x - from.x), y(to.gradient - from.gradient), product(s.dot(y)) {}
   bool is_of_use() const { return product > 1e-14 * s.norm() * y.norm(); }
   double scale() const { return product / y.squaredNorm(); }
 };
 
 class Bfgs final : public Directions {
  public:
-  Vector from(const Iterate& point) override {
+  Vector from(const Place& point) override {
     if (inverse_.size() == 0) return -point.gradient;
     return -(inverse_.selfadjointView<Eigen::Lower>() * point.gradient);
   }
-  void learn(const Iterate& from, const Iterate& to) override {
+  void learn(const Place& from, const Place& to) override {
     const Pair pair(from, to);
     if (!pair.is_of_use()) return;
     if (inverse_.size() == 0) inverse_ = pair.scale() * Matrix::Identity(pair.s.size(), pair.s.size());
@@ -52,7 +52,7 @@ class Bfgs final : public Directions {
     inverse.rankUpdate(pair.s, factor).rankUpdate(pair.s, changed, -1 / pair.product);
   }
   void forget() override { inverse_.resize(0, 0); }
-  double first_step(const Iterate& point) const override { return inverse_.size() == 0 ? careful_step(point) : 1; }
+  double first_step(const Place& point) const override { return inverse_.size() == 0 ? careful_step(point) : 1; }
 
  private:
   Matrix inverse_;  // of the Hessian, its lower half; none yet where it is empty
@@ -63,7 +63,7 @@ class LimitedBfgs final : public Directions {
   explicit LimitedBfgs(std::size_t memory) : memory_(std::max<std::size_t>(memory, 1)) {}
 
   // Nocedal's two loops: the updates that BFGS would have made of the last steps, applied to a vector.
-  Vector from(const Iterate& point) override {
+  Vector from(const Place& point) override {
     Vector direction = -point.gradient;
     if (pairs_.empty()) return direction;
     std::vector<double> shares(pairs_.size());
@@ -76,14 +76,14 @@ class LimitedBfgs final : public Directions {
       direction += (shares[i] - pairs_[i].y.dot(direction) / pairs_[i].product) * pairs_[i].s;
     return direction;
   }
-  void learn(const Iterate& from, const Iterate& to) override {
+  void learn(const Place& from, const Place& to) override {
     Pair pair(from, to);
     if (!pair.is_of_use()) return;
     if (pairs_.size() == memory_) pairs_.pop_front();
     pairs_.push_back(std::move(pair));
   }
   void forget() override { pairs_.clear(); }
-  double first_step(const Iterate& point) const override { return pairs_.empty() ? careful_step(point) : 1; }
+  double first_step(const Place& point) const override { return pairs_.empty() ? careful_step(point) : 1; }
 
  private:
   std::size_t memory_;
@@ -94,7 +94,7 @@ class Newton final : public Directions {
  public:
   explicit Newton(Function& function) : function_(function) {}
 
-  Vector from(const Iterate& point) override {
+  Vector from(const Place& point) override {
     plain_ = forgotten_;
     forgotten_ = false;
     if (plain_) return -point.gradient;
@@ -111,9 +111,9 @@ class Newton final : public Directions {
     const Vector along = axes.eigenvectors().transpose() * point.gradient;
     return -axes.eigenvectors() * along.cwiseQuotient(sizes.cwiseMax(1e-8 * sizes.maxCoeff()));
   }
-  void learn(const Iterate&, const Iterate&) override {}
+  void learn(const Place&, const Place&) override {}
   void forget() override { forgotten_ = true; }
-  double first_step(const Iterate& point) const override { return plain_ ? careful_step(point) : 1; }
+  double first_step(const Place& point) const override { return plain_ ? careful_step(point) : 1; }
 
  private:
   Function& function_;

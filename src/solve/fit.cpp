@@ -159,6 +159,13 @@ class LeastSquares {
 // length 1.
 void add_errors(const Linear& linear, const Vector& residuals, bool known_errors, Fit& fit) {
   const Eigen::Index n = linear.r.cols(), spare = residuals.size() - n;
+  if (!residuals.allFinite() || !linear.is_finite()) {
+    const auto size = static_cast<std::size_t>(n);
+    fit.deviation = NAN;
+    fit.standard_errors.assign(size, NAN);
+    fit.covariance.assign(size, fit.standard_errors);
+    return;
+  }
   fit.deviation = known_errors ? 1 : spare > 0 ? std::sqrt(fit.sum_of_squares / static_cast<double>(spare)) : NAN;
   const Vector lengths = linear.columns().unaryExpr([](double length) { return length > 0 ? length : 1; });
   const Eigen::JacobiSVD<Matrix> singular(linear.r * lengths.cwiseInverse().asDiagonal(), Eigen::ComputeFullV);
@@ -189,16 +196,16 @@ void add_errors(const Linear& linear, const Vector& residuals, bool known_errors
 }  // namespace
 }  // namespace solver
 
-Fit fit(const VectorFunction& residuals, const Numbers& start, const FitOptions& options) {
+Fit detail::fit(const VectorFunction& residuals, const Point& start, const FitOptions& options) {
   using namespace solver;
-  need_start("fit", start);
+  const Vector begin = start_of("fit", start);
   Function function("fit", residuals, options.compile);
   Fit result;
-  std::optional<LeastSquares> problem(std::in_place, function, options, vector(start));
+  std::optional<LeastSquares> problem(std::in_place, function, options, begin);
   const double first = problem->residuals().squaredNorm();
   result.stop = problem->run(result.iterations);
   if (Vector there = problem->residuals(); !function.confirms(problem->x(), there)) {
-    problem.emplace(function, options, there.squaredNorm() <= first ? Vector(problem->x()) : vector(start));
+    problem.emplace(function, options, there.squaredNorm() <= first ? Vector(problem->x()) : begin);
     result.stop = problem->run(result.iterations);
   }
   function.report(result);

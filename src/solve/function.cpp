@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "function.hpp"
 
-#include <bit>
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "gradwalk/error.hpp"
 #include "gradwalk/reading.hpp"
-#include "text/numbers.hpp"
+#include "shape.hpp"
 
 namespace gradwalk::solver {
 namespace {
@@ -15,54 +16,6 @@ constexpr int most_changes = 5;  // of the graph, before programs are given up
 
 std::span<const double> span_of(const Vector& x) { return {x.data(), static_cast<std::size_t>(x.size())}; }
 std::vector<Value> leaves_of(const Vector& x) { return {x.begin(), x.end()}; }
-
-// A few multiplications that let every bit of a list of words matter.
-class Mixed {
- public:
-  void add(std::uint64_t word) {
-    state_ = (state_ ^ word) * 0x9e3779b97f4a7c15u;
-    state_ ^= state_ >> 32;
-  }
-  std::uint64_t get() const { return state_; }
-
- private:
-  std::uint64_t state_ = 1;
-};
-
-// A graph but for the numbers of its inputs; constants count with every bit.
-std::uint64_t shape_of(std::span<const Value> roots, const std::vector<Value>& inputs) {
-  const Reading reading(roots);
-  const Listing listing = reading.list();
-  Mixed shape;
-  std::vector<std::optional<std::size_t>> place(listing.leaves);
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (const auto found = reading.find(inputs[i])) place[*found] = i;
-  const auto add_number = [&](double number) {
-    shape.add(1);
-    shape.add(std::bit_cast<std::uint64_t>(number));
-  };
-  const auto add_operand = [&](std::uint32_t operand) {
-    if (operand == Listing::none) {
-      shape.add(2);
-    } else if ((operand & Listing::number) != 0) {
-      add_number(listing.numbers[operand - Listing::number]);
-    } else if (operand >= listing.leaves) {
-      shape.add(3);
-      shape.add(operand - listing.leaves);
-    } else if (place[operand]) {
-      shape.add(4);
-      shape.add(*place[operand]);
-    } else {
-      add_number(reading.data(operand));
-    }
-  };
-  for (std::size_t i = listing.leaves; i < listing.nodes.size(); ++i) {
-    shape.add(static_cast<std::uint64_t>(listing.nodes[i].op));
-    for (const std::uint32_t operand : listing.nodes[i].operands) add_operand(operand);
-  }
-  for (const std::uint32_t root : listing.roots) add_operand(root);
-  return shape.get();
-}
 
 // 0 where every comparison comes out as it did, else NaN.
 Value guard(const std::vector<Condition>& decided) {
@@ -117,14 +70,7 @@ Function::Recorded Function::record(const std::vector<Value>& at) {
   outputs_ = count;
   if (given_up_) return recorded;
 
-  std::vector<Value> roots = recorded.outputs;
-  Mixed shape;
-  for (const Condition& condition : recorded.decided) {
-    roots.emplace_back(condition);
-    shape.add(condition.holds());
-  }
-  shape.add(shape_of(roots, at));
-  recorded.shape = shape.get();
+  recorded.shape = shape_of(recorded.outputs, recorded.decided, at);
   return recorded;
 }
 
@@ -162,8 +108,12 @@ void Function::forget_programs() {
 
 // ---- at the end ----
 
-bool Function::agrees(const Vector& programs, const Vector& recorded) {
-  if (given_up_) return false;  // the graph was another
+template <class Record> bool Function::confirms_by(Record record) {
+  if (!used_programs_) return true;
+  const bool had_given_up = given_up_;
+  changes_ = most_changes;  // another graph would be the last
+  const auto [programs, recorded] = record();
+  if (given_up_ != had_given_up) return false;
   const Vector allowed = 1e-6 * (1 + recorded.array().abs());
   if (((programs - recorded).cwiseAbs() - allowed).maxCoeff() <= 0) return true;
   give_up("a program of the function does not give its numbers: they depend on how it is rounded");
@@ -171,19 +121,19 @@ bool Function::agrees(const Vector& programs, const Vector& recorded) {
 }
 
 bool Function::confirms(const Vector& x, double& value, Vector& gradient) {
-  if (!used_programs_) return true;
-  const Vector found = Vector::Constant(1, value);
-  changes_ = most_changes;  // another graph would be the last
-  value = recorded_gradient(x, gradient);
-  return agrees(found, Vector::Constant(1, value));
+  return confirms_by([&] {
+    const double found = value;
+    value = recorded_gradient(x, gradient);
+    return std::pair<Vector, Vector>(Vector::Constant(1, found), Vector::Constant(1, value));
+  });
 }
 
 bool Function::confirms(const Vector& x, Vector& values) {
-  if (!used_programs_) return true;
-  const Vector found = values;
-  changes_ = most_changes;
-  values = recorded_values(x);
-  return agrees(found, values);
+  return confirms_by([&] {
+    Vector found = values;
+    values = recorded_values(x);
+    return std::pair(std::move(found), values);
+  });
 }
 
 // ---- compiled ----
@@ -191,7 +141,6 @@ bool Function::confirms(const Vector& x, Vector& values) {
 template <class Outputs>
 Function::Compiled* Function::program(std::optional<Compiled>& place, const Vector& x, Outputs outputs) {
   if (given_up_ || !ready_) return nullptr;
-  used_programs_ = true;
   if (place) return &*place;
   std::vector<Value> parameters = leaves_of(x);
   const Recorded recorded = record(parameters);
@@ -208,6 +157,7 @@ Function::Compiled* Function::program(std::optional<Compiled>& place, const Vect
     give_up(error.what());
     return nullptr;
   }
+  used_programs_ = true;
   return &*place;
 }
 

@@ -53,7 +53,7 @@ class Function {
   struct Recorded {
     std::vector<Value> outputs;
     std::vector<Condition> decided;  // comparisons the function went by
-    std::uint64_t shape;             // the graph's, and how those came out: the same for other numbers of the inputs
+    std::uint64_t shape = 0;         // the graph's, and how those came out: the same for other numbers of the inputs
   };
   struct Compiled {
     std::vector<Value> parameters;
@@ -65,7 +65,7 @@ class Function {
   std::vector<Value> record_and_learn(const std::vector<Value>& at);
   void learn(std::uint64_t shape, const std::vector<Value>& at);
   void give_up(std::string why);
-  bool agrees(const Vector& programs, const Vector& recorded);
+  template <class Record> bool confirms_by(Record record);  // which gives what programs found, and what is so
   double recorded_gradient(const Vector& x, Vector& gradient);
   Vector recorded_values(const Vector& x);
   void forget_programs();

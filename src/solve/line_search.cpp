@@ -11,17 +11,17 @@ namespace {
 constexpr int most_trials = 150;    // enough to grow to 1e100, and to halve to nothing
 constexpr double decrease = 1e-4;   // of what the slope promises, at least
 constexpr double flattening = 0.9;  // of the slope may be left, at most
-constexpr double growth = 10;
+constexpr double longer = 10;
 
 struct Trial {
   double step = 0;
-  Iterate point;
+  Place point;
   double slope = 0;
 };
 
 class Search {
  public:
-  Search(const Iterate& start, const Vector& direction)
+  Search(const Place& start, const Vector& direction)
       : start_(start), slope_(direction.dot(start.gradient)), low_{0, start, slope_} {}
 
   // Wolfe's conditions on the value; where values no longer tell, those on the slope that a parabola would have
@@ -41,7 +41,7 @@ class Search {
   const Trial& low() const { return low_; }
 
   double next_step() {
-    if (high_ == none) return growth * low_.step;
+    if (high_ == none) return longer * low_.step;
     const double width = high_ - low_.step;
     if (!std::isfinite(high_value_)) return low_.step + 0.1 * width;
     // The lowest point of the parabola through both values and the lower slope; every third time the middle, so that
@@ -53,7 +53,7 @@ class Search {
   }
 
  private:
-  const Iterate& start_;
+  const Place& start_;
   double slope_;
   Trial low_;
   static constexpr double none = std::numeric_limits<double>::infinity();
@@ -63,7 +63,7 @@ class Search {
 
 }  // namespace
 
-Found search_line(Function& function, const Vector& direction, double lowest, Iterate& at, double& step) {
+Found search_line(Function& function, const Vector& direction, double lowest, Place& at, double& step) {
   Search search(at, direction);
   Trial trial{step, {}, 0};
   for (int i = 0; i < most_trials; ++i) {

@@ -7,7 +7,7 @@
 
 namespace gradwalk::solver {
 
-struct Iterate {
+struct Place {
   Vector x;
   double value = 0;
   Vector gradient;
@@ -18,6 +18,6 @@ enum class Found : std::uint8_t { point, nothing_lower, no_end };
 
 // Moves `at` to the point found, and `step` to its share of the direction; `at` is left as it is where nothing is
 // lower. no_end: a value below `lowest` was met, or minus infinity.
-Found search_line(Function& function, const Vector& direction, double lowest, Iterate& at, double& step);
+Found search_line(Function& function, const Vector& direction, double lowest, Place& at, double& step);
 
 }  // namespace gradwalk::solver

@@ -13,7 +13,7 @@ namespace {
 constexpr double far_away = 1e100;
 
 // How steep it is, each parameter in units of itself where it is above 1.
-double steepness(const Iterate& at) {
+double steepness(const Place& at) {
   return at.gradient.cwiseProduct(at.x.cwiseAbs().cwiseMax(1)).lpNorm<Eigen::Infinity>();
 }
 
@@ -22,7 +22,7 @@ class Descent {
   Descent(Function& function, const MinimizeOptions& options)
       : function_(function), options_(options), directions_(make_directions(options, function)) {}
 
-  Stop run(Iterate& at, std::size_t& iterations) {
+  Stop run(Place& at, std::size_t& iterations) {
     least_ = steepest_ = steepness(at);
     idle_ = 0;
     bool started_again = false;
@@ -35,7 +35,7 @@ class Descent {
         directions_->forget();
         direction = directions_->from(at);
       }
-      const Iterate before = at;
+      const Place before = at;
       double step = directions_->first_step(at);
       const double promised = -direction.dot(at.gradient) * step;
       switch (search_line(function_, direction, options_.lowest, at, step)) {
@@ -56,7 +56,7 @@ class Descent {
   }
 
  private:
-  std::optional<Stop> reason_to_stop(const Iterate& before, const Iterate& at) {
+  std::optional<Stop> reason_to_stop(const Place& before, const Place& at) {
     if (at.x.lpNorm<Eigen::Infinity>() > far_away) return Stop::unbounded;
     const double fall = before.value - at.value;
     if (share_changed(before.x, at.x) <= options_.step_tolerance) return Stop::step;
@@ -73,7 +73,7 @@ class Descent {
 
   // A gradient about as large as ever, which for steps that can be told apart promises what can be told apart, and
   // there is nothing lower: that is no valley's floor.
-  Stop unless_kink(Stop stop, const Iterate& at) const {
+  Stop unless_kink(Stop stop, const Place& at) const {
     const double steep = steepness(at);
     return steep > 1e-5 * steepest_ && short_share * steep > noise * std::abs(at.value) ? Stop::no_descent : stop;
   }
@@ -91,21 +91,21 @@ class Descent {
 }  // namespace
 }  // namespace solver
 
-Minimum minimize(const ScalarFunction& function, const Numbers& start, const MinimizeOptions& options) {
+Minimum detail::minimize(const ScalarFunction& function, const Point& start, const MinimizeOptions& options) {
   using namespace solver;
-  need_start("minimize", start);
+  const Vector begin = start_of("minimize", start);
   Function all("minimize", [&](const std::vector<Value>& at) { return std::vector{function(at)}; }, options.compile);
   Minimum result;
   const auto at_point = [&](const Vector& x) {
-    Iterate point{x, 0, {}};
+    Place point{x, 0, {}};
     point.value = all.gradient(x, point.gradient);
     return point;
   };
-  const auto descend = [&](Iterate& at) {
+  const auto descend = [&](Place& at) {
     result.stop = at.is_finite() ? Descent(all, options).run(at, result.iterations) : Stop::not_finite;
   };
-  const Iterate first = at_point(vector(start));
-  Iterate at = first;
+  const Place first = at_point(begin);
+  Place at = first;
   descend(at);
   if (!all.confirms(at.x, at.value, at.gradient)) {
     if (!(at.value <= first.value) || !at.is_finite()) at = first;

@@ -63,16 +63,16 @@ class NewtonRoot {
 }  // namespace
 }  // namespace solver
 
-Root root(const VectorFunction& function, const Numbers& start, const RootOptions& options) {
+Root detail::root(const VectorFunction& function, const Point& start, const RootOptions& options) {
   using namespace solver;
-  need_start("root", start);
+  const Vector begin = start_of("root", start);
   Function all("root", function, options.compile);
   Root result;
-  std::optional<NewtonRoot> problem(std::in_place, all, options, vector(start));
+  std::optional<NewtonRoot> problem(std::in_place, all, options, begin);
   const double first = problem->values().squaredNorm();
   result.stop = problem->run(result.iterations);
   if (Vector there = problem->values(); !all.confirms(problem->x(), there)) {
-    problem.emplace(all, options, there.squaredNorm() <= first ? Vector(problem->x()) : vector(start));
+    problem.emplace(all, options, there.squaredNorm() <= first ? Vector(problem->x()) : begin);
     result.stop = problem->run(result.iterations);
   }
   all.report(result);
@@ -80,10 +80,6 @@ Root root(const VectorFunction& function, const Numbers& start, const RootOption
   result.values = numbers(problem->values());
   result.value_norm = problem->values().norm();
   return result;
-}
-
-Root root(const std::function<Value(const Value&)>& function, double start, const RootOptions& options) {
-  return root([&](const std::vector<Value>& at) { return std::vector{function(at[0])}; }, Numbers{start}, options);
 }
 
 }  // namespace gradwalk

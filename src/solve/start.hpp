@@ -4,17 +4,19 @@
 
 #include <cmath>
 
+#include "function.hpp"
 #include "gradwalk/error.hpp"
-#include "gradwalk/solve.hpp"
 #include "text/numbers.hpp"
 
 namespace gradwalk::solver {
 
-inline void need_start(const char* call, const Numbers& start) {
-  if (start.empty()) throw Error(call, "a parameter to find", "an empty start", "give a number to start from for each");
+inline Vector start_of(const char* call, const Point& start) {
+  if (start.size() == 0)
+    throw Error(call, "a parameter to find", "an empty start", "give a number to start from for each");
   for (const double number : start)
     if (!std::isfinite(number))
       throw Error(call, "a start of finite numbers", detail::format_number(number), "start from somewhere else");
+  return vector({start.begin(), start.end()});
 }
 
 }  // namespace gradwalk::solver

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// kmeans: the cost of a clustering, and Newton's direction: the gradient over the diagonal of the Hessian, which has
+// nothing beside its diagonal, so that it is the Hessian times a vector of ones.
+#include "../../bench/objectives/kmeans.hpp"
+
+#include "gradient.hpp"
+
+namespace gradbench {
+namespace {
+
+struct Kmeans {
+  explicit Kmeans(const Input& input) : points(flat(input.rows("points"))) {
+    const Rows centres = input.rows("centroids");
+    d = centres.at(0).size();
+    x = flat(centres);
+  }
+  std::size_t d;
+  Numbers points, x;
+  template <class T> T operator()(const std::vector<T>& at) const { return bench::kmeans(at, points, d); }
+
+  Numbers direction_by_hand() const {
+    Numbers sums(x.size()), counts(x.size() / d);
+    for (std::size_t p = 0; p < points.size(); p += d) {
+      std::size_t nearest = 0;
+      double least = std::numeric_limits<double>::infinity();
+      for (std::size_t c = 0; c < x.size(); c += d) {
+        const double distance = bench::squared_distance(&points[p], &x[c], d);
+        if (distance < least) least = distance, nearest = c;
+      }
+      counts[nearest / d] += 1;
+      for (std::size_t i = 0; i < d; ++i) sums[nearest + i] += points[p + i];
+    }
+    Numbers direction(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) direction[i] = x[i] - sums[i] / counts[i / d];
+    return direction;
+  }
+};
+
+class Direction : public Task {
+ public:
+  explicit Direction(const Input& input) : kmeans_(input) {}
+  void write(gradwalk::JsonWriter& json) const override {
+    write_rows(json, direction_.data(), direction_.size() / kmeans_.d, kmeans_.d);
+  }
+
+ protected:
+  Kmeans kmeans_;
+  Numbers direction_;
+};
+
+#ifdef GRADBENCH_CODIPACK
+
+class Newton final : public Direction {
+ public:
+  using Direction::Direction;
+  void run() override {
+    using Real = codi::RealReverseGen<codi::RealForward>;
+    Real::Tape& tape = Real::getTape();
+    std::vector<Real> x(kmeans_.x.begin(), kmeans_.x.end());
+    tape.setActive();
+    for (Real& one : x) {
+      tape.registerInput(one);
+      one.value().setGradient(1.0);
+    }
+    Real cost = kmeans_(x);
+    tape.registerOutput(cost);
+    tape.setPassive();
+    cost.setGradient(1.0);
+    tape.evaluate();
+    direction_.clear();
+    for (const Real& one : x) direction_.push_back(one.getGradient().getValue() / one.getGradient().getGradient());
+    tape.reset();
+  }
+};
+
+#else
+
+using gradwalk::Value;
+
+// A program must find the nearest centre anew, so here min is an operation, where the eager objective compares.
+Value recorded_cost(const std::vector<Value>& centres, const Numbers& points, std::size_t d) {
+  Value cost = 0.0;
+  for (std::size_t p = 0; p < points.size(); p += d) {
+    Value closest = bench::squared_distance(&points[p], centres.data(), d);
+    for (std::size_t c = d; c < centres.size(); c += d)
+      closest = min(closest, bench::squared_distance(&points[p], &centres[c], d));
+    cost += closest;
+  }
+  return cost;
+}
+
+class Newton final : public Direction {
+ public:
+  explicit Newton(const Input& input) : Direction(input) {
+    const std::size_t n = kmeans_.x.size();
+    numbers_ = kmeans_.x;
+    numbers_.resize(2 * n, 1.0);
+    derivatives_.resize(2 * n);
+    if (mode != Mode::compiled) return;
+    // The gradient along v: its own gradient by v is the gradient, that by the centres the Hessian times v.
+    std::vector<Value> all(numbers_.begin(), numbers_.end());
+    const std::vector<Value> centres(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n));
+    const std::vector<Value> slope = gradwalk::derivatives(recorded_cost(centres, kmeans_.points, kmeans_.d), centres);
+    Value along = 0.0;
+    for (std::size_t i = 0; i < n; ++i) along += slope[i] * all[n + i];
+    program_.emplace(gradwalk::compile(along, {.parameters = all}));
+  }
+
+  void run() override {
+    const std::size_t n = kmeans_.x.size();
+    if (mode == Mode::by_hand) {
+      direction_ = kmeans_.direction_by_hand();
+      return;
+    }
+    if (mode == Mode::compiled)
+      program_->gradient_at(numbers_, derivatives_);
+    else
+      record();
+    direction_.resize(n);
+    for (std::size_t i = 0; i < n; ++i) direction_[i] = derivatives_[n + i] / derivatives_[i];
+  }
+
+ private:
+  void record() {
+    const std::size_t n = kmeans_.x.size();
+    std::vector<Value> x(kmeans_.x.begin(), kmeans_.x.end());
+    const std::vector<Value> slope = gradwalk::derivatives(kmeans_(x), x);
+    Value sum = 0.0;
+    for (const Value& one : slope) sum += one;
+    sum.backward();
+    for (std::size_t i = 0; i < n; ++i) {
+      derivatives_[i] = x[i].grad();
+      derivatives_[n + i] = slope[i].data();
+    }
+  }
+
+  Numbers numbers_, derivatives_;  // centres, then v; by centres, then by v
+  std::optional<gradwalk::Program> program_;
+};
+
+#endif
+
+}  // namespace
+
+const std::map<std::string, MakeTask> functions{{"cost", task<Primal<Kmeans>>()}, {"dir", task<Newton>()}};
+
+}  // namespace gradbench
