@@ -113,22 +113,22 @@ struct Root : Ending {
 // ---- the solvers ----
 
 namespace detail {
-GRADWALK_EXPORT Minimum minimize(const ScalarFunction& f, const Point& start, const MinimizeOptions& options);
-GRADWALK_EXPORT Fit fit(const VectorFunction& residuals, const Point& start, const FitOptions& options);
-GRADWALK_EXPORT Root root(const VectorFunction& f, const Point& start, const RootOptions& options);
+GRADWALK_EXPORT Minimum minimize(const ScalarFunction& f, const AnyNumbers& start, const MinimizeOptions& options);
+GRADWALK_EXPORT Fit fit(const VectorFunction& residuals, const AnyNumbers& start, const FitOptions& options);
+GRADWALK_EXPORT Root root(const VectorFunction& f, const AnyNumbers& start, const RootOptions& options);
 }  // namespace detail
 
 // Of a function of many Values, as for gradient() and jacobian(), from any start.
-template <class F> Minimum minimize(const F& f, const Point& start, const MinimizeOptions& options = {}) {
+template <class F> Minimum minimize(const F& f, const AnyNumbers& start, const MinimizeOptions& options = {}) {
   return detail::minimize(f, start, options);
 }
 // By Levenberg and Marquardt's method, with the exact Jacobian.
-template <class F> Fit fit(const F& residuals, const Point& start, const FitOptions& options = {}) {
+template <class F> Fit fit(const F& residuals, const AnyNumbers& start, const FitOptions& options = {}) {
   return detail::fit(residuals, start, options);
 }
 // By Newton's method with the exact Jacobian, each step shortened until the values are smaller. Where it ends with
 // no_descent there may be no root near, only the least sum of squares.
-template <class F> Root root(const F& f, const Point& start, const RootOptions& options = {}) {
+template <class F> Root root(const F& f, const AnyNumbers& start, const RootOptions& options = {}) {
   return detail::root(f, start, options);
 }
 

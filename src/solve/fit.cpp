@@ -196,7 +196,7 @@ void add_errors(const Linear& linear, const Vector& residuals, bool known_errors
 }  // namespace
 }  // namespace solver
 
-Fit detail::fit(const VectorFunction& residuals, const Point& start, const FitOptions& options) {
+Fit detail::fit(const VectorFunction& residuals, const AnyNumbers& start, const FitOptions& options) {
   using namespace solver;
   const Vector begin = start_of("fit", start);
   Function function("fit", residuals, options.compile);

@@ -91,7 +91,7 @@ class Descent {
 }  // namespace
 }  // namespace solver
 
-Minimum detail::minimize(const ScalarFunction& function, const Point& start, const MinimizeOptions& options) {
+Minimum detail::minimize(const ScalarFunction& function, const AnyNumbers& start, const MinimizeOptions& options) {
   using namespace solver;
   const Vector begin = start_of("minimize", start);
   Function all("minimize", [&](const std::vector<Value>& at) { return std::vector{function(at)}; }, options.compile);

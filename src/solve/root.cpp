@@ -63,7 +63,7 @@ class NewtonRoot {
 }  // namespace
 }  // namespace solver
 
-Root detail::root(const VectorFunction& function, const Point& start, const RootOptions& options) {
+Root detail::root(const VectorFunction& function, const AnyNumbers& start, const RootOptions& options) {
   using namespace solver;
   const Vector begin = start_of("root", start);
   Function all("root", function, options.compile);
