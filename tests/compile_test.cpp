@@ -572,6 +572,13 @@ TEST(ACompiledStep, GivesTheSumsOfTheEagerOneForNumbersToo) {
   }
 }
 
+TEST(ACompiledStep, GivesTheLossOfAllRows) {
+  Dataset data = make_moons(5000, 0.1, 3);
+  for (std::size_t i = 0; i < data.rows(); ++i) data.weights.push_back(data.labels[i] == 0 ? 0.5 : 1.5);
+  const TrainingRun run(data, {.hidden = {8}, .loss = LossKind::bce});
+  EXPECT_NEAR(compiled_step(run.model())->loss(data), eager_step(run.model())->loss(data), 1e-12);
+}
+
 TEST(ACompiledStep, TrainsAsTheEagerOneDoes) {
   const Dataset data = make_moons(100, 0.1, 5);
   const Recipe recipe{.hidden = {16, 16}, .loss = LossKind::softmax, .batch = 20};

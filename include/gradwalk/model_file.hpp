@@ -22,7 +22,8 @@ struct SavedRun {
   TrainingState state;
   std::uint64_t planned_steps = 0;  // in all, as last asked for
   DataSource source;
-  std::string step_kind = {};  // of the steps it made last; empty in files that do not tell
+  std::string step_kind = {};           // of the steps it made last; empty in files that do not tell
+  std::vector<double> parameters = {};  // of the last step, where the model has the best; else empty
 };
 
 struct ModelFile {

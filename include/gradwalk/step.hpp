@@ -46,6 +46,9 @@ class GRADWALK_EXPORT BatchStep {
   // they are now.
   virtual void run(const Dataset& data, std::span<const std::size_t> rows, double weight, BatchSums& sums) = 0;
 
+  // The mean loss of all rows, by their weights; no gradients.
+  virtual double loss(const Dataset& data) = 0;
+
   // Calls work(begin, end) for parts of 0 ... size that together are all of it: at once, on the threads the step has.
   virtual void in_parts(std::size_t size, const std::function<void(std::size_t, std::size_t)>& work) { work(0, size); }
 

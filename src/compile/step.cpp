@@ -4,6 +4,7 @@
 #include "gradwalk/compiled_step.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "gradwalk/error.hpp"
 #include "gradwalk/loss.hpp"
@@ -37,18 +38,7 @@ class CompiledStep : public BatchStep {
   }
 
   void run(const Dataset& data, std::span<const std::size_t> rows, double weight, BatchSums& sums) override {
-    const std::size_t width = program_.inputs();
-    numbers_.resize(rows.size() * width);
-    in_parts(rows.size() * width, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = (begin + width - 1) / width; i * width < end; ++i) {
-        const std::span<const double> features = data.row(rows[i]);
-        const auto to = std::copy(features.begin(), features.end(), numbers_.begin() + offset(i * width));
-        if (data.has_targets())
-          *to = data.targets[rows[i]];
-        else
-          put_targets(data.labels[rows[i]], to);
-      }
-    });
+    fill_in(data, rows);
     weights_.assign(rows.size(), weight);
     if (!data.weights.empty())
       for (std::size_t i = 0; i < rows.size(); ++i) weights_[i] *= data.weights[rows[i]];
@@ -61,7 +51,39 @@ class CompiledStep : public BatchStep {
     }
   }
 
+  // So many rows at a time, that they stay small.
+  double loss(const Dataset& data) override {
+    constexpr std::size_t at_once = 4096;
+    std::vector<std::size_t> rows;
+    double sum = 0;
+    for (std::size_t first = 0; first < data.rows(); first += at_once) {
+      rows.resize(std::min(at_once, data.rows() - first));
+      std::iota(rows.begin(), rows.end(), first);
+      fill_in(data, rows);
+      outputs_.resize(rows.size() * (1 + scores_));
+      program_.evaluate(numbers_, outputs_);
+      for (std::size_t i = 0; i < rows.size(); ++i) sum += data.weight(rows[i]) * outputs_[i * (1 + scores_)];
+    }
+    return sum / static_cast<double>(data.rows());
+  }
+
  private:
+  // The rows as the program takes them.
+  void fill_in(const Dataset& data, std::span<const std::size_t> rows) {
+    const std::size_t width = program_.inputs();
+    numbers_.resize(rows.size() * width);
+    in_parts(rows.size() * width, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = (begin + width - 1) / width; i * width < end; ++i) {
+        const std::span<const double> features = data.row(rows[i]);
+        const auto to = std::copy(features.begin(), features.end(), numbers_.begin() + offset(i * width));
+        if (data.has_targets())
+          *to = data.targets[rows[i]];
+        else
+          put_targets(data.labels[rows[i]], to);
+      }
+    });
+  }
+
   std::size_t targets() const { return model_.loss == LossKind::mse ? scores_ : 1; }
 
   void put_targets(std::size_t label, std::vector<double>::iterator to) const {
@@ -76,7 +98,7 @@ class CompiledStep : public BatchStep {
   }
   static std::ptrdiff_t offset(std::size_t numbers) { return static_cast<std::ptrdiff_t>(numbers); }
 
-  Value loss(std::span<const Value> scores, std::span<const Value> targets) const {
+  Value recorded_loss(std::span<const Value> scores, std::span<const Value> targets) const {
     switch (model_.loss) {
       case LossKind::hinge: return hinge(scores[0], targets[0]);
       case LossKind::bce: return binary_cross_entropy(scores[0], targets[0]);
@@ -94,7 +116,7 @@ class CompiledStep : public BatchStep {
     std::vector<Value> inputs(model_.network.inputs() + targets());
     const std::vector<Value> features(inputs.begin(), inputs.begin() + offset(model_.network.inputs()));
     const std::vector<Value> scores = model_.network(features);
-    std::vector<Value> outputs{loss(scores, std::span(inputs).subspan(features.size()))};
+    std::vector<Value> outputs{recorded_loss(scores, std::span(inputs).subspan(features.size()))};
     outputs.insert(outputs.end(), scores.begin(), scores.end());
     return compile(outputs, compile_options(model_, inputs, options));
   }

@@ -38,8 +38,9 @@ TrainingRun resume(const ModelFile& file, const Dataset& data, MakeStep make_ste
     throw Error("resume", "a model for the data's features and classes", "one for others", "train anew");
   run.set_state(file.run->state);
   const std::vector<Value> saved = file.model().network.parameters();
+  const std::vector<double>& last = file.run->parameters;
   std::vector<Value> parameters = run.network().parameters();
-  for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].data() = saved[i].data();
+  for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].data() = last.empty() ? saved[i].data() : last[i];
   return run;
 }
 
