@@ -95,6 +95,8 @@ void RecipeOptions::add_to(CLI::App& command) {
   add("--l2", l2_, "this times the sum of their squares", "X [0.003; numbers 0.01; made-up data 0.0001]")
       ->check(number(0, 1e6));
   add("--clip", clip_, "the largest norm of the gradient; 0: any", "X [0]")->check(number(0, 1e12));
+  add("--dropout", dropout_, "the chance of each hidden neuron to be left out, of each row of each step", "P [0]")
+      ->check(number(0, 0.99));
   add("--validation", validation_,
       "share of the rows not to learn from: after each epoch they judge the model,\n"
       "and the best one is kept",
@@ -187,6 +189,7 @@ Recipe RecipeOptions::recipe(const Recipe& usual, std::uint64_t steps) const {
   if (raw_) recipe.standardise = false;
   recipe.balance = balance_;
   plan_validation(recipe);
+  recipe.dropout = dropout_.value_or(0);
   return recipe;
 }
 

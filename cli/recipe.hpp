@@ -28,7 +28,7 @@ class RecipeOptions {
   std::vector<CLI::Option*> options_;
   std::uint64_t seed_ = Recipe{}.seed;
   std::optional<std::string> hidden_, activation_, init_, loss_, optimizer_, schedule_, batch_;
-  std::optional<double> lr_, final_, momentum_, weight_decay_, l1_, l2_, clip_, validation_;
+  std::optional<double> lr_, final_, momentum_, weight_decay_, l1_, l2_, clip_, validation_, dropout_;
   std::optional<std::uint64_t> decay_steps_, warm_up_, patience_;
   bool raw_ = false, balance_ = false;
 };

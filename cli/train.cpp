@@ -135,8 +135,9 @@ void introduce(const Job& job, const Model& model, std::size_t validation) {
   const std::string kept = validation > 0 ? fmt::format(", {} of them for validation", validation) : "";
   fmt::print("{}: {} rows{}, {} feature{}, {}\n", job.source.data(), job.data.train.rows(), kept,
              model.feature_names.size(), model.feature_names.size() == 1 ? "" : "s", task_in_words(job.data.train));
-  fmt::print("network {}, {} parameters, {} activation, {} loss\n", sizes, model.network.parameter_count(),
-             name(model.network.options().activation), name(model.loss));
+  fmt::print("network {}, {} parameters, {} activation, {} loss{}\n", sizes, model.network.parameter_count(),
+             name(model.network.options().activation), name(model.loss),
+             job.recipe.dropout > 0 ? fmt::format(", dropout {:g}", job.recipe.dropout) : "");
   tell_columns(job.data.train);
   if (job.plan) fmt::print("{}\n", in_words(*job.plan, job.file->run->state.steps));
   fmt::print("\n");

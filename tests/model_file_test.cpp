@@ -241,7 +241,7 @@ TEST_F(ModelFiles, GoOnAsIfNeverStoppedByteForByte) {
 TEST_F(ModelFiles, HoldTheBestModelAndGoOnFromTheLast) {
   const Dataset data = make_moons(40, 0.5, 7);
   Recipe recipe = recipe_with(Adam{.lr = 0.1}, 8);
-  recipe.validation = 0.25, recipe.patience = 1000;
+  recipe.validation = 0.25, recipe.patience = 1000, recipe.dropout = 0.1;
   TrainingRun straight(data, recipe);
   make_steps(straight, 60);
   const BestParameters best = straight.state().best;
@@ -256,6 +256,7 @@ TEST_F(ModelFiles, HoldTheBestModelAndGoOnFromTheLast) {
   EXPECT_EQ(file.run->state.best.parameters, best.parameters);
   EXPECT_EQ(file.run->recipe.validation, 0.25);
   EXPECT_EQ(file.run->recipe.patience, 1000u);
+  EXPECT_EQ(file.run->recipe.dropout, 0.1);
   for (std::uint64_t stop = 0; stop < 60; stop += 3) {
     TrainingRun first(data, recipe);
     make_steps(first, stop);
@@ -280,6 +281,8 @@ TEST_F(ModelFiles, HoldTheBestModelAndGoOnFromTheLast) {
   EXPECT_EQ(with("training", "/best_loss", nullptr), "a number for 'best_loss', got 'null'");
   EXPECT_EQ(with("recipe", "/validation", 1),
             "numbers of the recipe in their ranges, got none (train: needs 0 <= validation < 1, got 1; 0.1 is usual)");
+  EXPECT_EQ(with("recipe", "/dropout", -1),
+            "numbers of the recipe in their ranges, got none (train: needs 0 <= dropout < 1, got -1; 0.2 is usual)");
   EXPECT_EQ(with("recipe", "/patience", 0.5), "a whole number for 'patience', got '0.5'");
   SafetensorsFile raw = SafetensorsFile::read(at("straight"));
   std::erase_if(raw.tensors, [](const Tensor& tensor) { return tensor.name == "training.parameters"; });
@@ -467,7 +470,7 @@ TEST(ModelFile, NeedsEveryFieldOfItsJsonAndNoOtherType) {
       Json removed = json;
       if (removed[place.parent_pointer()].is_object()) {
         removed[place.parent_pointer()].erase(place.back());
-        constexpr std::string_view later[] = {"step", "begin", "balance", "validation", "patience"};
+        constexpr std::string_view later[] = {"step", "begin", "balance", "validation", "patience", "dropout"};
         check(removed, std::ranges::find(later, place.back()) != std::end(later));  // files of 0.1 do not have them
       }
       for (const Json& replacement : replacements) {

@@ -50,6 +50,7 @@ struct Recipe {
   // the ones that are used. 0: none, and the last are.
   double validation = 0;
   std::uint64_t patience = 0;  // a run is done when so many steps have brought nothing better; 0: never
+  double dropout = 0;          // the chance of each hidden neuron to be left out, of each row of each step
 };
 
 GRADWALK_EXPORT void check_recipe(const Recipe& recipe);  // an Error where a number is out of its range
@@ -156,6 +157,7 @@ class GRADWALK_EXPORT TrainingRun {
   };
   static std::vector<Place> places_of(std::vector<Value>& parameters);
   void sum_up(std::span<const std::size_t> rows);
+  void draw_factors(std::size_t first, std::size_t count);
   void read_parameters();
   double penalise();
   void move_parameters(double rate);
@@ -173,6 +175,7 @@ class GRADWALK_EXPORT TrainingRun {
   BatchSums sums_;  // of the step at hand
   std::vector<Place> places_;
   std::vector<double> numbers_;  // the parameters', of the step at hand
+  std::vector<double> factors_;  // of the hidden neurons, where some are dropped, of the step at hand
   Schedule schedule_;
   Batches batches_;
   std::vector<std::size_t> all_rows_;

@@ -91,6 +91,7 @@ TrainingRun::TrainingRun(const TrainingRun& other)
       sums_(other.sums_),
       places_(places_of(parameters_)),
       numbers_(other.numbers_),
+      factors_(other.factors_),
       schedule_(other.schedule_),
       batches_(other.batches_),
       all_rows_(other.all_rows_),
@@ -115,11 +116,30 @@ double add_penalties(const Recipe& recipe, std::span<const double> parameters, s
 
 }  // namespace
 
+// They follow from the seed, the number of the step and the row's place in its batch, whoever computes it: there is
+// nothing to save, and nothing to tell a team.
+void TrainingRun::draw_factors(std::size_t first, std::size_t count) {
+  const std::size_t hidden = network().hidden();
+  const double kept = 1 / (1 - recipe_.dropout);
+  Random of_step(Random(recipe_.seed).next() + state_.steps);
+  for (std::size_t i = 0; i < first; ++i) of_step.next();
+  std::vector<std::uint64_t> seeds(count);
+  for (std::uint64_t& seed : seeds) seed = of_step.next();
+  factors_.resize(count * hidden);
+  step_->in_parts(factors_.size(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = (begin + hidden - 1) / hidden; i * hidden < end; ++i) {
+      Random of_row(seeds[i]);
+      for (std::size_t k = 0; k < hidden; ++k) factors_[i * hidden + k] = of_row.uniform() < recipe_.dropout ? 0 : kept;
+    }
+  });
+}
+
 // The one place where a step's gradients come together, from however many took part.
 void TrainingRun::sum_up(std::span<const std::size_t> rows) {
   const std::size_t begin = rows.size() * team_.member / team_.size;
   const std::size_t end = rows.size() * (team_.member + 1) / team_.size;
-  step_->run(data_, rows.subspan(begin, end - begin), 1.0 / static_cast<double>(rows.size()), sums_);
+  if (recipe_.dropout > 0) draw_factors(begin, end - begin);
+  step_->run({data_, rows.subspan(begin, end - begin), 1.0 / static_cast<double>(rows.size()), factors_}, sums_);
   if (team_.add_up) team_.add_up(sums_.all());
 }
 

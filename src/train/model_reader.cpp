@@ -274,6 +274,7 @@ class Reader {
     if (value.contains("balance")) result.balance = truth(value, "balance");  // files of 0.1 weigh all rows alike
     if (value.contains("validation")) result.validation = number(value, "validation");  // and have none of these
     if (value.contains("patience")) result.patience = whole(value, "patience");
+    if (value.contains("dropout")) result.dropout = number(value, "dropout");
     const std::vector<Layer>& layers = model.network.layers();
     const bool same_layers = std::equal(result.hidden.begin(), result.hidden.end(), layers.begin(), layers.end() - 1,
                                         [](std::size_t size, const Layer& layer) { return size == layer.outputs(); });

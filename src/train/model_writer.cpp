@@ -47,7 +47,8 @@ OrderedJson recipe_json(const Recipe& recipe) {
           {"seed", recipe.seed},
           {"balance", recipe.balance},
           {"validation", recipe.validation},
-          {"patience", recipe.patience}};
+          {"patience", recipe.patience},
+          {"dropout", recipe.dropout}};
 }
 
 std::string text_of(const OrderedJson& json) {

@@ -72,3 +72,20 @@ def test_patience_needs_rows_to_be_patient_with():
     save("noisy.csv", "--steps", 10)
     assert refused("train", "--resume", "m.safetensors", "--steps", 20, "--patience", 5) == (
         "train: needs rows kept for validation, to be patient with, got none; give a share of them, such as 0.1")
+
+
+def test_dropout_is_said_and_a_saved_model_has_all_its_neurons():
+    shown = run("train", "noisy.csv", "--dropout", 0.25, "--steps", 50, "--save", "m.safetensors")
+    assert "softmax loss, dropout 0.25\n" in shown or "bce loss, dropout 0.25\n" in shown
+    assert "32 rows a step, dropout 0.25\n" in run("inspect", "m.safetensors")
+    first = run("predict", "m.safetensors", "noisy.csv")
+    assert first == run("predict", "m.safetensors", "noisy.csv")
+    assert refused("train", "noisy.csv", "--hidden", "none", "--dropout", 0.1) == (
+        "train: needs hidden neurons, for dropout to leave some out, got none; give hidden layers, or no dropout")
+
+
+def test_dropout_keeps_a_network_from_learning_by_heart():
+    options = ("noisy.csv", "--hidden", "32,32", "--l2", "0", "--json")
+    without, with_it = gradwalk_json("train", *options), gradwalk_json("train", *options, "--dropout", "0.5")
+    assert with_it["train"]["loss"] > 2 * without["train"]["loss"]
+    assert with_it["test"]["loss"] < without["test"]["loss"] / 2
