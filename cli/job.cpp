@@ -99,8 +99,8 @@ std::string in_words(const NewPlan& plan, std::uint64_t made) {
                      plan.plan.steps, plan.lr, plan.lr * plan.plan.final, name(plan.plan.kind));
 }
 
-TrainingRun Job::start(const MakeStep& make_step) const {
-  TrainingRun run = file ? resume(*file, data.train, make_step) : TrainingRun(data.train, recipe, make_step);
+TrainingRun Job::start(const MakeStep& make_step, const Team& team) const {
+  TrainingRun run = file ? resume(*file, data.train, make_step, team) : TrainingRun(data.train, recipe, make_step, team);
   if (plan) run.begin_plan(plan->plan, plan->lr);
   if (patience && file) run.set_patience(*patience);
   if (run.is_done())
@@ -123,6 +123,12 @@ void JobOptions::add_to(CLI::App& command) {
       ->check(whole_from(1, 1'000'000'000))
       ->option_text("N");
   command.add_option("--save", save, "save the model, and how to go on, in this file")->option_text("FILE");
+  command
+      .add_option("--recover", recover,
+                  "save every N steps too, there or in gradwalk-recovery.safetensors: a run that\n"
+                  "is killed goes on from it")
+      ->check(whole_from(1, 1'000'000'000))
+      ->option_text("N [never]");
   command.add_option("--resume", resume, "go on with a saved model; saved again there, unless --save says where")
       ->option_text("FILE");
 }

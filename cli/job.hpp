@@ -17,6 +17,7 @@ struct JobOptions {
   RecipeOptions recipe;
   std::uint64_t steps = 0;    // 0: as many as is usual
   std::uint64_t stop_at = 0;  // 0: not before all are made
+  std::uint64_t recover = 0;  // save every so many steps; 0: at the end
   std::string save, resume;
   void add_to(CLI::App& command);
 };
@@ -39,7 +40,8 @@ struct Job {
   std::uint64_t steps, stop;              // in all, and those to make now
   std::string save;
 
-  TrainingRun start(const MakeStep& make_step) const;  // as it is before its first step here
+  TrainingRun start(const MakeStep& make_step, const Team& team = {}) const;  // as it is before its first step here
+  DataSource data_source() const { return {source.to_json(seed), fingerprint(data.train)}; }
 };
 Job job_of(const JobOptions& options);
 

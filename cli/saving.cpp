@@ -20,6 +20,14 @@ std::string rescue_place() {
   return ::mkdtemp(folder.data()) == nullptr ? recovery_name : folder + "/" + recovery_name;
 }
 
+// Here, beside what an earlier run may have left.
+std::string recovery_place() {
+  std::string name = recovery_name;
+  for (int i = 2; std::filesystem::exists(name) && i < 1000; ++i)
+    name = fmt::format("gradwalk-recovery-{}.safetensors", i);
+  return name;
+}
+
 }  // namespace
 
 void check_place(const std::string& path) {
@@ -35,21 +43,38 @@ void check_place(const std::string& path) {
                 "check its permissions, or save elsewhere");
 }
 
-std::string recovery_place() {
-  std::string name = recovery_name;
-  for (int i = 2; std::filesystem::exists(name) && i < 1000; ++i)
-    name = fmt::format("gradwalk-recovery-{}.safetensors", i);
-  return name;
+Keeper::Keeper(const Job& job, std::uint64_t every)
+    : job_(job), every_(every), recovery_(job.save.empty() ? recovery_place() : job.save) {}
+
+void Keeper::save(const TrainingRun& run, const std::string& path) {
+  if (!source_) source_ = job_.data_source();
+  save_model(path, run, job_.steps, *source_);
 }
 
-void save(const Job& job, const TrainingRun& run, const std::string& path) {
-  const DataSource source{job.source.to_json(job.seed), fingerprint(job.data.train)};
+void Keeper::after_step(const TrainingRun& run) {
+  if (every_ == 0 || run.steps() % every_ != 0) return;
   try {
-    save_model(path, run, job.steps, source);
+    save(run, recovery_);
+    has_recovery_ = true;
+  } catch (const Error& error) {
+    fmt::print(stderr, "{}\n", error.what());
+  }
+}
+
+std::string Keeper::at_the_end(const TrainingRun& run, bool is_unfinished) {
+  const std::string path = is_unfinished ? recovery_ : job_.save;
+  if (!path.empty()) save_somewhere(run, path);
+  if (path != recovery_ && has_recovery_) std::filesystem::remove(recovery_);
+  return path;
+}
+
+void Keeper::save_somewhere(const TrainingRun& run, const std::string& path) {
+  try {
+    save(run, path);
   } catch (const Error& error) {
     const std::string rescue = rescue_place();
     try {
-      save_model(rescue, run, job.steps, source);
+      save(run, rescue);
     } catch (const Error&) {
       std::filesystem::remove(std::filesystem::path(rescue).parent_path());  // if we made it: it is empty
       throw error;  // the place that was asked for is the one to mend

@@ -166,13 +166,16 @@ MakeStep timed(MakeStep make_step, Duration& took) {
   };
 }
 
-void train(const Job& job, TrainingRun& run, Duration& took, bool quiet) {
+void train(const Job& job, TrainingRun& run, Keeper& keeper, Duration& took, bool quiet) {
   Progress progress(run.steps(), job.steps, is_regressor(run.any_model()), quiet);
   interrupted = 0;
   for (const int signal : stopping) std::signal(signal, interrupt);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an Error, which saves elsewhere
   const Stopwatch watch(took);
-  while (run.steps() < job.stop && !run.is_done() && interrupted == 0) progress.show(run.step());
+  while (run.steps() < job.stop && !run.is_done() && interrupted == 0) {
+    progress.show(run.step());
+    keeper.after_step(run);
+  }
   for (const int signal : stopping) std::signal(signal, SIG_DFL);
 }
 
@@ -223,11 +226,11 @@ void run(const TrainArguments& options) {
   const std::uint64_t before = run.steps();
   const bool quiet = options.quiet || options.json;
   if (!quiet) introduce(job, model_of(run.any_model()), run.validation_rows());
-  train(job, run, results.took, quiet);
+  Keeper keeper(job, options.job.recover);
+  train(job, run, keeper, results.took, quiet);
   results.steps = run.steps() - before;
   const bool stopped = run.steps() < job.steps && !run.is_done();
-  results.saved = stopped && job.save.empty() ? recovery_place() : job.save;
-  if (!results.saved.empty()) save(job, run, results.saved);
+  results.saved = keeper.at_the_end(run, stopped);
 
   const AnyModel model = run.kept_model();
   judge(options.computing, model, job.data, run.recipe(), results);

@@ -43,6 +43,7 @@ GRADWALK_EXPORT ModelFile parse_model(std::string_view bytes, std::string_view n
 
 // The run a file holds, on its data: the next step is the one it would have made, to rounding if its steps were of
 // another kind. An Error if the data is other data.
-GRADWALK_EXPORT TrainingRun resume(const ModelFile& file, const Dataset& data, MakeStep make_step = eager_step);
+GRADWALK_EXPORT TrainingRun resume(const ModelFile& file, const Dataset& data, MakeStep make_step = eager_step,
+                                   Team team = {});
 
 }  // namespace gradwalk

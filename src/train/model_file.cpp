@@ -27,11 +27,11 @@ std::uint64_t fingerprint(const Dataset& data) {
   return hash;
 }
 
-TrainingRun resume(const ModelFile& file, const Dataset& data, MakeStep make_step) {
+TrainingRun resume(const ModelFile& file, const Dataset& data, MakeStep make_step, Team team) {
   if (!file.run) throw Error("resume", "a model saved by training", "one without its training", "train it anew");
   if (fingerprint(data) != file.run->source.fingerprint)
     throw Error("resume", "the data the model was trained on", "other data", "give the same, or train anew");
-  TrainingRun run(data, file.run->recipe, std::move(make_step));
+  TrainingRun run(data, file.run->recipe, std::move(make_step), std::move(team));
   if (run.network().inputs() != file.model().network.inputs() ||
       run.network().outputs() != file.model().network.outputs() ||
       is_regressor(run.any_model()) != is_regressor(file.any_model))

@@ -88,4 +88,4 @@ def test_dropout_keeps_a_network_from_learning_by_heart():
     options = ("noisy.csv", "--hidden", "32,32", "--l2", "0", "--json")
     without, with_it = gradwalk_json("train", *options), gradwalk_json("train", *options, "--dropout", "0.5")
     assert with_it["train"]["loss"] > 2 * without["train"]["loss"]
-    assert with_it["test"]["loss"] < without["test"]["loss"] / 2
+    assert with_it["test"]["loss"] < 0.7 * without["test"]["loss"]
