@@ -97,6 +97,7 @@ class LeastSquares {
     const bool is_hidden = most_promised(weights) <= noise * before;
     for (double growth = 2; iterations < options_.iterations; growth *= 2) {
       ++iterations;
+      if (options_.progress) options_.progress(iterations, before);
       const Vector step = linear_.step(weights, damping_);
       const double promised = linear_.promised(step, weights, damping_);
       const bool is_short = length_of(step, weights) <= options_.step_tolerance * length_of(x_, weights);
@@ -196,7 +197,7 @@ void add_errors(const Linear& linear, const Vector& residuals, bool known_errors
 }  // namespace
 }  // namespace solver
 
-Fit detail::fit(const VectorFunction& residuals, const Point& start, const FitOptions& options) {
+Fit detail::fit(const VectorFunction& residuals, const AnyNumbers& start, const FitOptions& options) {
   using namespace solver;
   const Vector begin = start_of("fit", start);
   Function function("fit", residuals, options.compile);

@@ -30,6 +30,7 @@ class Descent {
       if (steepness(at) <= options_.gradient_tolerance) return Stop::gradient;
       if (iterations >= options_.iterations) return Stop::iterations;
       ++iterations;
+      if (options_.progress) options_.progress(iterations, at.value);
       Vector direction = directions_->from(at);
       if (!direction.allFinite() || !(direction.dot(at.gradient) < 0)) {
         directions_->forget();
@@ -91,7 +92,7 @@ class Descent {
 }  // namespace
 }  // namespace solver
 
-Minimum detail::minimize(const ScalarFunction& function, const Point& start, const MinimizeOptions& options) {
+Minimum detail::minimize(const ScalarFunction& function, const AnyNumbers& start, const MinimizeOptions& options) {
   using namespace solver;
   const Vector begin = start_of("minimize", start);
   Function all("minimize", [&](const std::vector<Value>& at) { return std::vector{function(at)}; }, options.compile);

@@ -10,7 +10,7 @@
 
 namespace gradwalk::solver {
 
-inline Vector start_of(const char* call, const Point& start) {
+inline Vector start_of(const char* call, const AnyNumbers& start) {
   if (start.size() == 0)
     throw Error(call, "a parameter to find", "an empty start", "give a number to start from for each");
   for (const double number : start)
