@@ -6,7 +6,7 @@ meanings and defaults. This module alone needs scikit-learn.
 
 >>> from sklearn.datasets import load_iris
 >>> X, y = load_iris(return_X_y=True)
->>> model = MLPClassifier(hidden_layer_sizes=(16,), max_iter=1000, random_state=0).fit(X, y)
+>>> model = MLPClassifier(hidden_layer_sizes=(16,), learning_rate_init=0.01, max_iter=1000, random_state=0).fit(X, y)
 >>> model.score(X, y) > 0.95
 True
 """
