@@ -211,8 +211,10 @@ TEST_P(RandomGraphs, AgreeWithTheEngineForAnyBatchInstructionSetAndThreads) {
     compared.expect(got.outputs, wanted.outputs, "output");
 
     const Results<double> others = run(subject, subject.compiled(number, set), rows, weights);
-    EXPECT_TRUE(got.sum == others.sum && same_bits(got.gradient, others.gradient) &&
-                same_bits(got.inputs, others.inputs) && same_bits(got.outputs, others.outputs))
+    EXPECT_TRUE(same_bits({got.sum}, {others.sum}))
+        << got.sum << " and " << others.sum << " by " << number << " threads";
+    EXPECT_TRUE(same_bits(got.gradient, others.gradient) && same_bits(got.inputs, others.inputs) &&
+                same_bits(got.outputs, others.outputs))
         << "other bits by " << number << " threads";
   }
   EXPECT_LT(seed / shards, graphs * 5 / 4 + 2) << "too many were left out";

@@ -556,7 +556,9 @@ TEST(ACompiledStep, GivesTheSumsOfTheEagerOne) {
 
 TEST(ACompiledStep, GivesTheSumsOfTheEagerOneForNumbersToo) {
   Dataset data = make_moons(40, 0.1, 3);
-  for (std::size_t i = 0; i < data.rows(); ++i) data.targets.push_back(3 * data.row(i)[0] - data.row(i)[1]);
+  std::vector<double> targets(data.rows());
+  for (std::size_t i = 0; i < data.rows(); ++i) targets[i] = 3 * data.row(i)[0] - data.row(i)[1];
+  data.targets = targets;
   data.labels.clear(), data.label_names.clear();
   for (const LossKind loss : {LossKind::mse, LossKind::mae, LossKind::huber}) {
     const TrainingRun run(data, {.hidden = {8, 5}, .loss = loss});

@@ -179,7 +179,7 @@ TEST(Derivatives, NeedRecording) {
   EXPECT_THROW(hessian(polynomial, {2, 3}), Error);
   EXPECT_THROW(hessian_vector_product(polynomial, {2, 3}, {1, 1}), Error);
   EXPECT_THROW(check_gradient(polynomial, {2, 3}), Error);
-  const VectorFunction both = [](const std::vector<Value>& x) { return x; };
+  const VectorFunction both = [](const std::vector<Value>& point) { return point; };
   EXPECT_THROW(jacobian(both, {2, 3}), Error);
   EXPECT_THROW(jacobian_vector_product(both, {2, 3}, {1, 1}), Error);
 }

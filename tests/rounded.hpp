@@ -3,7 +3,7 @@
 //
 // A Rounded's error is the sum of the magnitudes of all that was rounded on the way to it, each times the steepest
 // slope by which it comes through. Times the unit of a precision, that is how far a computation in this precision may
-// be off, to first order and whatever its order of adding up: a sum counts its terms, not what is left of them. The
+// be off, whatever its order of adding up: a sum counts its terms, not what is left of them. The
 // rules are the table's, applied to Rounded, so what is lost inside a rule (1 - r * r) counts as well.
 //
 // Where rounding decides something, no bound is right: a comparison of what lies within each other's reach, a root on
@@ -66,9 +66,10 @@ class Rounded {
   }
   friend Rounded operator-(const Rounded& x, const Rounded& y) { return x + -y; }
   friend Rounded operator-(const Rounded& x) { return copy(-x.value, x.error, -x.origin); }
+  // Both may be off at once: of sums that all but cancelled, that is the most of it.
   friend Rounded operator*(const Rounded& x, const Rounded& y) {
-    const double r = x.value * y.value;
-    return made(r, std::abs(r) + passed(std::abs(x.value), y.error) + passed(std::abs(y.value), x.error));
+    const double r = x.value * y.value, both = precision->tolerance * x.error;
+    return made(r, std::abs(r) + passed(std::abs(x.value) + both, y.error) + passed(std::abs(y.value), x.error));
   }
   // By 0 it depends on the sign of the 0, which a sum has by its order.
   friend Rounded operator/(const Rounded& x, const Rounded& y) {

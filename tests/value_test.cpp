@@ -294,8 +294,9 @@ TEST(Moving, ToItselfAndSwappingKeepsNodes) {
 }
 
 }  // namespace
+}  // namespace gradwalk
 
-// The names of ops must not change what they meant for plain numbers.
+// The names of ops must not change what they meant for plain numbers, in a program that uses both namespaces.
 namespace overloads {
 using namespace std;
 using namespace gradwalk;
@@ -321,4 +322,3 @@ TEST(Overloads, OfPlainNumbersStayTheStandardOnes) {
 }
 
 }  // namespace overloads
-}  // namespace gradwalk

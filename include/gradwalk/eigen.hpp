@@ -158,7 +158,7 @@ void stable_norm_impl_inner_step(const Vector& vector, Value& squares, Value& sc
   if (!(largest <= scale)) {
     const Value ratio = scale / largest;
     squares = squares * (ratio * ratio);
-    scale = max(largest, 1 / std::numeric_limits<double>::max());
+    scale = max(largest, std::numeric_limits<double>::min());
     inverse = isinf(largest) ? Value(1) : 1 / scale;
   }
   squares += (vector * inverse).squaredNorm();

@@ -124,9 +124,10 @@ template <class T> struct Lanes {
   friend HWY_INLINE Choice<T> operator>=(Lanes x, Lanes y) { return {hn::Ge(x.v, y.v)}; }
   friend HWY_INLINE Lanes abs(Lanes x) { return hn::Abs(x.v); }
   friend HWY_INLINE Lanes sqrt(Lanes x) { return hn::Sqrt(x.v); }
-  friend HWY_INLINE Lanes floor(Lanes x) { return hn::Floor(x.v); }
-  friend HWY_INLINE Lanes ceil(Lanes x) { return hn::Ceil(x.v); }
-  friend HWY_INLINE Lanes trunc(Lanes x) { return hn::Trunc(x.v); }
+  // With the sign of x, which Highway's own loses for -0 where the machine has no instruction for it (before SSE4).
+  friend HWY_INLINE Lanes floor(Lanes x) { return hn::CopySign(hn::Floor(x.v), x.v); }
+  friend HWY_INLINE Lanes ceil(Lanes x) { return hn::CopySign(hn::Ceil(x.v), x.v); }
+  friend HWY_INLINE Lanes trunc(Lanes x) { return hn::CopySign(hn::Trunc(x.v), x.v); }
   friend HWY_INLINE Lanes copysign(Lanes x, Lanes y) { return hn::CopySign(x.v, y.v); }
   // Halves go away from 0, by the largest number below a half: with a half itself 0.49999999999999994 would become 1.
   friend HWY_INLINE Lanes round(Lanes x) {

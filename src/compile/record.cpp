@@ -17,7 +17,7 @@ namespace {
 // table stays in the cache however large the graph is; what it forgets is computed twice.
 class Known {
  public:
-  explicit Known(std::size_t graph) : bits_(std::clamp(static_cast<int>(std::bit_width(graph / ways)), 6, 14)) {
+  explicit Known(std::size_t graph) : bits_(std::clamp(static_cast<int>(std::bit_width(graph)), 6, 14)) {
     buckets_.resize(std::size_t{1} << bits_);
   }
 
@@ -193,14 +193,14 @@ Recorded record(std::span<const Value> outputs, std::span<const Value> inputs, s
   std::vector<Id> places(listing.nodes.size(), none);  // where the nodes of the listing are in ours
   mark(parameters, reading, "parameters", 0, places);
   mark(inputs, reading, "inputs", static_cast<Id>(parameters.size()), places);
-  for (std::size_t i = 0; i < listing.leaves; ++i) {
-    if (places[i] != none) continue;
-    if (reading.is_held(i)) recorded.frozen.push_back({reading.node(i), reading.data(i)});
-    places[i] = recorder.constant(reading.data(i));
-  }
+  for (std::size_t i = 0; i < listing.leaves; ++i)
+    if (places[i] == none && reading.is_held(i)) recorded.frozen.push_back({reading.node(i), reading.data(i)});
+  // The other leaves are constants, added where they are first used: leaves are listed as they lie in memory, and a
+  // program is to be the same wherever that is.
   const auto place = [&](std::uint32_t listed) {
-    return (listed & Listing::number) != 0 ? recorder.constant(listing.numbers[listed - Listing::number])
-                                           : places[listed];
+    if ((listed & Listing::number) != 0) return recorder.constant(listing.numbers[listed - Listing::number]);
+    if (places[listed] == none) places[listed] = recorder.constant(reading.data(listed));
+    return places[listed];
   };
   // Most of the time is waiting for memory: what a node a little later needs is asked for where its operands are known.
   constexpr std::size_t ahead = 8;

@@ -12,6 +12,7 @@
 #else
 #include <gradwalk/compile.hpp>
 #include <gradwalk/derivatives.hpp>
+#include <gradwalk/graph.hpp>
 #endif
 
 #include <optional>
