@@ -49,7 +49,7 @@ def build_tree():
 
 def install(folder):
     tree = build_tree()
-    run("cmake", "-S", ROOT, "-B", tree, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DGRADWALK_PYTHON=ON", "-DGRADWALK_TESTS=OFF",
+    run("cmake", "-S", ROOT, "-B", tree, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DGRADWALK_PYTHON=ON", "-DGRADWALK_CLI=ON", "-DGRADWALK_TESTS=OFF",
         "-DGRADWALK_INSTALL=OFF", f"-DPython_EXECUTABLE={sys.executable}", *shlex.split(os.environ.get("GRADWALK_CMAKE_ARGS", "")))
     run("cmake", "--build", tree)
     run("cmake", "--install", tree, "--component", "python", "--prefix", folder, "--strip")
@@ -86,7 +86,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     with tempfile.TemporaryDirectory() as folder:
         install(Path(folder))
         with zipfile.ZipFile(Path(wheel_directory) / wheel_name(), "w") as archive:
-            record = "".join(write(archive, name, data, 0o755 if ".so" in name else 0o644) for name, data in installed_files(Path(folder)))
+            record = "".join(write(archive, name, data, 0o755 if ".so" in name or "/bin/" in name else 0o644) for name, data in installed_files(Path(folder)))
             record += "".join(write(archive, f"{folder_of_facts}/{name}", text.encode()) for name, text in facts.items())
             write(archive, f"{folder_of_facts}/RECORD", f"{record}{folder_of_facts}/RECORD,,\n".encode())
     return wheel_name()

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <sstream>
@@ -265,6 +266,24 @@ TEST(Minimize, PassesOnWhatTheFunctionThrows) {
   };
   EXPECT_THROW(minimize(throws, {1}), std::logic_error);
   EXPECT_TRUE(minimize(throws, {1}).converged());
+}
+
+TEST(Minimize, TellsItsProgressAtEachIterationAndEndsWhenThatThrows) {
+  std::vector<double> values;
+  const Progress note = [&](std::size_t iteration, double value) {
+    EXPECT_EQ(iteration, values.size() + 1);
+    values.push_back(value);
+    if (iteration == 1000) throw std::runtime_error("enough");
+  };
+  const Minimum found = minimize(valleys, usual_start(2), {.progress = note});
+  EXPECT_EQ(values.size(), found.iterations);
+  EXPECT_NEAR(values.front(), 24.2, 1e-12);
+  EXPECT_TRUE(std::is_sorted(values.rbegin(), values.rend()));
+  values.clear();
+  const auto descend = [&] {
+    minimize(valleys, usual_start(2), {.method = Method::gradient_descent, .iterations = 5000, .progress = note});
+  };
+  EXPECT_THROW(descend(), std::runtime_error);
 }
 
 TEST(Minimize, RefusesAStartThatIsNone) {

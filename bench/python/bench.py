@@ -1,11 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""gradwalk in Python beside a pure-Python Value of micrograd's design (reference.py), in one run: ratios, from minima.
-usage: bench/python/bench.py [REPEATS]       with gradwalk installed, or PYTHONPATH at a build's python/
+"""gradwalk in Python beside a pure-Python Value of micrograd's design (reference.py), in one run: ratios, from minima; and
+gradwalk.sklearn beside scikit-learn.
+usage: bench/python/bench.py [REPEATS [GRADWALK_BENCH]]       with gradwalk installed, or PYTHONPATH at a build's python/; with the
+path of gradwalk-bench, the compiled step is timed beside that of C++
 """
 
 import gc
+import json
 import random
+import subprocess
 import sys
 import time
 import timeit
@@ -83,7 +87,39 @@ def with_collector(is_on, work, *arguments):
         gc.enable()
 
 
-def main(repeats):
+def digits(repeats):
+    """Both with their defaults and one thread, from start to finish."""
+    import warnings
+
+    import sklearn.neural_network
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import train_test_split
+    from threadpoolctl import threadpool_limits
+
+    import gradwalk.sklearn
+
+    warnings.simplefilter("ignore")
+    X, y = load_digits(return_X_y=True)
+    train_x, test_x, train_y, test_y = train_test_split(X / 16, y, random_state=0, stratify=y)
+    kinds = {"gradwalk": gradwalk.sklearn.MLPClassifier(random_state=1), "gradwalk, float32": gradwalk.sklearn.MLPClassifier(random_state=1, precision="float32"),
+             "scikit-learn": sklearn.neural_network.MLPClassifier(random_state=1)}
+    times = {name: [] for name in kinds}
+    with threadpool_limits(1):
+        for _ in range(repeats):
+            for name, model in kinds.items():
+                times[name].append(best(lambda: model.fit(train_x, train_y), 1))
+    for name, model in kinds.items():
+        ratio = min(times["scikit-learn"]) / min(times[name])
+        print(f"{'digits, ' + name:44} {min(times[name]) * 1e3:12.1f} ms {ratio:10.2f} x  ({model.n_iter_} passes, {model.score(test_x, test_y):.1%} right)")
+
+
+def native_step(program):
+    """Seconds of the same step in C++, as gradwalk-bench takes it."""
+    lines = subprocess.run([program, "--case", "compiled-moons", "--json", "--seconds", "1"], check=True, capture_output=True, text=True).stdout.splitlines()
+    return next(line["us_per_step"] for line in map(json.loads, lines) if line["variant"] == "trainer") * 1e-6
+
+
+def main(repeats, native=None):
     X, labels = gradwalk.make_moons(ROWS, 0.1, 1337)
     y = [float(2 * label - 1) for label in labels]
     rows = [list(map(float, row)) for row in X]
@@ -105,11 +141,16 @@ def main(repeats):
 
     model = Network(gradwalk.Value)
     data = numpy.column_stack([X, y])
-    program = gradwalk.compile(lambda row: (1 - row[2] * model(row[:2])).relu(), data[:2], parameters=model.parameters())
+    penalty = lambda: 1e-4 * gradwalk.l2_penalty(model.parameters())  # noqa: E731
+    program = gradwalk.compile(lambda row: (1 - row[2] * model(row[:2])).relu() + penalty(), data[:2], parameters=model.parameters())
     trainer = gradwalk.Trainer(program, gradwalk.SGD(lr=0.1))
     compiled, eager = best(lambda: trainer.step(data, mean=True), 20 * repeats, 20), best(ours, repeats)
     report("moons step, compiled", compiled, eager, "eager")
+    if native:
+        pairs = [(best(lambda: trainer.step(data, mean=True), 20 * repeats, 20), native_step(native)) for _ in range(repeats)]
+        report("moons step, compiled", *(min(times) for times in zip(*pairs)), "C++")
+    digits(repeats)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 7)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 7, *sys.argv[2:3])

@@ -1,10 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """A GPT of scalars in the spirit of Karpathy's microgpt, for any class of Values: one block, several heads, RMS norm,
-Adam; it learns to spell names, one a step. Beside the pure-Python Value of reference.py it is timed, losses compared.
+Adam; it learns to spell names, one a step. Beside the pure-Python Value of reference.py it is timed, eager and compiled,
+losses compared.
 usage: bench/python/gpt.py [STEPS]
 """
 
+import functools
 import gc
 import math
 import random
@@ -25,8 +27,7 @@ def linear(x, w):
     return [sum((wi * xi for wi, xi in zip(row[1:], x[1:])), row[0] * x[0]) for row in w]
 
 
-def softmax(scores):
-    largest = max(score.data for score in scores)
+def softmax(scores, largest):
     exps = [(score - largest).exp() for score in scores]
     total = sum(exps[1:], exps[0])
     return [e / total for e in exps]
@@ -53,22 +54,49 @@ class GPT:
         values.append(linear(x, self.w["value"]))
         for h in range(0, WIDTH, size):
             here = range(h, h + size)
-            weights = softmax([sum((q[i] * k[i] for i in here[1:]), q[h] * k[h]) * size**-0.5 for k in keys])
+            fits = [sum((q[i] * k[i] for i in here[1:]), q[h] * k[h]) * size**-0.5 for k in keys]
+            weights = softmax(fits, self.largest(fits))
             out += [sum((w * v[i] for w, v in zip(weights[1:], values[1:])), weights[0] * values[0][i]) for i in here]
         return linear(out, self.w["out"])
 
     def scores(self, token, place, keys, values):
-        x = norm([t + p for t, p in zip(self.w["tokens"][token], self.w["places"][place])])
+        x = norm([t + p for t, p in zip(self.embedding(token), self.w["places"][place])])
         x = [a + b for a, b in zip(x, self.attend(norm(x), keys, values))]
         hidden = [h.relu() for h in linear(norm(x), self.w["up"])]
         return linear([a + b for a, b in zip(x, linear(hidden, self.w["down"]))], self.w["head"])
 
-    def loss(self, name):
-        tokens = [END] + [LETTERS.index(letter) for letter in name][: CONTEXT - 1] + [END]
+    def loss(self, tokens):
         keys, values = [], []
-        losses = [-softmax(self.scores(token, place, keys, values))[target].log()
+        losses = [self.surprise(self.scores(token, place, keys, values), target)
                   for place, (token, target) in enumerate(zip(tokens[:-1], tokens[1:]))]
         return sum(losses[1:], losses[0]) * (1 / len(losses))
+
+    def largest(self, scores):
+        return max(score.data for score in scores)
+
+    def embedding(self, token):
+        return self.w["tokens"][token]
+
+    def surprise(self, scores, target):
+        return -softmax(scores, self.largest(scores))[target].log()
+
+
+class GPTOfInputs(GPT):
+    """The same with tokens that are inputs of a program: as many numbers as there are tokens, its own 1, the others 0."""
+
+    def largest(self, scores):
+        return functools.reduce(lambda x, y: x.max(y), scores).stop()
+
+    def embedding(self, token):
+        return [sum((t * row[i] for t, row in zip(token[1:], self.w["tokens"][1:])), token[0] * self.w["tokens"][0][i]) for i in range(WIDTH)]
+
+    def surprise(self, scores, target):
+        probabilities = softmax(scores, self.largest(scores))
+        return -sum((t * p for t, p in zip(target[1:], probabilities[1:])), target[0] * probabilities[0]).log()
+
+
+def tokens_of(name):
+    return [END] + [LETTERS.index(letter) for letter in name][: CONTEXT - 1] + [END]
 
 
 class Training:
@@ -80,7 +108,7 @@ class Training:
         self.m, self.v, self.steps = [0.0] * len(self.parameters), [0.0] * len(self.parameters), 0
 
     def step(self):
-        loss = self.model.loss(NAMES[self.steps % len(NAMES)])
+        loss = self.model.loss(tokens_of(NAMES[self.steps % len(NAMES)]))
         loss.backward()
         self.steps += 1
         for i, p in enumerate(self.parameters):
@@ -90,6 +118,29 @@ class Training:
             p.data -= 0.01 * m / (math.sqrt(v) + 1e-8)
             p.grad = 0
         return loss.data
+
+
+class CompiledTraining:
+    """A program a length of names, made once, and one Trainer for all of them."""
+
+    def __init__(self):
+        import gradwalk
+        import numpy
+
+        model = GPTOfInputs(gradwalk.Value)
+        self.rows = [numpy.eye(END + 1)[tokens_of(name)].reshape(1, -1) for name in NAMES]
+        self.lengths = sorted({row.size for row in self.rows})
+        programs = []
+        for length in self.lengths:
+            inputs = [gradwalk.Value(0.0) for _ in range(length)]
+            tokens = [inputs[i:i + END + 1] for i in range(0, length, END + 1)]
+            programs.append(gradwalk.compile(model.loss(tokens), inputs=inputs, parameters=model.parameters()))
+        self.trainer, self.steps = gradwalk.Trainer(programs, gradwalk.Adam(0.01, 0.9, 0.95, 1e-8)), 0
+
+    def step(self):
+        row = self.rows[self.steps % len(NAMES)]
+        self.steps += 1
+        return self.trainer.step([row if row.size == length else None for length in self.lengths])
 
 
 def timed(work):
@@ -102,17 +153,20 @@ def main(steps):
     import gradwalk
     import reference
 
-    ours, theirs = Training(gradwalk.Value), Training(reference.Value)
-    times, furthest = [], 0.0
-    for k in range(steps):
+    trainings = [Training(reference.Value), Training(gradwalk.Value), CompiledTraining()]
+    times, losses = [], []
+    for _ in range(steps):
         gc.disable()
-        a, b = timed(ours.step), timed(theirs.step)
+        taken = [timed(training.step) for training in trainings]
         gc.enable()
         gc.collect()
-        times.append((a[0], b[0]))
-        furthest = max(furthest, abs(a[1] - b[1]))
-    total = [sum(column) for column in zip(*times)]
-    print(f"{steps} steps, collector off: {total[1] / total[0]:.1f} times as fast as pure Python; losses differ by {furthest:.1e} at most, the last is {a[1]:.4f}")
+        times.append([seconds for seconds, _ in taken])
+        losses.append([loss for _, loss in taken])
+    totals = [sum(column) for column in zip(*times)]
+    for k, name in [(1, "eager"), (2, "compiled")]:
+        furthest = max(abs(row[k] - row[0]) for row in losses)
+        print(f"{steps} steps {name}, collector off: {totals[0] / totals[k]:.1f} times as fast as pure Python; losses differ by {furthest:.1e} at most, "
+              f"the last is {losses[-1][k]:.4f}")
 
 
 if __name__ == "__main__":

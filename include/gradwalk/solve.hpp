@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -31,6 +32,10 @@ enum class Stop : std::uint8_t {
   unbounded,   // it falls, or its parameters run away, without end
 };
 GRADWALK_EXPORT std::string_view name(Stop stop);  // "converged on gradient", "no descent", ...
+
+// Told at the beginning of each iteration: its number, from 1, and how low the value is, or the sum of squares. What it
+// throws ends the search.
+using Progress = std::function<void(std::size_t iteration, double value)>;
 
 // What every solver tells.
 struct GRADWALK_EXPORT Ending {
@@ -62,6 +67,7 @@ struct MinimizeOptions {
   double lowest = -1e100;             // a value below is taken for the way down to minus infinity
   std::size_t memory = 10;            // steps that lbfgs learns from
   bool compile = true;                // false: record the function at every point
+  Progress progress = {};
 };
 
 struct Minimum : Ending {
@@ -80,6 +86,7 @@ struct FitOptions {
   double value_tolerance = 1e-24;     // of the fall of the sum of squares that a step promises, over the sum
   bool known_errors = false;          // the residuals are in units of their standard deviation, so that is 1
   bool compile = true;
+  Progress progress = {};
 };
 
 struct Fit : Ending {
@@ -102,6 +109,7 @@ struct RootOptions {
   double value_tolerance = 1e-13;  // of the largest |value|
   double step_tolerance = 1e-15;   // of Newton's step over the parameter's size, or over 1
   bool compile = true;
+  Progress progress = {};
 };
 
 struct Root : Ending {

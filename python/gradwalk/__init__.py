@@ -19,6 +19,7 @@ from . import _core
 from ._core import *  # noqa: F403 (the ops of the table, by their names)
 from ._core import Value, _snapshot
 from . import nn
+from ._show import show
 from .nn import MLP, Layer, Module, Neuron
 
 _os.register_at_fork(before=_core._before_fork)
@@ -60,8 +61,12 @@ def load(path: _Path, model: _Model) -> None:
     _core._load(_os.fspath(path), _parameters_of(model))
 
 
-# What a notebook shows for a Value at the end of a cell; of a larger graph, the part next to the root.
-Value._repr_svg_ = lambda self: draw_svg(self, limit=100)  # type: ignore[method-assign,assignment]
+def _repr_svg_(self: Value) -> str:
+    """What a notebook shows for a Value at the end of a cell, no wider than the cell; of a larger graph, the part next to the root."""
+    return draw_svg(self, limit=100).replace("<svg ", '<svg style="max-width: 100%; height: auto" ', 1)
+
+
+Value._repr_svg_ = _repr_svg_  # type: ignore[method-assign]
 
 # What `from gradwalk import *` gives: nothing that hides a builtin, as max and compile would.
 __all__ = sorted(name for name in globals() if not name.startswith("_") and not hasattr(_builtins, name))

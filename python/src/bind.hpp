@@ -61,5 +61,6 @@ template <class Result> auto function_of_values(py::function function) {
 void bind_graphs(py::module_& module);
 void bind_learning(py::module_& module);
 void bind_compile(py::module_& module);
+void bind_solve(py::module_& module);
 
 }  // namespace gradwalk::python

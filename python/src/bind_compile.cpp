@@ -114,20 +114,73 @@ py::dict describe(const Program& program) {
                   "instruction_set"_a = d.instruction_set);
 }
 
-double step(Trainer& trainer, const std::optional<Array>& rows, bool mean, const std::optional<Array>& weights) {
-  const RunOptions options = run_options(mean, weights);
-  const std::span<const double> all = rows ? numbers(*rows) : std::span<const double>();
+// A Trainer of one program, or of a list of them, which takes a list of rows.
+struct TrainerOf {
+  Trainer trainer;
+  std::size_t programs = 0;  // in the list
+  std::vector<std::vector<double>> rows = {};
+};
+
+double step_of_list(TrainerOf& self, const py::object& rows, const RunOptions& options) {
+  const auto given =
+      rows.is_none() ? std::vector<std::optional<Array>>() : rows.cast<std::vector<std::optional<Array>>>();
+  if (given.size() != self.programs)
+    throw Error("Trainer.step", "an array of rows, or None, for each of " + std::to_string(self.programs) + " programs",
+                std::to_string(given.size()), "give them in the order of the programs");
+  self.rows.resize(given.size());
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const std::span<const double> all = given[i] ? numbers(*given[i]) : std::span<const double>();
+    self.rows[i].assign(all.begin(), all.end());
+  }
   const WithoutLock free;
-  return rows ? trainer.step(all, options) : trainer.step();
+  return self.trainer.step(self.rows, options);
+}
+
+double step(TrainerOf& self, const py::object& rows, bool mean, const std::optional<Array>& weights) {
+  const RunOptions options = run_options(mean, weights);
+  if (self.programs != 0) return step_of_list(self, rows, options);
+  if (rows.is_none()) {
+    const WithoutLock free;
+    return self.trainer.step();
+  }
+  const auto array = rows.cast<Array>();
+  const std::span<const double> all = numbers(array);
+  const WithoutLock free;
+  return self.trainer.step(all, options);
 }
 
 // It writes the parameters back at its end.
 struct EndOfTrainer {
-  void operator()(Trainer* trainer) const {
+  void operator()(TrainerOf* trainer) const {
     enter();
     delete trainer;
   }
 };
+using TrainerPointer = std::unique_ptr<TrainerOf, EndOfTrainer>;
+
+// A Trainer wants its programs side by side, and they are objects of Python's: they are moved there while it is made.
+class SideBySide {
+ public:
+  explicit SideBySide(std::span<Program* const> programs) : from_(programs.begin(), programs.end()) {
+    for (Program* const program : from_) programs_.push_back(std::move(*program));
+  }
+  ~SideBySide() {  // the last first, for one that was given twice
+    for (std::size_t i = from_.size(); i-- > 0;) *from_[i] = std::move(programs_[i]);
+  }
+  SideBySide(const SideBySide&) = delete;
+  SideBySide& operator=(const SideBySide&) = delete;
+  std::span<const Program> programs() const { return programs_; }
+
+ private:
+  std::vector<Program*> from_;
+  std::vector<Program> programs_;
+};
+
+TrainerPointer trainer_of_list(const std::vector<Program*>& programs, const OptimizerConfig& config,
+                               Schedule schedule) {
+  const SideBySide together(programs);
+  return TrainerPointer(new TrainerOf{Trainer(together.programs(), config, std::move(schedule)), programs.size()});
+}
 
 }  // namespace
 
@@ -169,21 +222,31 @@ void bind_compile(py::module_& module) {
              py::arg("parameters") = Values{}, py::arg("precision") = "float64", py::arg("threads") = 1,
              py::call_guard<Entered>());
 
-  py::class_<Trainer, std::unique_ptr<Trainer, EndOfTrainer>>(
+  py::class_<TrainerOf, TrainerPointer>(
       module, "Trainer",
       "Steps of a learning rule on a program; the parameters get their numbers by write_back(), and when "
-      "it ends.")
+      "it ends.\n\nOf a list of programs with the same parameters, as for texts of several lengths, a step takes a "
+      "list: "
+      "rows, or None, for each.")
       .def(py::init([](const Program& program, const OptimizerConfig& config, Schedule schedule) {
-             return std::unique_ptr<Trainer, EndOfTrainer>(new Trainer(program, config, std::move(schedule)));
+             return TrainerPointer(new TrainerOf{Trainer(program, config, std::move(schedule))});
            }),
            py::arg("program"), py::arg("config"), py::arg("schedule") = Schedule{}, py::call_guard<Entered>())
+      .def(py::init(&trainer_of_list), py::arg("programs"), py::arg("config"), py::arg("schedule") = Schedule{},
+           py::call_guard<Entered>())
       .def("step", step, py::arg("rows") = py::none(), py::kw_only(), py::arg("mean") = false,
            py::arg("weights") = py::none(),
            "Moves the parameters by the gradient of what run() would give, and gives that.")
-      .def("clip_norm", &Trainer::clip_norm, py::arg("most"), "From now on no gradient's norm is larger.")
-      .def("write_back", &Trainer::write_back, py::call_guard<Entered>(), "The parameters to their Values.")
-      .def("read_again", &Trainer::read_again, py::call_guard<Entered>(), "The parameters from their Values.")
-      .def_property_readonly("steps", &Trainer::steps);
+      .def(
+          "clip_norm", [](TrainerOf& self, double most) { self.trainer.clip_norm(most); }, py::arg("most"),
+          "From now on no gradient's norm is larger.")
+      .def(
+          "write_back", [](TrainerOf& self) { self.trainer.write_back(); }, py::call_guard<Entered>(),
+          "The parameters to their Values.")
+      .def(
+          "read_again", [](TrainerOf& self) { self.trainer.read_again(); }, py::call_guard<Entered>(),
+          "The parameters from their Values.")
+      .def_property_readonly("steps", [](const TrainerOf& self) { return self.trainer.steps(); });
   module.def("instruction_sets", &instruction_sets, "Those this machine has, best first.");
 }
 

@@ -49,8 +49,9 @@ Language language(const std::string& wanted) {
 void bind_looking(py::module_& module) {
   module.def("topological_order", &topological_order, py::arg("root"), py::call_guard<Entered>(),
              "Every node below the root once, inputs before their users.");
-  module.def("recompute", &recompute, py::arg("root"), py::call_guard<Entered>(),
-             "The same graph evaluated again from its leaves' present data.");
+  module.def(
+      "recompute", [](const Value& root) { recompute(root); }, py::arg("root"), py::call_guard<Entered>(),
+      "The same graph evaluated again from its leaves' present data.");
   module.def(
       "find_nonfinite",
       [](const Value& root) -> std::optional<std::pair<Value, std::string>> {
@@ -131,6 +132,7 @@ void bind_derivatives(py::module_& module) {
 void bind_pictures(py::module_& module) {
   py::class_<Snapshot>(module, "_Snapshot");
   module.def("_snapshot", &snapshot, py::call_guard<Entered>());
+  module.def("_graph_json", [](const Value& root) { return to_json(snapshot(root)); }, py::call_guard<Entered>());
   module.def(
       "draw_dot",
       [](const Value& root, int digits, bool hide_constants, std::size_t limit) {

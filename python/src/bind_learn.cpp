@@ -32,6 +32,15 @@ void bind_losses(py::module_& module) {
       "(output - target) ** 2, or the mean of it over a batch.\n\n>>> mean_squared_error(Value(3.0), 1)\n"
       "Value(data=4, grad=0)");
   bind_loss(
+      module, "mean_absolute_error", [](const Value& y, const Value& t) { return mean_absolute_error(y, t); },
+      [](const Values& y, const Doubles& t) { return mean_absolute_error(y, t); },
+      "|output - target|, or the mean of it over a batch.");
+  bind_loss(
+      module, "huber", [](const Value& y, const Value& t) { return huber(y, t); },
+      [](const Values& y, const Doubles& t) { return huber(y, t); },
+      "Half the square where an output is off by 1 at most, else by how much it is off, less a half; of a batch the "
+      "mean.");
+  bind_loss(
       module, "hinge", [](const Value& y, const Value& t) { return hinge(y, t); },
       [](const Values& y, const Doubles& t) { return hinge(y, t); },
       "The max-margin loss relu(1 - sign * score), a sign being 1 or -1; of a batch the mean.");
@@ -49,6 +58,10 @@ void bind_losses(py::module_& module) {
   module.def(
       "softmax_cross_entropy",
       [](const Values& scores, std::size_t label) { return softmax_cross_entropy(scores, label); }, py::arg("scores"),
+      py::arg("label"), py::call_guard<Entered>());
+  module.def(
+      "softmax_cross_entropy",
+      [](const Values& scores, const Value& label) { return softmax_cross_entropy(scores, label); }, py::arg("scores"),
       py::arg("label"), py::call_guard<Entered>());
   module.def(
       "l1_penalty", [](const Values& parameters) { return l1_penalty(parameters); }, py::arg("parameters"),
@@ -78,6 +91,16 @@ void bind_optimizers(py::module_& module) {
            py::arg("lr") = AdamW{}.lr, py::arg("beta1") = AdamW{}.beta1, py::arg("beta2") = AdamW{}.beta2,
            py::arg("epsilon") = AdamW{}.epsilon, py::arg("weight_decay") = AdamW{}.weight_decay)
       .def_readwrite("lr", &AdamW::lr);
+
+  py::class_<RMSprop>(module, "RMSprop",
+                      "v = alpha * v + (1 - alpha) * grad ** 2; p -= lr * grad / (sqrt(v) + epsilon)")
+      .def(py::init([](double lr, double alpha, double epsilon) { return RMSprop{lr, alpha, epsilon}; }),
+           py::arg("lr") = RMSprop{}.lr, py::arg("alpha") = RMSprop{}.alpha, py::arg("epsilon") = RMSprop{}.epsilon)
+      .def_readwrite("lr", &RMSprop::lr);
+  py::class_<Adagrad>(module, "Adagrad", "v += grad ** 2; p -= lr * grad / (sqrt(v) + epsilon)")
+      .def(py::init([](double lr, double epsilon) { return Adagrad{lr, epsilon}; }), py::arg("lr") = Adagrad{}.lr,
+           py::arg("epsilon") = Adagrad{}.epsilon)
+      .def_readwrite("lr", &Adagrad::lr);
 
   py::class_<Optimizer>(module, "Optimizer",
                         "A learning rule for these parameters.\n\n>>> p = Value(1.0)\n>>> optimizer = Optimizer([p], "

@@ -45,4 +45,5 @@ PYBIND11_MODULE(_core, module) {
   bind_graphs(module);
   bind_learning(module);
   bind_compile(module);
+  bind_solve(module);
 }

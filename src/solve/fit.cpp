@@ -97,6 +97,7 @@ class LeastSquares {
     const bool is_hidden = most_promised(weights) <= noise * before;
     for (double growth = 2; iterations < options_.iterations; growth *= 2) {
       ++iterations;
+      if (options_.progress) options_.progress(iterations, before);
       const Vector step = linear_.step(weights, damping_);
       const double promised = linear_.promised(step, weights, damping_);
       const bool is_short = length_of(step, weights) <= options_.step_tolerance * length_of(x_, weights);

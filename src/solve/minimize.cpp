@@ -30,6 +30,7 @@ class Descent {
       if (steepness(at) <= options_.gradient_tolerance) return Stop::gradient;
       if (iterations >= options_.iterations) return Stop::iterations;
       ++iterations;
+      if (options_.progress) options_.progress(iterations, at.value);
       Vector direction = directions_->from(at);
       if (!direction.allFinite() || !(direction.dot(at.gradient) < 0)) {
         directions_->forget();

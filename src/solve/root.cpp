@@ -23,6 +23,7 @@ class NewtonRoot {
     if (!values_.allFinite()) return Stop::not_finite;
     for (; values_.lpNorm<Eigen::Infinity>() > options_.value_tolerance; ++iterations) {
       if (iterations >= options_.iterations) return Stop::iterations;
+      if (options_.progress) options_.progress(iterations + 1, values_.squaredNorm());
       const Matrix jacobian = function_.jacobian(x_);
       if (!jacobian.allFinite()) return iterations == 0 ? Stop::not_finite : Stop::no_descent;
       // The shortest of the best steps where the Jacobian is singular.

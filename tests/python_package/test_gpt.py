@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A GPT of scalars learns the same with gradwalk's Value as with a pure-Python one (bench/python)."""
+"""A GPT of scalars learns the same with gradwalk's Value, eager and compiled, as with a pure-Python one (bench/python)."""
 
 import os
 import pathlib
@@ -15,6 +15,7 @@ import reference  # noqa: E402
 
 
 def test_a_gpt_has_the_same_losses():
-    ours, theirs = gpt.Training(gradwalk.Value), gpt.Training(reference.Value)
+    eager, compiled, theirs = gpt.Training(gradwalk.Value), gpt.CompiledTraining(), gpt.Training(reference.Value)
     for _ in range(200 if "GRADWALK_LONG" in os.environ else 5):
-        assert ours.step() == pytest.approx(theirs.step(), abs=1e-6)
+        loss = theirs.step()
+        assert eager.step() == pytest.approx(loss, abs=1e-6) and compiled.step() == pytest.approx(loss, abs=1e-6)

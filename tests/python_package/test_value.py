@@ -75,7 +75,7 @@ def test_every_op_is_a_method_and_a_function():
         except TypeError:
             by_method, by_function, number = getattr(a, name)(b), function(a, b), function(0.25, 0.5)
             assert function(0.25, b).data == function(a, 0.5).data == number
-        assert by_method.data == by_function.data == number, name
+        numpy.testing.assert_equal([by_method.data, by_function.data], [number, number], name)  # NaN where it is not defined
 
 
 def test_identity():

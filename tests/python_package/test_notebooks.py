@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""The notebooks run from start to finish in a kernel of this interpreter; rendered, they show graphs and a walker that steps."""
+
+import functools
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import gradwalk
+
+nbclient = pytest.importorskip("nbclient")
+nbconvert = pytest.importorskip("nbconvert")
+import nbformat  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NOTEBOOKS = sorted((ROOT / "python/notebooks").glob("*.ipynb"))
+CHROMIUM = shutil.which("chromium")
+needs_page = pytest.mark.skipif(not gradwalk._show._PAGE.exists(), reason="needs the lesson's page; run tools/build-lesson, then build the wheel")
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory):
+    """The name of a kernel that is this interpreter: the system's would not see what is installed here."""
+    folder = tmp_path_factory.mktemp("jupyter")
+    (folder / "kernels/gradwalk").mkdir(parents=True)
+    start = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    (folder / "kernels/gradwalk/kernel.json").write_text(json.dumps({"argv": start, "display_name": "gradwalk", "language": "python"}))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JUPYTER_PATH", str(folder))
+        patch.setenv("IPYTHONDIR", str(folder / "ipython"))
+        patch.setenv("MPLCONFIGDIR", str(folder / "matplotlib"))
+        yield "gradwalk"
+
+
+@functools.lru_cache(maxsize=None)
+def executed(path, kernel):
+    notebook = nbformat.read(path, as_version=4)
+    nbclient.NotebookClient(notebook, kernel_name=kernel, timeout=120, resources={"metadata": {"path": str(path.parent)}}).execute()
+    return notebook
+
+
+def outputs(notebook, kind):
+    return [output["data"][kind] for cell in notebook.cells for output in cell.get("outputs", []) if kind in output.get("data", {})]
+
+
+def needs_the_page(path):
+    return pytest.param(path, marks=needs_page if "gradwalk.show(" in path.read_text() else [], id=path.stem)
+
+
+@pytest.mark.parametrize("path", map(needs_the_page, NOTEBOOKS))
+def test_a_notebook_runs(path, kernel):
+    notebook = executed(path, kernel)
+    assert all(cell.outputs for cell in notebook.cells[-1:] if cell.cell_type == "code")
+    pictures = {"1": "image/svg+xml", "2": "image/png", "3": "text/plain"}[path.stem[0]]
+    assert outputs(notebook, pictures)
+
+
+def test_there_are_three_and_none_has_outputs():
+    assert len(NOTEBOOKS) == 3
+    for path in NOTEBOOKS:
+        assert not any(cell.get("outputs") for cell in nbformat.read(path, as_version=4).cells), f"{path.name}: clear its outputs"
+
+
+def in_chromium(page, tmp_path):
+    """The document as it is when its scripts have run for some seconds of a clock that does not wait."""
+    path = tmp_path / "page.html"
+    path.write_text(page, encoding="utf-8")
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update",
+             "--disable-sync", "--force-prefers-reduced-motion", f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=20000", "--dump-dom"]
+    return subprocess.run([CHROMIUM, *flags, path.as_uri()], capture_output=True, text=True, timeout=120).stdout
+
+
+# Presses "step forward" in the frame until it can be pressed no more, and writes down what is seen.
+STEPPER = """
+<script>
+const tell = (text) => { const p = document.createElement('p'); p.id = 'told'; p.textContent = text; document.body.append(p) }
+let presses = 0
+const timer = setInterval(() => {
+  const page = document.querySelector('iframe[title=gradwalk]')?.contentDocument
+  const button = [...(page?.querySelectorAll('#shown button') ?? [])].find((one) => /^step forward/.test(one.getAttribute('aria-label') ?? one.textContent.trim()))
+  if (!button) return
+  if (!button.disabled) { button.click(); ++presses; return }
+  clearInterval(timer)
+  tell(`pressed ${presses} times: ${page.body.innerText}`)
+}, 50)
+</script>
+"""
+
+
+def rendered(notebook):
+    """Debian's nbconvert (6.5.3) takes the drawing out of an SVG where it cleans it; notebooks themselves do not."""
+    return nbconvert.HTMLExporter(template_name="classic", filters={"clean_html": lambda drawing: drawing}).from_notebook_node(notebook)[0]
+
+
+@needs_page
+@needs_browser
+def test_show_steps_in_a_rendered_notebook(kernel, tmp_path):
+    notebook = executed(NOTEBOOKS[0], kernel)
+    dom = in_chromium(rendered(notebook) + STEPPER, tmp_path)
+    assert dom.count("<svg") == len(outputs(notebook, "image/svg+xml")) == 3 and dom.count('class="node"') > 9
+    told = dom.split('<p id="told">')[-1]
+    steps = len(gradwalk.walk((gradwalk.Value(2.0, label="a") * gradwalk.Value(-3.0, label="b") + 10).relu())["steps"])
+    assert told.startswith(f"pressed {steps - 1} times") and "Visit a, which has −3." in told

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""show(): a graph in the lesson's page. That it steps in a browser is tested with the notebooks."""
+
+import html
+import json
+import re
+
+import pytest
+
+import gradwalk
+from gradwalk import Value
+
+
+@pytest.fixture
+def page(tmp_path, monkeypatch):
+    """A page in place of the lesson's, which is built apart."""
+    path = tmp_path / "show.html"
+    path.write_text('<script type="application/json" id="given">"GRADWALK_GRAPH"</script>', encoding="utf-8")
+    monkeypatch.setattr(gradwalk._show, "_PAGE", path)
+
+
+def given(shown):
+    return json.loads(re.search(r'id="given">(.*)</script>', shown.page)[1])
+
+
+def test_the_graph_is_in_the_page(page):
+    a = Value(2.0, label="</script>&\"'")
+    shown = gradwalk.show(a * a, rule="overwrite", step=3)
+    assert given(shown) == {"graph": json.loads(gradwalk._core._graph_json(a * a)), "rule": "overwrite", "step": 3}
+    assert "</script>&" not in shown.page and given(shown)["graph"]["nodes"][0]["label"] == "</script>&\"'"
+    assert given(gradwalk.show(a))["rule"] == "right" and "step" not in given(gradwalk.show(a))
+
+
+def test_a_notebook_gets_a_frame_with_the_page_in_it(page, tmp_path):
+    shown = gradwalk.show(Value(1.0) + 2)
+    assert html.unescape(re.search(r'srcdoc="([^"]*)"', shown._repr_html_())[1]) == shown.page
+    shown.save(tmp_path / "walk.html")
+    assert (tmp_path / "walk.html").read_text(encoding="utf-8") == shown.page
+
+
+def test_what_is_wrong_is_said(page, monkeypatch, tmp_path):
+    with pytest.raises(ValueError, match="upside down"):
+        gradwalk.show(Value(1.0), rule="upside down")
+    monkeypatch.setattr(gradwalk._show, "_PAGE", tmp_path / "none.html")
+    with pytest.raises(RuntimeError, match="^show: needs the lesson's page, found none in the package; run tools/build-lesson in gradwalk's sources, "
+                                           "then pip install . again$"):
+        gradwalk.show(Value(1.0))

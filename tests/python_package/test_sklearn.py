@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""gradwalk.sklearn: scikit-learn's own checks of estimators, and the same models beside scikit-learn's."""
+
+import copy
+import pickle
+import subprocess
+import sys
+import warnings
+
+import numpy
+import pytest
+import sklearn.neural_network
+from sklearn.datasets import load_diabetes, load_digits, load_iris
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from gradwalk.sklearn import MLPClassifier, MLPRegressor
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@parametrize_with_checks([MLPClassifier(), MLPRegressor()])
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return train_test_split(X / 16, y, random_state=0, stratify=y)
+
+
+def test_digits_are_read_as_well_as_by_scikit_learn(digits):
+    train_x, test_x, train_y, test_y = digits
+    ours, theirs = (kind(random_state=1, max_iter=60).fit(train_x, train_y) for kind in (MLPClassifier, sklearn.neural_network.MLPClassifier))
+    assert ours.score(test_x, test_y) > theirs.score(test_x, test_y) - 0.02
+    assert ours.loss_curve_[-1] == pytest.approx(theirs.loss_curve_[-1], rel=0.1)
+
+
+def test_the_first_passes_have_scikit_learns_losses(digits):
+    """The same numbers to begin with and the same rules: without shuffling, the same losses."""
+    X, y = digits[0][:400], digits[2][:400]
+    for solver, more in [("adam", {}), ("sgd", {"nesterovs_momentum": False})]:
+        settings = {"hidden_layer_sizes": (12, 7), "activation": "tanh", "solver": solver, "shuffle": False, "random_state": 3, "max_iter": 8, "alpha": 0.1}
+        ours, theirs = MLPClassifier(**settings).fit(X, y), sklearn.neural_network.MLPClassifier(**settings, **more).fit(X, y)
+        assert ours.loss_curve_ == pytest.approx(theirs.loss_curve_, rel=1e-6)
+        assert ours.predict_proba(X) == pytest.approx(theirs.predict_proba(X), rel=1e-4)
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_numbers_are_learned_as_by_scikit_learn(columns):
+    X, y = load_diabetes(return_X_y=True)
+    y = y / 100 if columns == 1 else numpy.column_stack([y / 100, -y / 50])
+    settings = {"activation": "logistic", "shuffle": False, "random_state": 0, "max_iter": 10}
+    ours, theirs = MLPRegressor(**settings).fit(X, y), sklearn.neural_network.MLPRegressor(**settings).fit(X, y)
+    assert ours.predict(X) == pytest.approx(theirs.predict(X), rel=1e-3) and ours.predict(X).shape == y.shape
+    assert ours.loss_curve_ == pytest.approx(theirs.loss_curve_, rel=1e-3)
+
+
+def test_classes_may_be_two_and_texts():
+    X, y = load_iris(return_X_y=True)
+    names = numpy.array(["short", "long"])[(y > 0).astype(int)]
+    model = make_pipeline(StandardScaler(), MLPClassifier((8,), max_iter=300, random_state=0)).fit(X, names)
+    assert list(model.classes_) == ["long", "short"] and model.score(X, names) > 0.98
+    assert model.predict_proba(X).sum(axis=1) == pytest.approx(numpy.ones(len(X)))
+    assert model.predict_log_proba(X) == pytest.approx(numpy.log(model.predict_proba(X)))
+
+
+def test_partial_fit_goes_on_where_it_was(digits):
+    X, y = digits[0][:300], digits[2][:300]
+    model = MLPClassifier(random_state=0)
+    with pytest.raises(ValueError, match="needs all classes at the first partial_fit, got none"):
+        model.partial_fit(X, y)
+    for _ in range(30):
+        model.partial_fit(X, y, classes=range(10))
+    assert model.n_iter_ == len(model.loss_curve_) == 30 and model.loss_curve_[-1] < model.loss_curve_[0] / 2
+    whole = MLPClassifier(random_state=0, max_iter=30).fit(X, y)
+    assert model.loss_curve_ == pytest.approx(whole.loss_curve_)
+    with pytest.raises(ValueError, match=r"needs labels of the classes \[0, 1, 2, 3, 4, 5, 6, 7, 8, 9\], got \[10\]"):
+        model.partial_fit(X, y + 1)
+    with pytest.raises(ValueError, match="needs the classes of the first partial_fit"):
+        model.partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(ValueError, match="needs 1 numbers a row, as at the first partial_fit, got 2"):
+        MLPRegressor().partial_fit(X, y).partial_fit(X, numpy.column_stack([y, y]))
+
+
+def test_copies_give_the_same_and_learn_on(digits):
+    X, y = digits[0][:200], digits[2][:200]
+    model = MLPClassifier(random_state=0, max_iter=20).fit(X, y)
+    for one in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert one.predict_proba(X) == pytest.approx(model.predict_proba(X), rel=1e-12)
+        before = one.loss_
+        for _ in range(20):
+            one.partial_fit(X, y)
+        assert one.loss_ < before
+
+
+def test_it_works_in_searches_and_other_processes(digits):
+    X, y = digits[0][:200], digits[2][:200]
+    search = GridSearchCV(MLPClassifier(max_iter=30, random_state=0), {"hidden_layer_sizes": [(4,), (32,)]}, cv=2).fit(X, y)
+    assert search.best_params_ == {"hidden_layer_sizes": (32,)}
+    assert len(cross_val_score(MLPClassifier(max_iter=5), X, y, cv=2, n_jobs=2)) == 2
+
+
+def test_floats_of_32_bits_and_threads_learn_too(digits):
+    X, y = digits[0], digits[2]
+    exact, short, shared = (MLPClassifier(random_state=0, max_iter=10, **more).fit(X, y) for more in ({}, {"precision": "float32"}, {"threads": 2}))
+    assert short.loss_curve_ == pytest.approx(exact.loss_curve_, rel=1e-3)
+    assert shared.loss_curve_ == exact.loss_curve_
+
+
+def test_what_it_says(capsys):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(NotFittedError):
+        MLPClassifier().predict(X)
+    for settings, message in [({"activation": "gelu"}, "MLPClassifier: needs activation to be one of identity, logistic, relu, tanh, got gelu; choose one"),
+                              ({"solver": "lbfgs"}, "MLPClassifier: needs solver to be one of adam, sgd, got lbfgs; choose one"),
+                              ({"hidden_layer_sizes": (3, 0)}, r"MLPClassifier: needs hidden_layer_sizes to be 1 or more, got \(3, 0\); leave out empty layers"),
+                              ({"batch_size": 0}, "MLPClassifier: needs batch_size to be auto, or 1 or more, got 0; give a number of rows"),
+                              ({"precision": "half"}, "compile: needs float64 or float32, got half; choose one"),
+                              ({"learning_rate_init": 1e300}, "MLPClassifier: needs a loss that falls, got weights that are not finite; scale X, or lower learning_rate_init")]:
+        with pytest.raises(ValueError, match=message):
+            MLPClassifier(**{"max_iter": 3, **settings}).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="MLPClassifier: max_iter=2 passes were not enough for the loss to settle"):
+        MLPClassifier(max_iter=2, verbose=True).fit(X, y)
+    assert [line.split(",")[0] for line in capsys.readouterr().out.splitlines()] == ["pass 1", "pass 2"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert MLPClassifier(tol=10.0, random_state=0).fit(X, y).n_iter_ == 12
+
+
+def test_only_this_module_needs_scikit_learn():
+    code = "import sys, gradwalk; sys.exit('sklearn' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""minimize, fit and root of Python's functions; docs/solve.md tells what they promise, and tests/solve_test.cpp holds them to it."""
+
+import os
+import signal
+import threading
+
+import numpy
+import pytest
+import scipy.optimize
+
+import gradwalk
+
+
+def valley(x):
+    return 100 * (x[1] - x[0] ** 2) ** 2 + (1 - x[0]) ** 2
+
+
+@pytest.mark.parametrize("method", ["lbfgs", "bfgs", "newton", "gradient_descent"])
+def test_a_minimum_is_found(method):
+    told = []
+    best = gradwalk.minimize(valley, numpy.array([-1.2, 1.0]), method=method, iterations=20000, gradient_tolerance=1e-6, progress=lambda k, value: told.append((k, value)))
+    assert best.converged and best.compiled and best.x == pytest.approx([1, 1], abs=1e-4) and best.value < 1e-9 and len(best.gradient) == 2
+    assert [k for k, _ in told] == list(range(1, best.iterations + 1)) and told[0][1] == pytest.approx(24.2) and told[-1][1] < 1e-6
+    assert best.recordings < 10 < best.evaluations and repr(best).startswith(f"<Minimum x={best.x}, {best.stop} after ")
+
+
+def test_a_function_of_one_value():
+    best = gradwalk.minimize(lambda x: (x - 3) ** 2 + 1, 0.0)
+    assert best.x == pytest.approx(3) and best.value == pytest.approx(1)
+    assert gradwalk.root(lambda x: x.cos() - x, 1).x == pytest.approx(0.7390851332151607)
+
+
+def test_a_fit_agrees_with_scipys():
+    random = numpy.random.default_rng(0)
+    t = numpy.linspace(0, 4, 30)
+    y = 2.5 * numpy.exp(-1.3 * t) + 0.5 + random.normal(0, 0.02, 30)
+    ours = gradwalk.fit(lambda p: [p[0] * (-p[1] * ti).exp() + p[2] - yi for ti, yi in zip(t, y)], [1.0, 1.0, 0.0])
+    theirs, covariance = scipy.optimize.curve_fit(lambda t, a, b, c: a * numpy.exp(-b * t) + c, t, y, [1.0, 1.0, 0.0])
+    assert ours.converged and ours.x == pytest.approx(theirs, rel=1e-6) and ours.rank == 3
+    assert numpy.array(ours.covariance) == pytest.approx(covariance, rel=1e-4) and ours.standard_errors == pytest.approx(covariance.diagonal() ** 0.5, rel=1e-4)
+    assert ours.sum_of_squares == pytest.approx(sum(r * r for r in ours.residuals)) and ours.deviation == pytest.approx(0.02, rel=0.5)
+
+
+def test_a_system_is_solved():
+    found = gradwalk.root(lambda x: [x[0] ** 2 + x[1] ** 2 - 4, x[0] - x[1]], [1.0, 0.5])
+    assert found.converged and found.x == pytest.approx([2**0.5, 2**0.5]) and found.values == pytest.approx([0, 0], abs=1e-12)
+
+
+def test_why_it_ended_is_said():
+    assert gradwalk.minimize(lambda x: 3 * x, 0.0).stop == "unbounded" and not gradwalk.minimize(lambda x: 3 * x, 0.0).converged
+    uncompiled = gradwalk.minimize(valley, [-1.2, 1.0], compile=False)
+    assert not uncompiled.compiled and uncompiled.recordings >= uncompiled.evaluations
+    with pytest.raises(ValueError, match="minimize: needs lbfgs, bfgs, newton or gradient_descent, got sgd; choose one"):
+        gradwalk.minimize(valley, [0.0, 0.0], method="sgd")
+    with pytest.raises(ValueError, match="^root: needs as many values as parameters: 2, got 1;"):
+        gradwalk.root(lambda x: [x[0] + x[1]], [0.0, 0.0])
+    with pytest.raises(ZeroDivisionError):
+        gradwalk.minimize(lambda x: x * (1 / 0), 0.0)
+    with pytest.raises(RuntimeError, match="enough"):
+        gradwalk.minimize(valley, [-1.2, 1.0], progress=stop_at_five)
+
+
+def stop_at_five(iteration, _):
+    if iteration == 5:
+        raise RuntimeError("enough")
+
+
+def test_ctrl_c_ends_a_search():
+    """A function that is compiled is called no more: it is between iterations that the signal is seen."""
+    def slow(x):  # a valley so long that the steps to its end would take minutes
+        return sum(100 * (x[i + 1] - x[i] ** 2) ** 2 + (1 - x[i]) ** 2 for i in range(len(x) - 1))
+
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        gradwalk.minimize(slow, [-1.2, 1.0] * 100, method="gradient_descent", iterations=100_000_000, gradient_tolerance=0)
