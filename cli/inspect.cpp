@@ -56,12 +56,14 @@ void print(const ModelFile& file) {
   if (file.run) {
     const Recipe& recipe = file.run->recipe;
     const History& history = file.run->state.history;
-    fmt::print("optimizer   {}, rate {:g} {}, {} rows a step\n", optimizer_name(recipe.optimizer),
+    fmt::print("optimizer   {}, rate {:g} {}, {} rows a step{}\n", optimizer_name(recipe.optimizer),
                learning_rate(recipe.optimizer), name(recipe.rate.kind),
-               recipe.batch == 0 ? "all" : std::to_string(recipe.batch));
+               recipe.batch == 0 ? "all" : std::to_string(recipe.batch),
+               recipe.dropout > 0 ? fmt::format(", dropout {:g}", recipe.dropout) : "");
     fmt::print("trained     {} of {} steps, seed {}", file.run->state.steps, file.run->planned_steps, recipe.seed);
     if (!history.loss.empty())
       fmt::print(", loss {:.4g} at first and {:.4g} at last", history.loss.front(), history.loss.back());
+    if (const std::uint64_t best = file.run->state.best.step; best > 0) fmt::print("; this is step {}'s", best);
     fmt::print("\n");
   }
   std::vector<std::vector<std::string>> rows{{"layer", "inputs", "outputs", "activation", "least", "mean", "most"}};
@@ -105,6 +107,8 @@ void print_json(const ModelFile& file) {
     json["lr"] = learning_rate(file.run->recipe.optimizer);
     json["schedule"] = name(file.run->recipe.rate.kind);
     json["seed"] = file.run->recipe.seed;
+    if (file.run->state.best.step > 0) json["kept_step"] = file.run->state.best.step;
+    if (file.run->recipe.dropout > 0) json["dropout"] = file.run->recipe.dropout;
   }
   fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }

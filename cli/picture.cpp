@@ -50,17 +50,18 @@ ScatterPlot residuals(const Regressor& model, const Split& data) {
   return plot;
 }
 
-TrainingPlot plot_of(const TrainingRun& run, const Split& data) {
+TrainingPlot plot_of(const Learned& learned) {
+  const auto& [run, model, data] = learned;
   TrainingPlot plot;
   plot.curve = {run.history().steps, run.history().loss, {}};
-  if (is_regressor(run.any_model())) {
-    if (data.train.columns == 1) plot.scatters.push_back(fitted_curve(run.regressor(), data));
-    plot.scatters.push_back(residuals(run.regressor(), data));
+  if (is_regressor(model)) {
+    if (data.train.columns == 1) plot.scatters.push_back(fitted_curve(regressor_of(model), data));
+    plot.scatters.push_back(residuals(regressor_of(model), data));
     return plot;
   }
   plot.curve.accuracy = run.history().accuracy;
   if (data.train.columns != 2) return plot;
-  plot.scores = [&run](std::span<const double> xy) { return run.model().scores(xy); };
+  plot.scores = [of = &model_of(model)](std::span<const double> xy) { return of->scores(xy); };
   plot.train = data.train;
   plot.test = data.test;
   return plot;
@@ -81,22 +82,22 @@ void check_picture_name(const std::string& path) {
     throw Error("train", "a picture that ends in .svg or .png", "'" + path + "'", "rename it");
 }
 
-void print_picture(const TrainingRun& run, const Split& data, bool colour) {
-  if (data.train.columns != 2 || is_regressor(run.any_model())) return;
+void print_picture(const Learned& learned, bool colour) {
+  if (learned.data.train.columns != 2 || is_regressor(learned.model)) return;
   const TerminalSize size = terminal_size().value_or(TerminalSize{64, 28});
   TextPlotOptions options;
   options.width = std::clamp<std::size_t>(size.columns, 20, 72);
   options.height = std::clamp<std::size_t>(size.rows > 8 ? size.rows - 8 : 2, 2, 22);
   options.colour = colour;
   options.unicode = shows_unicode();
-  fmt::print("\n{}", plot_text(plot_of(run, data), options));
+  fmt::print("\n{}", plot_text(plot_of(learned), options));
 }
 
-void write_picture(const std::string& path, const std::string& title, const TrainingRun& run, const Split& data,
-                   const Figures& train, const Figures& test) {
-  TrainingPlot plot = plot_of(run, data);
+void write_picture(const std::string& path, const std::string& title, const Learned& learned, const Figures& train,
+                   const Figures& test) {
+  TrainingPlot plot = plot_of(learned);
   plot.title = title;
-  plot.subtitle = fmt::format("{} steps, {}", run.steps(), in_words(train));
+  plot.subtitle = fmt::format("{} steps, {}", learned.run.steps(), in_words(train));
   if (rows_of(test) > 0) plot.subtitle += "; test: " + in_words(test);
   write_beside(path, extension_of(path) == ".png" ? plot_png(plot) : plot_svg(plot));
 }

@@ -23,13 +23,14 @@ Progress::Progress(std::uint64_t done, std::uint64_t steps, bool of_numbers, boo
 
 void Progress::show(const TrainingRun::Report& report) {
   if (quiet_) return;
+  if (report.validation) validation_ = report.validation;
   if (!terminal_) {
     const std::size_t digits = std::to_string(steps_).size();
     if (report.step % every_ == 0 || report.step == done_ + 1 || report.step == steps_)
-      fmt::print("step {:>{}} of {}  loss {:<9.4g}{}  {}  rate {:.3g}\n", report.step, digits, steps_,
-                 report.loss - report.penalty,
-                 report.penalty > 0 ? fmt::format("  penalty {:<9.4g}", report.penalty) : "", accuracy(report, 5),
-                 report.rate);
+      fmt::print(
+          "step {:>{}} of {}  loss {:<9.4g}{}{}  {}  rate {:.3g}\n", report.step, digits, steps_,
+          report.loss - report.penalty, report.penalty > 0 ? fmt::format("  penalty {:<9.4g}", report.penalty) : "",
+          validation_ ? fmt::format("  validation {:<9.4g}", *validation_) : "", accuracy(report, 5), report.rate);
     return;
   }
   const Clock::time_point now = Clock::now();
@@ -49,8 +50,10 @@ void Progress::draw(const TrainingRun::Report& report) {
   const std::string time = report.step == steps_ ? "in " + in_words(seconds)
                                                  : in_words(each * static_cast<double>(steps_ - report.step)) + " left";
   const std::string penalty = report.penalty > 0 ? fmt::format(" + {:.4g}", report.penalty) : "";
-  const std::string text = fmt::format(" {}/{}  loss {:.4g}{}  {}  rate {:.3g}  {}", report.step, steps_,
-                                       report.loss - report.penalty, penalty, accuracy(report, 0), report.rate, time);
+  const std::string validation = validation_ ? fmt::format("  validation {:.4g}", *validation_) : "";
+  const std::string text =
+      fmt::format(" {}/{}  loss {:.4g}{}{}  {}  rate {:.3g}  {}", report.step, steps_, report.loss - report.penalty,
+                  penalty, validation, accuracy(report, 0), report.rate, time);
   const std::size_t width = terminal_size().value_or(TerminalSize{80, 24}).columns - 1;
   std::string line;
   if (width > text.size() + 12) {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "gradwalk/training.hpp"
@@ -23,6 +24,7 @@ class Progress {
   void draw(const TrainingRun::Report& report);
   std::string accuracy(const TrainingRun::Report& report, int width) const;
   std::uint64_t done_, steps_, every_;
+  std::optional<double> validation_;  // the loss last known
   bool of_numbers_, quiet_, terminal_, drawn_ = false;
   Clock::time_point start_ = Clock::now(), last_ = start_;
 };

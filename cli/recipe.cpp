@@ -95,6 +95,18 @@ void RecipeOptions::add_to(CLI::App& command) {
   add("--l2", l2_, "this times the sum of their squares", "X [0.003; numbers 0.01; made-up data 0.0001]")
       ->check(number(0, 1e6));
   add("--clip", clip_, "the largest norm of the gradient; 0: any", "X [0]")->check(number(0, 1e12));
+  add("--dropout", dropout_, "the chance of each hidden neuron to be left out, of each row of each step", "P [0]")
+      ->check(number(0, 0.99));
+  add("--validation", validation_,
+      "share of the rows not to learn from: after each epoch they judge the model,\n"
+      "and the best one is kept",
+      "SHARE [0.1 with --patience, else 0]")
+      ->check(number(0, 0.9));
+  add("--patience", patience_,
+      "stop when so many steps have brought nothing better; with --resume, to go on\n"
+      "with a run that stopped so",
+      "N [none]")
+      ->check(whole_from(1, 1'000'000'000));
   add("--seed", seed_, "of the data, the weights and the order of the rows", "N [1337]")
       ->check(whole_from(0, std::numeric_limits<std::uint64_t>::max()));
   options_.push_back(
@@ -120,6 +132,13 @@ void RecipeOptions::plan_steps(RatePlan& plan, std::uint64_t steps) const {
     refuse_options("a rate that is above 0 until step " + std::to_string(steps),
                    "one that is 0 from step " + std::to_string(*end_of(plan)),
                    "give --final-rate, or more --decay-steps");
+}
+
+void RecipeOptions::plan_validation(Recipe& recipe) const {
+  recipe.validation = validation_.value_or(patience_ ? 0.1 : 0);
+  recipe.patience = patience_.value_or(0);
+  if (patience_ && recipe.validation == 0)
+    refuse_options("rows kept for validation with --patience", "none", "give more --validation, or leave it out");
 }
 
 Recipe RecipeOptions::recipe(const Recipe& usual, std::uint64_t steps) const {
@@ -169,6 +188,8 @@ Recipe RecipeOptions::recipe(const Recipe& usual, std::uint64_t steps) const {
   if (clip_) recipe.clip = *clip_;
   if (raw_) recipe.standardise = false;
   recipe.balance = balance_;
+  plan_validation(recipe);
+  recipe.dropout = dropout_.value_or(0);
   return recipe;
 }
 

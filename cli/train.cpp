@@ -2,24 +2,19 @@
 // gradwalk train: a network of scalar Values that learns classes or numbers, with progress while it learns and a
 // picture at the end.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "checks.hpp"
 #include "commands.hpp"
 #include "computing.hpp"
-#include "gradwalk/files.hpp"
-#include "gradwalk/model_file.hpp"
+#include "job.hpp"
 #include "picture.hpp"
 #include "progress.hpp"
-#include "recipe.hpp"
-#include "source.hpp"
+#include "saving.hpp"
 #include "stopwatch.hpp"
 #include "style.hpp"
 #include "table.hpp"
@@ -28,13 +23,10 @@ namespace gradwalk::cli {
 namespace {
 
 struct TrainArguments {
-  Source source;
-  RecipeOptions recipe;
+  JobOptions job;
   Computing computing;
   Style style;
-  std::uint64_t steps = 0;    // 0: as many as is usual
-  std::uint64_t stop_at = 0;  // 0: not before all are made
-  std::string save, resume, plot;
+  std::string plot;
   bool quiet = false, json = false;
 };
 
@@ -46,162 +38,12 @@ void interrupt(int by) {
   for (const int signal : stopping) std::signal(signal, SIG_DFL);
 }
 
-constexpr const char* recovery_name = "gradwalk-recovery.safetensors";
-
-struct NewPlan {
-  RatePlan plan;
-  double lr;
-};
-
-// What a run is made of.
-struct Job {
-  Source source;
-  std::uint64_t seed;
-  Split data;
-  Recipe recipe;
-  std::shared_ptr<const ModelFile> file;  // to go on with, or none
-  std::optional<NewPlan> plan;            // where it goes beyond what the file's run was to make
-  std::uint64_t steps, stop;              // in all, and those to make now
-  std::string save;
-
-  // The run as it is before its first step here.
-  TrainingRun start(const MakeStep& make_step) const {
-    TrainingRun run = file ? resume(*file, data.train, make_step) : TrainingRun(data.train, recipe, make_step);
-    if (plan) run.begin_plan(plan->plan, plan->lr);
-    return run;
-  }
-};
-
-// So that the machine's memory is asked for no network nobody can train.
-void check_size(const Dataset& data, const Recipe& recipe) {
-  constexpr std::size_t most = 10'000'000;
-  std::size_t parameters = 0, inputs = data.columns;
-  for (const std::size_t size : recipe.hidden) {
-    parameters += size * (inputs + 1);
-    inputs = size;
-  }
-  if (parameters > most)
-    throw Error("train", "a network of at most " + std::to_string(most) + " parameters", std::to_string(parameters),
-                "give smaller --hidden layers");
-}
-
-std::uint64_t stop_of(const TrainArguments& options, std::uint64_t made, std::uint64_t steps) {
-  if (options.stop_at == 0) return steps;
-  if (options.stop_at <= made || options.stop_at > steps)
-    refuse_options(fmt::format("--stop-at from {} to {}, the steps to make", made + 1, steps),
-                   std::to_string(options.stop_at), "stop at one of them");
-  return options.stop_at;
-}
-
-Job new_job(const TrainArguments& options) {
-  if (!options.source.is_given())
-    refuse_options("data to learn from", "none", "give moons, circles, spiral, a CSV file, or --resume MODEL");
-  const std::uint64_t seed = options.recipe.seed();
-  Split data = options.source.load(seed);
-  Recipe usual = options.source.is_moons()  ? micrograd_recipe()
-                 : data.train.has_targets() ? regression_recipe()
-                                            : default_recipe(data.train.label_names.size());
-  if (options.source.is_made_up()) usual.l2 = 1e-4;  // there is no scarce data to be careful with
-  const std::uint64_t steps = options.steps > 0 ? options.steps : usual.rate.steps;
-  const Recipe recipe = options.recipe.recipe(usual, steps);
-  check_size(data.train, recipe);
-  return {options.source, seed, std::move(data), recipe, nullptr, {}, steps, stop_of(options, 0, steps), options.save};
-}
-
-// Whether steps up to this one are beyond what the saved run was to make: its rate would stay the last one, or be 0.
-bool is_beyond_plan(const SavedRun& run, std::uint64_t steps) {
-  const RatePlan& plan = run.recipe.rate;
-  const std::optional<std::uint64_t> end = end_of(plan);
-  return end && steps > *end && (steps > run.planned_steps || plan.final == 0);
-}
-
-std::optional<NewPlan> new_plan(const SavedRun& run, std::uint64_t steps, std::optional<double> lr) {
-  if (!lr && !is_beyond_plan(run, steps)) return std::nullopt;
-  RatePlan plan = run.recipe.rate;
-  plan.warm_up = 0;
-  if (end_of(plan)) plan.steps = steps - run.state.steps;
-  return NewPlan{plan, lr.value_or(learning_rate(run.recipe.optimizer))};
-}
-
-Job resumed_job(const TrainArguments& options) {
-  for (const CLI::Option* option : options.recipe.given())
-    if (option->get_name() != "--lr")
-      refuse_options("no recipe with --resume but --lr, for the model has its own", option->get_name(), "leave it out");
-  for (const CLI::Option* option : options.source.given())
-    refuse_options("no more than the data with --resume, for the model knows how it was read", option->get_name(),
-                   "leave it out");
-  const auto file = std::make_shared<const ModelFile>(load_model(options.resume));
-  if (!file->run) throw Error(options.resume, "a model saved by training", "one without its training", "train it anew");
-  auto [source, seed] = Source::from_json(file->run->source.description, options.resume);
-  if (options.source.is_given()) source.set_data(options.source.data());
-  Split data = source.load(seed);
-  const std::uint64_t made = file->run->state.steps;
-  const std::uint64_t steps = options.steps > 0 ? options.steps : file->run->planned_steps;
-  if (made >= steps)
-    throw Error("train", "more steps than the " + std::to_string(made) + " the model has made", std::to_string(steps),
-                "give --steps, which is the number in all");
-  return {source,
-          seed,
-          std::move(data),
-          file->run->recipe,
-          file,
-          new_plan(*file->run, steps, options.recipe.lr()),
-          steps,
-          stop_of(options, made, steps),
-          options.save.empty() ? options.resume : options.save};
-}
-
-void check_place(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::path folder =
-      std::filesystem::weakly_canonical(std::filesystem::absolute(path), error).parent_path();
-  if (std::filesystem::is_directory(path, error))
-    throw Error("train", "the name of a file", "the folder '" + path + "'", "give the name of a file in it");
-  if (!std::filesystem::is_directory(folder, error))
-    throw Error("train", "a folder that is there", "'" + folder.string() + "'", "make it first, or save elsewhere");
-  if (::access(folder.c_str(), W_OK | X_OK) != 0)
-    throw Error("train", "a folder that may be written", "'" + folder.string() + "'",
-                "check its permissions, or save elsewhere");
-}
-
-// Here, beside what an earlier run may have left.
-std::string recovery_place() {
-  std::string name = recovery_name;
-  for (int i = 2; std::filesystem::exists(name) && i < 1000; ++i)
-    name = fmt::format("gradwalk-recovery-{}.safetensors", i);
-  return name;
-}
-
-// A name in a new folder, where nobody else's file or link can be.
-std::string rescue_place() {
-  std::string folder = (std::filesystem::temp_directory_path() / "gradwalk-XXXXXX").string();
-  return ::mkdtemp(folder.data()) == nullptr ? recovery_name : folder + "/" + recovery_name;
-}
-
-// Saves where it was asked to; if that fails, somewhere, so that the training is not lost.
-void save(const Job& job, const TrainingRun& run, const std::string& path) {
-  const DataSource source{job.source.to_json(job.seed), fingerprint(job.data.train)};
-  try {
-    save_model(path, run, job.steps, source);
-  } catch (const Error& error) {
-    const std::string rescue = rescue_place();
-    try {
-      save_model(rescue, run, job.steps, source);
-    } catch (const Error&) {
-      std::filesystem::remove(std::filesystem::path(rescue).parent_path());  // if we made it: it is empty
-      throw error;  // the place that was asked for is the one to mend
-    }
-    throw Error("train", "a place to save the model", std::string("none (") + error.what() + ")",
-                "it is in '" + rescue + "': move it where you want it");
-  }
-}
-
 // What there is to say when a run has ended.
 struct Results {
   std::uint64_t steps = 0;                // made here
   Duration took;                          // to make them
   std::optional<Duration> compiled_took;  // the same steps, where these were eager by request
-  Figures train, test;
+  Figures train, validation, test;
   std::string saved;
 };
 
@@ -224,8 +66,19 @@ void print_results(const Results& results, bool quiet) {
   };
   add("", names_of(results.train));
   add("train", texts_of(results.train));
+  if (rows_of(results.validation) > 0) add("validation", texts_of(results.validation));
   if (rows_of(results.test) > 0) add("test", texts_of(results.test));
   fmt::print("{}{}", quiet ? "" : "\n", table(rows));
+}
+
+// Which model it is, where not the last.
+void print_kept(const TrainingRun& run, std::uint64_t steps) {
+  const BestParameters best = run.state().best;
+  if (best.step == 0) return;
+  if (run.is_done())
+    fmt::print("stopped at step {} of {}, for {} steps have brought nothing better\n", run.steps(), steps,
+               run.steps() - best.step);
+  fmt::print("kept the model of step {}, whose validation loss is the least\n", best.step);
 }
 
 // Those of the rows that were kept for testing, if there are any.
@@ -242,7 +95,9 @@ void print_classes(const TrainingRun& run, const Results& results) {
 void print_json(const TrainingRun& run, const Results& results) {
   nlohmann::ordered_json json{
       {"steps", run.steps()}, {"parameters", run.network().parameter_count()}, {"train", to_json(results.train)}};
+  if (rows_of(results.validation) > 0) json["validation"] = to_json(results.validation);
   if (rows_of(results.test) > 0) json["test"] = to_json(results.test);
+  if (const std::uint64_t kept = run.state().best.step; kept > 0) json["kept_step"] = kept;
   if (!is_regressor(run.any_model()))
     json["classes"] = classes_json(std::get<Classifier::Result>(shown_figures(results)), run.model().label_names);
   if (!results.saved.empty()) json["saved"] = results.saved;
@@ -251,12 +106,6 @@ void print_json(const TrainingRun& run, const Results& results) {
   json["processor_seconds"] = results.took.processor;
   if (results.compiled_took) json["compiled_seconds"] = results.compiled_took->seconds;
   fmt::print("{}\n", json.dump());
-}
-
-std::string in_words(const NewPlan& plan, std::uint64_t made) {
-  if (!end_of(plan.plan)) return fmt::format("from step {} on the rate is {:g}", made + 1, plan.lr);
-  return fmt::format("a new plan from step {} on: in {} steps the rate falls from {:g} to {:g} ({})", made + 1,
-                     plan.plan.steps, plan.lr, plan.lr * plan.plan.final, name(plan.plan.kind));
 }
 
 // What is learned: 3 classes, or regression of price (10 to 90).
@@ -280,13 +129,15 @@ void tell_columns(const Dataset& data) {
   if (!same.empty()) fmt::print("the same in every row, and so of no use: {}\n", some(same));
 }
 
-void introduce(const Job& job, const Model& model) {
+void introduce(const Job& job, const Model& model, std::size_t validation) {
   std::string sizes = std::to_string(model.network.inputs());
   for (const Layer& layer : model.network.layers()) sizes += fmt::format("-{}", layer.outputs());
-  fmt::print("{}: {} rows, {} feature{}, {}\n", job.source.data(), job.data.train.rows(), model.feature_names.size(),
-             model.feature_names.size() == 1 ? "" : "s", task_in_words(job.data.train));
-  fmt::print("network {}, {} parameters, {} activation, {} loss\n", sizes, model.network.parameter_count(),
-             name(model.network.options().activation), name(model.loss));
+  const std::string kept = validation > 0 ? fmt::format(", {} of them for validation", validation) : "";
+  fmt::print("{}: {} rows{}, {} feature{}, {}\n", job.source.data(), job.data.train.rows(), kept,
+             model.feature_names.size(), model.feature_names.size() == 1 ? "" : "s", task_in_words(job.data.train));
+  fmt::print("network {}, {} parameters, {} activation, {} loss{}\n", sizes, model.network.parameter_count(),
+             name(model.network.options().activation), name(model.loss),
+             job.recipe.dropout > 0 ? fmt::format(", dropout {:g}", job.recipe.dropout) : "");
   tell_columns(job.data.train);
   if (job.plan) fmt::print("{}\n", in_words(*job.plan, job.file->run->state.steps));
   fmt::print("\n");
@@ -315,62 +166,80 @@ MakeStep timed(MakeStep make_step, Duration& took) {
   };
 }
 
-void train(const Job& job, TrainingRun& run, Duration& took, bool quiet) {
+void train(const Job& job, TrainingRun& run, Keeper& keeper, Duration& took, bool quiet) {
   Progress progress(run.steps(), job.steps, is_regressor(run.any_model()), quiet);
   interrupted = 0;
   for (const int signal : stopping) std::signal(signal, interrupt);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an Error, which saves elsewhere
   const Stopwatch watch(took);
-  while (run.steps() < job.stop && interrupted == 0) progress.show(run.step());
+  while (run.steps() < job.stop && !run.is_done() && interrupted == 0) {
+    progress.show(run.step());
+    keeper.after_step(run);
+  }
   for (const int signal : stopping) std::signal(signal, SIG_DFL);
 }
 
-Duration time_compiled(const Job& job, const Computing& computing) {
+Duration time_compiled(const Job& job, const Computing& computing, std::uint64_t steps) {
   Duration took;
   {
     TrainingRun run = job.start(timed(computing.compiled(), took));
     const Stopwatch watch(took);
-    while (run.steps() < job.stop) run.step();
+    while (run.steps() < steps) run.step();
   }
   return took;
 }
 
-void print(const Job& job, const TrainingRun& run, const Results& results, const TrainArguments& options) {
-  if (options.json) return print_json(run, results);
+void print(const Job& job, const Learned& learned, const Results& results, const TrainArguments& options) {
+  if (options.json) return print_json(learned.run, results);
   print_results(results, options.quiet);
   if (!options.quiet) {
     fmt::print("\n");
+    print_kept(learned.run, job.steps);
     print_time(results);
-    print_classes(run, results);
-    print_picture(run, job.data, options.style.is_on());
+    print_classes(learned.run, results);
+    print_picture(learned, options.style.is_on());
   }
   if (!results.saved.empty()) fmt::print("\nsaved {}\n", results.saved);
 }
 
+// The model on each part of the data.
+void judge(const Computing& computing, const AnyModel& model, const Split& data, const Recipe& recipe,
+           Results& results) {
+  results.test = computing.evaluate(model, data.test);
+  if (recipe.validation == 0) {
+    results.train = computing.evaluate(model, data.train);
+  } else {
+    const LearningSplit parts = learning_split(data.train, recipe);
+    results.train = computing.evaluate(model, parts.learned);
+    results.validation = computing.evaluate(model, parts.validation);
+  }
+}
+
 void run(const TrainArguments& options) {
-  for (const std::string& path : {options.save.empty() ? options.resume : options.save, options.plot})
+  for (const std::string& path : {options.job.save.empty() ? options.job.resume : options.job.save, options.plot})
     if (!path.empty()) check_place(path);
   if (!options.plot.empty()) check_picture_name(options.plot);
-  const Job job = options.resume.empty() ? new_job(options) : resumed_job(options);
+  const Job job = job_of(options.job);
   Results results;
   TrainingRun run = job.start(timed(options.computing.step(), results.took));
   tell_other_kind(job, run);
   const std::uint64_t before = run.steps();
   const bool quiet = options.quiet || options.json;
-  if (!quiet) introduce(job, model_of(run.any_model()));
-  train(job, run, results.took, quiet);
+  if (!quiet) introduce(job, model_of(run.any_model()), run.validation_rows());
+  Keeper keeper(job, options.job.recover);
+  train(job, run, keeper, results.took, quiet);
   results.steps = run.steps() - before;
-  const bool stopped = run.steps() < job.steps;
-  results.saved = stopped && job.save.empty() ? recovery_place() : job.save;
-  if (!results.saved.empty()) save(job, run, results.saved);
+  const bool stopped = run.steps() < job.steps && !run.is_done();
+  results.saved = keeper.at_the_end(run, stopped);
 
-  results.train = options.computing.evaluate(run.any_model(), job.data.train);
-  results.test = options.computing.evaluate(run.any_model(), job.data.test);
-  if (options.computing.is_eager() && Computing::can_compile() && run.steps() == job.stop)
-    results.compiled_took = time_compiled(job, options.computing);
-  print(job, run, results, options);
+  const AnyModel model = run.kept_model();
+  judge(options.computing, model, job.data, run.recipe(), results);
+  if (options.computing.is_eager() && Computing::can_compile() && interrupted == 0)
+    results.compiled_took = time_compiled(job, options.computing, run.steps());
+  const Learned learned{run, model, job.data};
+  print(job, learned, results, options);
   if (!options.plot.empty()) {
-    write_picture(options.plot, job.source.data(), run, job.data, results.train, results.test);
+    write_picture(options.plot, job.source.data(), learned, results.train, results.test);
     if (!options.json) fmt::print("{}plotted {}\n", results.saved.empty() ? "\n" : "", options.plot);
   }
   if (stopped) {
@@ -387,27 +256,12 @@ void add_train(CLI::App& app) {
   const auto options = std::make_shared<TrainArguments>();
   CLI::App* command =
       app.add_subcommand("train", "train a network of scalar Values to tell classes apart, or to give a number");
-  options->source.add_to(*command);
-  command
-      ->add_option("--steps", options->steps,
-                   "in all, with those of a model that is resumed; more than it was to make\n"
-                   "begin a new plan of its rate, from where it is and from --lr, if given")
-      ->check(whole_from(1, 1'000'000'000))
-      ->option_text("N [2000; moons 100]");
-  command
-      ->add_option("--stop-at", options->stop_at,
-                   "stop after this one of the steps, as Ctrl-C does; --resume makes the rest")
-      ->check(whole_from(1, 1'000'000'000))
-      ->option_text("N");
-  command->add_option("--save", options->save, "save the model, and how to go on, in this file")->option_text("FILE");
-  command
-      ->add_option("--resume", options->resume, "go on with a saved model; saved again there, unless --save says where")
-      ->option_text("FILE");
+  options->job.add_to(*command);
   command->add_option("--plot", options->plot, "draw the regions and the loss: a .svg or .png file")
       ->option_text("FILE");
   command->add_flag("-q,--quiet", options->quiet, "print the results alone");
   command->add_flag("--json", options->json, "print the results as JSON");
-  options->recipe.add_to(*command);
+  options->job.recipe.add_to(*command);
   options->computing.add_to(*command);
   options->style.add_to(*command);
   command->footer(

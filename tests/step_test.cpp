@@ -30,7 +30,7 @@ TEST(steps, eager_sums_are_those_of_the_rows_times_the_weight) {
   std::vector<Value> parameters = model.network.parameters();
   const std::vector<std::size_t> rows{3, 1, 4, 1};
   BatchSums sums(parameters.size());
-  eager_step(model)->run(data, rows, 0.25, sums);
+  eager_step(model)->run({data, rows, 0.25}, sums);
 
   Value loss;
   double right = 0;
@@ -44,7 +44,7 @@ TEST(steps, eager_sums_are_those_of_the_rows_times_the_weight) {
   EXPECT_EQ(sums.right(), right);
   for (std::size_t i = 0; i < parameters.size(); ++i) EXPECT_NEAR(sums.gradient()[i], parameters[i].grad(), 1e-14);
 
-  eager_step(model)->run(data, {}, 0.25, sums);
+  eager_step(model)->run({data, {}, 0.25}, sums);
   for (const double number : sums.all()) EXPECT_EQ(number, 0);
 }
 
@@ -52,11 +52,12 @@ TEST(steps, eager_sums_are_those_of_the_rows_times_the_weight) {
 class OneSlope : public BatchStep {
  public:
   std::string kind() const override { return "one slope"; }
-  void run(const Dataset&, std::span<const std::size_t> rows, double weight, BatchSums& sums) override {
+  double loss(const Dataset&) override { return 0; }
+  void run(const Batch& batch, BatchSums& sums) override {
     std::ranges::fill(sums.all(), 0);
     sums.gradient()[0] = -1;
-    sums.loss() = weight * static_cast<double>(rows.size());
-    sums.right() = static_cast<double>(rows.size());
+    sums.loss() = batch.weight * static_cast<double>(batch.rows.size());
+    sums.right() = static_cast<double>(batch.rows.size());
   }
 };
 

@@ -22,7 +22,8 @@ struct SavedRun {
   TrainingState state;
   std::uint64_t planned_steps = 0;  // in all, as last asked for
   DataSource source;
-  std::string step_kind = {};  // of the steps it made last; empty in files that do not tell
+  std::string step_kind = {};           // of the steps it made last; empty in files that do not tell
+  std::vector<double> parameters = {};  // of the last step, where the model has the best; else empty
 };
 
 struct ModelFile {
@@ -42,6 +43,7 @@ GRADWALK_EXPORT ModelFile parse_model(std::string_view bytes, std::string_view n
 
 // The run a file holds, on its data: the next step is the one it would have made, to rounding if its steps were of
 // another kind. An Error if the data is other data.
-GRADWALK_EXPORT TrainingRun resume(const ModelFile& file, const Dataset& data, MakeStep make_step = eager_step);
+GRADWALK_EXPORT TrainingRun resume(const ModelFile& file, const Dataset& data, MakeStep make_step = eager_step,
+                                   Team team = {});
 
 }  // namespace gradwalk

@@ -119,8 +119,14 @@ class GRADWALK_EXPORT MLP : public Module {
   Value scalar(std::initializer_list<double> x) const { return scalar(std::span<const double>(x)); }
   Value scalar(std::initializer_list<Value> x) const { return scalar(std::span<const Value>(x)); }
 
+  // With the output of each hidden neuron times a factor of its own, layer after layer: dropout, where it is 0 for
+  // those that are left out and 1 / (1 - their share) for the others.
+  std::vector<Value> with_factors(std::span<const Value> x, std::span<const Value> factors) const;
+  std::vector<Value> with_factors(std::span<const double> x, std::span<const double> factors) const;
+
   std::size_t inputs() const { return layers_.front().inputs(); }
   std::size_t outputs() const { return layers_.back().outputs(); }
+  std::size_t hidden() const;  // neurons, of all layers but the last
   const std::vector<Layer>& layers() const { return layers_; }
   const MLPOptions& options() const { return options_; }
   MLP clone() const;  // with parameters of its own; copies share theirs
@@ -128,7 +134,8 @@ class GRADWALK_EXPORT MLP : public Module {
   std::vector<std::string> parameter_names() const override;
 
  private:
-  template <class Input> std::vector<Value> forward(std::span<const Input> x) const;
+  template <class Input>
+  std::vector<Value> forward(std::span<const Input> x, std::span<const Input> factors = {}) const;
   template <class Input> Value only_output(std::span<const Input> x) const;
 
   std::vector<Layer> layers_;

@@ -34,6 +34,14 @@ class BatchSums {
   std::vector<double> numbers_;
 };
 
+// Rows for a step to work on.
+struct Batch {
+  const Dataset& data;  // features as the network takes them, standardised or not, and targets in deviations
+  std::span<const std::size_t> rows;
+  double weight = 1;                     // of each row in the sums, times its own
+  std::span<const double> factors = {};  // of the hidden neurons' outputs, row after row (MLP::with_factors); empty: 1
+};
+
 class GRADWALK_EXPORT BatchStep {
  public:
   BatchStep() = default;
@@ -41,10 +49,12 @@ class GRADWALK_EXPORT BatchStep {
   BatchStep& operator=(const BatchStep&) = delete;
   virtual ~BatchStep();
 
-  // Sets the sums to those of these rows, which may be none: each row's loss and its gradient times `weight`. The
-  // features are as the network takes them, standardised or not, and targets in deviations; the parameters are read as
-  // they are now.
-  virtual void run(const Dataset& data, std::span<const std::size_t> rows, double weight, BatchSums& sums) = 0;
+  // Sets the sums to those of these rows, which may be none: each row's loss and its gradient times its weight. The
+  // parameters are read as they are now.
+  virtual void run(const Batch& batch, BatchSums& sums) = 0;
+
+  // The mean loss of all rows, by their weights; no gradients.
+  virtual double loss(const Dataset& data) = 0;
 
   // Calls work(begin, end) for parts of 0 ... size that together are all of it: at once, on the threads the step has.
   virtual void in_parts(std::size_t size, const std::function<void(std::size_t, std::size_t)>& work) { work(0, size); }

@@ -46,6 +46,11 @@ struct Recipe {
   bool standardise = true;
   std::uint64_t seed = 1337;
   bool balance = false;  // rows of rare classes weigh more, so that every class weighs the same
+  // The share of the rows that is kept from learning; the parameters of the epoch whose loss of these is the least are
+  // the ones that are used. 0: none, and the last are.
+  double validation = 0;
+  std::uint64_t patience = 0;  // a run is done when so many steps have brought nothing better; 0: never
+  double dropout = 0;          // the chance of each hidden neuron to be left out, of each row of each step
 };
 
 GRADWALK_EXPORT void check_recipe(const Recipe& recipe);  // an Error where a number is out of its range
@@ -61,6 +66,12 @@ GRADWALK_EXPORT const Classifier& classifier_of(const AnyModel& model);  // an E
 GRADWALK_EXPORT const Regressor& regressor_of(const AnyModel& model);    // an Error if it is a classifier
 inline bool is_regressor(const AnyModel& model) { return std::holds_alternative<Regressor>(model); }
 
+// The rows a run by this recipe learns from, and those it keeps for validation.
+struct LearningSplit {
+  Dataset learned, validation;
+};
+GRADWALK_EXPORT LearningSplit learning_split(const Dataset& data, const Recipe& recipe);
+
 // The loss and accuracy of steps, thinned evenly as they become many: at most `most` are kept, whatever was saved
 // between. Where numbers are learned, accuracy is R² (TrainingRun::Report).
 struct GRADWALK_EXPORT History {
@@ -71,11 +82,19 @@ struct GRADWALK_EXPORT History {
   bool is_of(std::uint64_t made, bool has_shares = true) const;  // of so many steps; shares are from 0 to 1
 };
 
+// The parameters by which the validation loss was the least so far.
+struct BestParameters {
+  std::uint64_t step = 0;  // after which they were these; 0: none are known
+  double loss = 0;
+  std::vector<double> parameters = {};
+};
+
 struct TrainingState {
   std::uint64_t steps = 0;
   OptimizerState optimizer;
   Batches::State batches;
   History history;
+  BestParameters best = {};
 };
 
 // Copies are runs of their own: a copy has the weights, state and data of the first as they are then, and no step of
@@ -94,8 +113,9 @@ class GRADWALK_EXPORT TrainingRun {
     double loss;         // of the batch, before the step, with the penalties
     double accuracy;  // of the batch, before the step; where numbers are learned, R²: 1 - mean squared error / variance
     double rate;
-    double gradient_norm;  // before clipping; 0 where nothing clips
-    double penalty = 0;    // the part of the loss that is the penalties'
+    double gradient_norm;                   // before clipping; 0 where nothing clips
+    double penalty = 0;                     // the part of the loss that is the penalties'
+    std::optional<double> validation = {};  // the loss of the rows kept for it, after a step that ended an epoch
   };
   // One step. A loss or gradient that is not finite is an Error, and changes nothing.
   Report step();
@@ -109,7 +129,13 @@ class GRADWALK_EXPORT TrainingRun {
   // optimizer remembers stays.
   void begin_plan(RatePlan plan, double lr);
 
-  // The network learns classes or numbers as its data does.
+  // Whether its patience is at an end. Further steps may be made all the same.
+  bool is_done() const;
+  void set_patience(std::uint64_t steps);
+  // The model to use: with the best parameters so far, or the last where nothing was kept to judge them by.
+  AnyModel kept_model() const;
+
+  // The network learns classes or numbers as its data does. It has the parameters of the last step.
   const AnyModel& any_model() const { return model_; }
   const Classifier& model() const { return classifier_of(model_); }
   const Regressor& regressor() const { return regressor_of(model_); }
@@ -118,23 +144,29 @@ class GRADWALK_EXPORT TrainingRun {
   std::uint64_t steps() const { return state_.steps; }
   std::string step_kind() const { return step_->kind(); }  // of the steps it makes
   const History& history() const { return state_.history; }
+  std::size_t validation_rows() const { return validation_.rows(); }  // kept from learning
 
   TrainingState state() const;
   // Of a run on the same data by the same recipe, or an Error that changes nothing. Parameters are set by themselves.
   void set_state(TrainingState state);
 
  private:
+  TrainingRun(LearningSplit data, const Recipe& recipe, MakeStep make_step, Team team);
   struct Place {  // where a parameter's numbers are, for threads that are not its own
     double *data, *grad;
   };
   static std::vector<Place> places_of(std::vector<Value>& parameters);
   void sum_up(std::span<const std::size_t> rows);
+  void draw_factors(std::size_t first, std::size_t count);
   void read_parameters();
   double penalise();
   void move_parameters(double rate);
+  void take(LearningSplit data);
+  std::optional<double> validate();
+  void check_best(const TrainingState& state) const;
 
   Recipe recipe_;
-  Dataset data_;  // standardised, targets in deviations
+  Dataset data_, validation_;  // standardised, targets in deviations
   AnyModel model_;
   std::vector<Value> parameters_;
   MakeStep make_step_;
@@ -143,6 +175,7 @@ class GRADWALK_EXPORT TrainingRun {
   BatchSums sums_;  // of the step at hand
   std::vector<Place> places_;
   std::vector<double> numbers_;  // the parameters', of the step at hand
+  std::vector<double> factors_;  // of the hidden neurons, where some are dropped, of the step at hand
   Schedule schedule_;
   Batches batches_;
   std::vector<std::size_t> all_rows_;

@@ -4,6 +4,8 @@
 #include "gradwalk/compiled_step.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 
 #include "gradwalk/error.hpp"
 #include "gradwalk/loss.hpp"
@@ -28,7 +30,7 @@ Program scores_program(const Model& model, const CompiledStepOptions& options) {
 class CompiledStep : public BatchStep {
  public:
   CompiledStep(const Model& model, const CompiledStepOptions& options)
-      : model_(model), scores_(model.network.outputs()), program_(compiled(options)) {}
+      : model_(model), scores_(model.network.outputs()), options_(options), program_(compiled(false)) {}
 
   std::string kind() const override { return "compiled, " + program_.describe().instruction_set; }
 
@@ -36,24 +38,15 @@ class CompiledStep : public BatchStep {
     detail::ProgramAccess::state(program_).with_machine([&](auto& machine) { machine.in_parts(size, work); });
   }
 
-  void run(const Dataset& data, std::span<const std::size_t> rows, double weight, BatchSums& sums) override {
-    const std::size_t width = program_.inputs();
-    numbers_.resize(rows.size() * width);
-    in_parts(rows.size() * width, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = (begin + width - 1) / width; i * width < end; ++i) {
-        const std::span<const double> features = data.row(rows[i]);
-        const auto to = std::copy(features.begin(), features.end(), numbers_.begin() + offset(i * width));
-        if (data.has_targets())
-          *to = data.targets[rows[i]];
-        else
-          put_targets(data.labels[rows[i]], to);
-      }
-    });
+  void run(const Batch& batch, BatchSums& sums) override {
+    const auto& [data, rows, weight, factors] = batch;
+    Program& program = factors.empty() ? program_ : program_with_factors();
+    fill_in(batch, program.inputs());
     weights_.assign(rows.size(), weight);
     if (!data.weights.empty())
       for (std::size_t i = 0; i < rows.size(); ++i) weights_[i] *= data.weights[rows[i]];
     outputs_.resize(rows.size() * (1 + scores_));
-    sums.loss() = program_.gradients(numbers_, sums.gradient(), {.weights = weights_, .outputs = outputs_});
+    sums.loss() = program.gradients(numbers_, sums.gradient(), {.weights = weights_, .outputs = outputs_});
     sums.right() = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto scores = std::span<const double>(outputs_).subspan(i * (1 + scores_) + 1, scores_);
@@ -61,7 +54,45 @@ class CompiledStep : public BatchStep {
     }
   }
 
+  // So many rows at a time, that they stay small.
+  double loss(const Dataset& data) override {
+    constexpr std::size_t at_once = 4096;
+    std::vector<std::size_t> rows;
+    double sum = 0;
+    for (std::size_t first = 0; first < data.rows(); first += at_once) {
+      rows.resize(std::min(at_once, data.rows() - first));
+      std::iota(rows.begin(), rows.end(), first);
+      fill_in({data, rows}, program_.inputs());
+      outputs_.resize(rows.size() * (1 + scores_));
+      program_.evaluate(numbers_, outputs_);
+      for (std::size_t i = 0; i < rows.size(); ++i) sum += data.weight(rows[i]) * outputs_[i * (1 + scores_)];
+    }
+    return sum / static_cast<double>(data.rows());
+  }
+
  private:
+  // The rows as a program takes them: features, targets and, if there are any, factors.
+  void fill_in(const Batch& batch, std::size_t width) {
+    const std::size_t hidden = batch.factors.empty() ? 0 : model_.network.hidden();
+    numbers_.resize(batch.rows.size() * width);
+    in_parts(numbers_.size(), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = (begin + width - 1) / width; i * width < end; ++i) {
+        const std::size_t row = batch.rows[i];
+        const auto to = std::ranges::copy(batch.data.row(row), numbers_.begin() + offset(i * width)).out;
+        if (batch.data.has_targets())
+          *to = batch.data.targets[row];
+        else
+          put_targets(batch.data.labels[row], to);
+        std::ranges::copy(batch.factors.subspan(i * hidden, hidden), to + offset(targets()));
+      }
+    });
+  }
+
+  Program& program_with_factors() {  // made when it is first needed
+    if (!with_factors_) with_factors_.emplace(compiled(true));
+    return *with_factors_;
+  }
+
   std::size_t targets() const { return model_.loss == LossKind::mse ? scores_ : 1; }
 
   void put_targets(std::size_t label, std::vector<double>::iterator to) const {
@@ -76,7 +107,7 @@ class CompiledStep : public BatchStep {
   }
   static std::ptrdiff_t offset(std::size_t numbers) { return static_cast<std::ptrdiff_t>(numbers); }
 
-  Value loss(std::span<const Value> scores, std::span<const Value> targets) const {
+  Value recorded_loss(std::span<const Value> scores, std::span<const Value> targets) const {
     switch (model_.loss) {
       case LossKind::hinge: return hinge(scores[0], targets[0]);
       case LossKind::bce: return binary_cross_entropy(scores[0], targets[0]);
@@ -90,18 +121,22 @@ class CompiledStep : public BatchStep {
     return sum * (1.0 / static_cast<double>(scores.size()));
   }
 
-  Program compiled(const CompiledStepOptions& options) const {
-    std::vector<Value> inputs(model_.network.inputs() + targets());
-    const std::vector<Value> features(inputs.begin(), inputs.begin() + offset(model_.network.inputs()));
-    const std::vector<Value> scores = model_.network(features);
-    std::vector<Value> outputs{loss(scores, std::span(inputs).subspan(features.size()))};
+  Program compiled(bool has_factors) const {
+    const std::size_t features = model_.network.inputs(), hidden = has_factors ? model_.network.hidden() : 0;
+    const std::vector<Value> inputs(features + targets() + hidden);
+    const std::span<const Value> all = inputs;
+    const std::vector<Value> scores = has_factors ? model_.network.with_factors(all.first(features), all.last(hidden))
+                                                  : model_.network(all.first(features));
+    std::vector<Value> outputs{recorded_loss(scores, all.subspan(features, targets()))};
     outputs.insert(outputs.end(), scores.begin(), scores.end());
-    return compile(outputs, compile_options(model_, inputs, options));
+    return compile(outputs, compile_options(model_, inputs, options_));
   }
 
   Model model_;
   std::size_t scores_;  // how many the network gives
+  CompiledStepOptions options_;
   Program program_;
+  std::optional<Program> with_factors_;
   std::vector<double> numbers_, weights_, outputs_;
 };
 

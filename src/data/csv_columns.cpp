@@ -12,7 +12,7 @@
 namespace gradwalk::detail {
 namespace {
 
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
+constexpr double missing_number = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
@@ -37,9 +37,9 @@ double FeatureColumn::code(const Field& field) {
 }
 
 double FeatureColumn::missing(const Field& field) const {
-  if (known_ == nullptr) return none;
+  if (known_ == nullptr) return missing_number;
   if (!known_->fill) refuse(field, kind_ == Kind::text ? "a text" : "a number", "fill it in or drop the row");
-  return kind_ == Kind::text ? none : *known_->fill;
+  return kind_ == Kind::text ? missing_number : *known_->fill;
 }
 
 double FeatureColumn::category(const Field& field) {

@@ -12,6 +12,8 @@
 namespace gradwalk::detail {
 namespace {
 
+using Kind = Walk::Step::Kind;
+
 constexpr std::size_t longest_head = 26;  // characters
 
 double width_of(const std::string& text, double size, bool bold) {
@@ -48,7 +50,6 @@ Widths widths_of(const Walk& walk) {
   };
   for (std::size_t i = 0; i < n; ++i) raise(widest.data[i], value(film_number(walk.graph().nodes[i].data)));
   for (const Walk::Step& step : walk.steps()) {
-    using Kind = Walk::Step::Kind;
     if (step.kind == Kind::forward || step.kind == Kind::update)
       raise(widest.data[step.node], value(film_number(step.after)));
     if (step.kind == Kind::seed) {

@@ -43,6 +43,14 @@ void check_recipe(const Recipe& recipe) {
   need_at_least_0("l2 >= 0", recipe.l2);
   need_at_least_0("clip >= 0", recipe.clip);
   need_at_least_0("a final share of the rate >= 0", recipe.rate.final);
+  const bool is_chance = recipe.dropout >= 0 && recipe.dropout < 1;
+  if (!is_chance) throw Error("train", "0 <= dropout < 1", detail::short_number(recipe.dropout), "0.2 is usual");
+  if (recipe.dropout > 0 && recipe.hidden.empty())
+    throw Error("train", "hidden neurons, for dropout to leave some out", "none", "give hidden layers, or no dropout");
+  const bool is_share = recipe.validation >= 0 && recipe.validation < 1;
+  if (!is_share) throw Error("train", "0 <= validation < 1", detail::short_number(recipe.validation), "0.1 is usual");
+  if (recipe.patience > 0 && recipe.validation == 0)
+    throw Error("train", "rows kept for validation, to be patient with", "none", "give a share of them, such as 0.1");
   constexpr std::uint64_t most = std::uint64_t{1} << 62;  // so that their sum can be counted
   for (const std::uint64_t steps : {recipe.rate.begin, recipe.rate.warm_up, recipe.rate.steps})
     if (steps >= most)

@@ -7,106 +7,20 @@
 #include <numeric>
 #include <utility>
 
-#include "data/names.hpp"
 #include "data/shape.hpp"
-#include "gradwalk/loss.hpp"
+#include "preparing.hpp"
 #include "text/numbers.hpp"
 
 namespace gradwalk {
 namespace {
-
-void check_targets(const Dataset& data) {
-  if (!detail::is_name(data.target_name))
-    throw Error("train", detail::name_rule, detail::shown(data.target_name), "correct the name");
-  for (const double target : data.targets)
-    if (!std::isfinite(target))
-      throw Error("train", "targets that are finite", detail::short_number(target), "correct it or drop the row");
-  const auto [low, high] = std::minmax_element(data.targets.begin(), data.targets.end());
-  if (*low == *high)
-    throw Error("train", "a target that is not the same in every row", detail::short_number(*low),
-                "add rows of another, or choose another column");
-}
-
-// What the run and its file rely on.
-void check_data(const Dataset& data) {
-  if (data.rows() == 0) throw Error("train", "data", "no rows", "give it some");
-  detail::check_shape("train", data);
-  if (data.feature_names.size() != data.columns)
-    throw Error("train", std::to_string(data.columns) + " feature_names", std::to_string(data.feature_names.size()),
-                "name each column");
-  for (const std::vector<std::string>* names : {&data.feature_names, &data.label_names})
-    for (const std::string& one : *names)
-      if (!detail::is_name(one)) throw Error("train", detail::name_rule, detail::shown(one), "correct the name");
-  if (data.has_targets()) return check_targets(data);
-  const std::size_t largest = *std::max_element(data.labels.begin(), data.labels.end());
-  if (largest >= data.label_names.size())
-    throw Error("train", "labels below the " + std::to_string(data.label_names.size()) + " classes",
-                std::to_string(largest), "count labels from 0, and name each class");
-}
 
 [[noreturn]] void refuse_step(const char* needs, double got, std::uint64_t step) {
   throw Error("train", needs, detail::short_number(got) + " at step " + std::to_string(step),
               "lower the learning rate, or clip the gradient");
 }
 
-// So that each class weighs as much as any other, and all rows together as many as they are.
-std::vector<double> balanced_weights(const Dataset& data) {
-  std::vector<std::size_t> counts(data.label_names.size());
-  for (const std::size_t label : data.labels) ++counts[label];
-  const auto present = static_cast<double>(counts.size()) -
-                       static_cast<double>(std::count(counts.begin(), counts.end(), std::size_t{0}));
-  std::vector<double> weights;
-  for (const std::size_t label : data.labels)
-    weights.push_back(static_cast<double>(data.rows()) / (present * static_cast<double>(counts[label])));
-  return weights;
-}
-
-// As the network takes and gives it.
-Dataset standardised(Dataset data, const AnyModel& model, const Recipe& recipe) {
-  if (recipe.balance) data.weights = balanced_weights(data);
-  const Standardisation& standardisation = model_of(model).standardisation;
-  if (!standardisation.mean.empty()) standardisation.apply(data);
-  if (const Regressor* regressor = std::get_if<Regressor>(&model))
-    for (double& target : data.targets) target = regressor->in_deviations(target);
-  return data;
-}
-
-// The targets' mean and deviation, as of a table of one column.
-void fit_target(Regressor& model, const Dataset& data) {
-  Dataset column{1, data.targets, {}, {}, {}, data.targets};
-  const Standardisation fitted = Standardisation::fit(column);
-  model.target_name = data.target_name;
-  model.target_mean = fitted.mean[0];
-  model.target_deviation = fitted.deviation[0];
-}
-
-AnyModel make_model(const Dataset& data, const Recipe& recipe) {
-  check_data(data);
-  check_recipe(recipe);
-  if (data.has_targets() && recipe.balance)
-    throw Error("train", "classes to balance", "numbers to learn", "leave it out");
-  if (data.has_targets() && !is_for_numbers(recipe.loss))
-    throw Error("train", "a loss for numbers", std::string(name(recipe.loss)), "use the loss mse, mae or huber");
-  std::vector<std::size_t> sizes = recipe.hidden;
-  sizes.push_back(data.has_targets() ? 1 : outputs_for(recipe.loss, data.label_names.size()));
-  const MLPOptions options{.activation = recipe.activation, .init = recipe.init, .seed = recipe.seed};
-  Model base{MLP(data.columns, sizes, options), recipe.loss, data.feature_names,
-             recipe.standardise ? Standardisation::fit(data) : Standardisation{}, data.table};
-  if (!data.has_targets()) return Classifier{std::move(base), data.label_names};
-  Regressor regressor{std::move(base), {}};
-  fit_target(regressor, data);
-  return regressor;
-}
-
-// A network's copies are handles to the same weights.
-AnyModel with_own_weights(const AnyModel& model) {
-  AnyModel result = model;
-  std::visit([&](auto& one) { one.network = one.network.clone(); }, result);
-  return result;
-}
-
-std::size_t batch_size(const Recipe& recipe, const Dataset& data) {
-  return recipe.batch == 0 ? data.rows() : std::min(recipe.batch, data.rows());
+Batches batches_of(const Recipe& recipe, const Dataset& data) {
+  return {data.rows(), recipe.batch == 0 ? data.rows() : std::min(recipe.batch, data.rows()), recipe.seed};
 }
 
 void check_team(const Team& team) {
@@ -139,8 +53,11 @@ std::vector<TrainingRun::Place> TrainingRun::places_of(std::vector<Value>& param
 }
 
 TrainingRun::TrainingRun(const Dataset& data, const Recipe& recipe, MakeStep make_step, Team team)
+    : TrainingRun(learning_split(data, recipe), recipe, std::move(make_step), std::move(team)) {}
+
+TrainingRun::TrainingRun(LearningSplit data, const Recipe& recipe, MakeStep make_step, Team team)
     : recipe_(recipe),
-      model_(make_model(data, recipe)),
+      model_(detail::make_model(data.learned, recipe)),
       parameters_(network().parameters()),
       make_step_(std::move(make_step)),
       step_(make_step_(model_of(model_))),
@@ -149,18 +66,24 @@ TrainingRun::TrainingRun(const Dataset& data, const Recipe& recipe, MakeStep mak
       places_(places_of(parameters_)),
       numbers_(parameters_.size()),
       schedule_(schedule_of(recipe.rate, learning_rate(recipe.optimizer))),
-      batches_(data.rows(), batch_size(recipe, data), recipe.seed) {
+      batches_(batches_of(recipe, data.learned)) {
   check_team(team_);
   state_.optimizer = initial_state(recipe.optimizer, parameters_.size());
-  data_ = standardised(data, model_, recipe_);
-  all_rows_.resize(data.rows());
+  take(std::move(data));
+}
+
+void TrainingRun::take(LearningSplit data) {
+  data_ = detail::standardised(std::move(data.learned), model_, recipe_);
+  validation_ = detail::standardised(std::move(data.validation), model_, recipe_);
+  all_rows_.resize(data_.rows());
   std::iota(all_rows_.begin(), all_rows_.end(), std::size_t{0});
 }
 
 TrainingRun::TrainingRun(const TrainingRun& other)
     : recipe_(other.recipe_),
       data_(other.data_),
-      model_(with_own_weights(other.model_)),
+      validation_(other.validation_),
+      model_(detail::with_own_weights(other.model_)),
       parameters_(network().parameters()),
       make_step_(other.make_step_),
       step_(make_step_(model_of(model_))),
@@ -168,6 +91,7 @@ TrainingRun::TrainingRun(const TrainingRun& other)
       sums_(other.sums_),
       places_(places_of(parameters_)),
       numbers_(other.numbers_),
+      factors_(other.factors_),
       schedule_(other.schedule_),
       batches_(other.batches_),
       all_rows_(other.all_rows_),
@@ -192,11 +116,30 @@ double add_penalties(const Recipe& recipe, std::span<const double> parameters, s
 
 }  // namespace
 
+// They follow from the seed, the number of the step and the row's place in its batch, whoever computes it: there is
+// nothing to save, and nothing to tell a team.
+void TrainingRun::draw_factors(std::size_t first, std::size_t count) {
+  const std::size_t hidden = network().hidden();
+  const double kept = 1 / (1 - recipe_.dropout);
+  Random of_step(Random(recipe_.seed).next() + state_.steps);
+  for (std::size_t i = 0; i < first; ++i) of_step.next();
+  std::vector<std::uint64_t> seeds(count);
+  for (std::uint64_t& seed : seeds) seed = of_step.next();
+  factors_.resize(count * hidden);
+  step_->in_parts(factors_.size(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = (begin + hidden - 1) / hidden; i * hidden < end; ++i) {
+      Random of_row(seeds[i]);
+      for (std::size_t k = 0; k < hidden; ++k) factors_[i * hidden + k] = of_row.uniform() < recipe_.dropout ? 0 : kept;
+    }
+  });
+}
+
 // The one place where a step's gradients come together, from however many took part.
 void TrainingRun::sum_up(std::span<const std::size_t> rows) {
   const std::size_t begin = rows.size() * team_.member / team_.size;
   const std::size_t end = rows.size() * (team_.member + 1) / team_.size;
-  step_->run(data_, rows.subspan(begin, end - begin), 1.0 / static_cast<double>(rows.size()), sums_);
+  if (recipe_.dropout > 0) draw_factors(begin, end - begin);
+  step_->run({data_, rows.subspan(begin, end - begin), 1.0 / static_cast<double>(rows.size()), factors_}, sums_);
   if (team_.add_up) team_.add_up(sums_.all());
 }
 
@@ -244,7 +187,8 @@ TrainingRun::Report TrainingRun::step() {
                 .accuracy = sums_.right() / static_cast<double>(rows.size()),
                 .rate = schedule_(state_.steps),
                 .gradient_norm = 0,
-                .penalty = 0};
+                .penalty = 0,
+                .validation = {}};
   // From here on plain numbers, which the Values get in the end.
   const std::span<double> gradient = sums_.gradient();
   read_parameters();
@@ -259,6 +203,7 @@ TrainingRun::Report TrainingRun::step() {
   move_parameters(report.rate);
   ++state_.steps;
   state_.history.add(state_.steps, report.loss, report.accuracy);
+  report.validation = validate();
   return report;
 }
 
@@ -276,11 +221,10 @@ void TrainingRun::set_data(const Dataset& data) {
     if (label >= classes)
       throw Error("set_data", "labels below " + std::to_string(classes), std::to_string(label),
                   "give it the classes it was made for");
-  if (data.has_targets()) check_targets(data);
-  data_ = standardised(data, model_, recipe_);
-  all_rows_.resize(data.rows());
-  std::iota(all_rows_.begin(), all_rows_.end(), std::size_t{0});
-  batches_ = Batches(data.rows(), batch_size(recipe_, data), recipe_.seed);
+  if (data.has_targets()) detail::check_targets(data);
+  take(learning_split(data, recipe_));
+  batches_ = batches_of(recipe_, data_);
+  state_.best = {};
 }
 
 void TrainingRun::set_rate(double lr) {
@@ -313,6 +257,7 @@ void TrainingRun::set_state(TrainingState state) {
     throw Error("set_state", "the optimizer's steps and the history of " + std::to_string(state.steps) + " steps",
                 "those of others", "give what state() gave");
   check_state(recipe_.optimizer, parameters_.size(), state.optimizer);
+  check_best(state);
   Batches batches = batches_;
   batches.set_state(state.batches);
   batches_ = std::move(batches);

@@ -28,6 +28,12 @@ void need_inputs(const char* call, std::size_t wanted, std::size_t got) {
               "give it a row as long as it was made for");
 }
 
+void need_factors(std::size_t wanted, std::size_t got) {
+  if (got == wanted) return;
+  throw Error("with_factors", detail::counted(wanted, "factor", "factors"), std::to_string(got),
+              "give one for each hidden neuron");
+}
+
 // The sum grows in the place of its products, which are temporaries (sums.hpp). A function of its own, so that its loop
 // has the registers to itself: a step of moons took 6% longer otherwise.
 template <class Input> [[gnu::noinline]] Value weighted_sum(const Neuron& neuron, std::span<const Input> x) {
@@ -182,10 +188,16 @@ MLP MLP::clone() const {
   return result;
 }
 
-template <class Input> std::vector<Value> MLP::forward(std::span<const Input> x) const {
+template <class Input> std::vector<Value> MLP::forward(std::span<const Input> x, std::span<const Input> factors) const {
   need_inputs("MLP", inputs(), x.size());
   std::vector<Value> values = gradwalk::forward<Input>(layers_.front().neurons(), x);
-  for (std::size_t i = 1; i < layers_.size(); ++i) values = gradwalk::forward<Value>(layers_[i].neurons(), values);
+  for (std::size_t i = 1; i < layers_.size(); ++i) {
+    if (!factors.empty()) {
+      for (std::size_t k = 0; k < values.size(); ++k) values[k] = values[k] * factors[k];
+      factors = factors.subspan(values.size());
+    }
+    values = gradwalk::forward<Value>(layers_[i].neurons(), values);
+  }
   return values;
 }
 
@@ -197,8 +209,22 @@ template <class Input> Value MLP::only_output(std::span<const Input> x) const {
 
 std::vector<Value> MLP::operator()(std::span<const Value> x) const { return forward(x); }
 std::vector<Value> MLP::operator()(std::span<const double> x) const { return forward(x); }
+std::vector<Value> MLP::with_factors(std::span<const Value> x, std::span<const Value> factors) const {
+  need_factors(hidden(), factors.size());
+  return forward(x, factors);
+}
+std::vector<Value> MLP::with_factors(std::span<const double> x, std::span<const double> factors) const {
+  need_factors(hidden(), factors.size());
+  return forward(x, factors);
+}
 Value MLP::scalar(std::span<const Value> x) const { return only_output(x); }
 Value MLP::scalar(std::span<const double> x) const { return only_output(x); }
+
+std::size_t MLP::hidden() const {
+  std::size_t neurons = 0;
+  for (std::size_t i = 0; i + 1 < layers_.size(); ++i) neurons += layers_[i].outputs();
+  return neurons;
+}
 
 std::vector<Value> MLP::parameters() const {
   std::vector<Value> all;

@@ -27,19 +27,20 @@ std::uint64_t fingerprint(const Dataset& data) {
   return hash;
 }
 
-TrainingRun resume(const ModelFile& file, const Dataset& data, MakeStep make_step) {
+TrainingRun resume(const ModelFile& file, const Dataset& data, MakeStep make_step, Team team) {
   if (!file.run) throw Error("resume", "a model saved by training", "one without its training", "train it anew");
   if (fingerprint(data) != file.run->source.fingerprint)
     throw Error("resume", "the data the model was trained on", "other data", "give the same, or train anew");
-  TrainingRun run(data, file.run->recipe, std::move(make_step));
+  TrainingRun run(data, file.run->recipe, std::move(make_step), std::move(team));
   if (run.network().inputs() != file.model().network.inputs() ||
       run.network().outputs() != file.model().network.outputs() ||
       is_regressor(run.any_model()) != is_regressor(file.any_model))
     throw Error("resume", "a model for the data's features and classes", "one for others", "train anew");
   run.set_state(file.run->state);
   const std::vector<Value> saved = file.model().network.parameters();
+  const std::vector<double>& last = file.run->parameters;
   std::vector<Value> parameters = run.network().parameters();
-  for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].data() = saved[i].data();
+  for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].data() = last.empty() ? saved[i].data() : last[i];
   return run;
 }
 

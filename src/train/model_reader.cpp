@@ -272,6 +272,9 @@ class Reader {
     result.standardise = truth(value, "standardise");
     result.seed = whole(value, "seed");
     if (value.contains("balance")) result.balance = truth(value, "balance");  // files of 0.1 weigh all rows alike
+    if (value.contains("validation")) result.validation = number(value, "validation");  // and have none of these
+    if (value.contains("patience")) result.patience = whole(value, "patience");
+    if (value.contains("dropout")) result.dropout = number(value, "dropout");
     const std::vector<Layer>& layers = model.network.layers();
     const bool same_layers = std::equal(result.hidden.begin(), result.hidden.end(), layers.begin(), layers.end() - 1,
                                         [](std::size_t size, const Layer& layer) { return size == layer.outputs(); });
@@ -283,6 +286,17 @@ class Reader {
     return result;
   }
 
+  // Where there are best parameters, the model has them, and those of the last step stand apart.
+  void read_best(const Json& training, const Model& model, SavedRun& run) const {
+    BestParameters& best = run.state.best;
+    best.step = whole(training, "best_step");
+    best.loss = number(training, "best_loss");
+    if (best.step == 0 || best.step > run.state.steps || run.recipe.validation == 0)
+      refuse("a best step of those made, judged by rows kept for it", std::to_string(best.step));
+    for (const Value& parameter : model.network.parameters()) best.parameters.push_back(parameter.data());
+    run.parameters = row("training.parameters", best.parameters.size());
+  }
+
   SavedRun run(const AnyModel& model) const {
     const Json value = json("training");
     const std::size_t parameters = model_of(model).network.parameter_count();
@@ -290,6 +304,7 @@ class Reader {
                     {},
                     whole(value, "planned_steps"),
                     {text("source"), big(field(value, "fingerprint"))},
+                    {},
                     {}};
     if (value.contains("step")) result.step_kind = string(value, "step");  // files of 0.1 do not tell
     if (!result.step_kind.empty() && !detail::is_name(result.step_kind))
@@ -316,6 +331,7 @@ class Reader {
     history.steps = row("history.steps", steps->data.size());
     history.loss = row("history.loss", steps->data.size());
     history.accuracy = row("history.accuracy", steps->data.size());
+    if (value.contains("best_step")) read_best(value, model_of(model), result);
     if (state.optimizer.steps != state.steps || !history.is_of(state.steps, !is_regressor(model)))
       refuse("the history of " + std::to_string(state.steps) + " steps", "another");
     return result;

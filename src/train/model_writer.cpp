@@ -45,7 +45,10 @@ OrderedJson recipe_json(const Recipe& recipe) {
           {"clip", recipe.clip},
           {"standardise", recipe.standardise},
           {"seed", recipe.seed},
-          {"balance", recipe.balance}};
+          {"balance", recipe.balance},
+          {"validation", recipe.validation},
+          {"patience", recipe.patience},
+          {"dropout", recipe.dropout}};
 }
 
 std::string text_of(const OrderedJson& json) {
@@ -63,11 +66,18 @@ OrderedJson columns_json(const std::vector<Column>& table) {
   return result;
 }
 
+std::vector<double> numbers_of(const MLP& network) {
+  std::vector<double> numbers;
+  for (const Value& parameter : network.parameters()) numbers.push_back(parameter.data());
+  return numbers;
+}
+
 Tensor row_of(std::string name, std::vector<double> data) { return {std::move(name), {data.size()}, std::move(data)}; }
 
 SafetensorsFile to_file(const TrainingRun& run, std::uint64_t planned_steps, const DataSource& source) {
   SafetensorsFile file;
-  const Model& model = model_of(run.any_model());
+  const AnyModel kept = run.kept_model();
+  const Model& model = model_of(kept);
   std::vector<std::size_t> sizes{model.network.inputs()};
   for (std::size_t k = 0; k < model.network.layers().size(); ++k) {
     const Layer& layer = model.network.layers()[k];
@@ -91,6 +101,7 @@ SafetensorsFile to_file(const TrainingRun& run, std::uint64_t planned_steps, con
   file.tensors.push_back(row_of("history.steps", state.history.steps));
   file.tensors.push_back(row_of("history.loss", state.history.loss));
   file.tensors.push_back(row_of("history.accuracy", state.history.accuracy));
+  if (state.best.step > 0) file.tensors.push_back(row_of("training.parameters", numbers_of(run.network())));
 
   OrderedJson random = OrderedJson::array();
   for (const std::uint64_t word : state.batches.random) random.push_back(std::to_string(word));
@@ -113,16 +124,17 @@ SafetensorsFile to_file(const TrainingRun& run, std::uint64_t planned_steps, con
   }
   file.metadata["recipe"] = recipe_json(run.recipe()).dump();
   file.metadata["source"] = source.description;
-  file.metadata["training"] = OrderedJson{
-      {"steps", state.steps},
-      {"planned_steps", planned_steps},
-      {"optimizer_steps", state.optimizer.steps},
-      {"history_stride", state.history.stride},
-      {"random", random},
-      {"epoch", state.batches.epoch},
-      {"taken", state.batches.taken},
-      {"fingerprint", std::to_string(source.fingerprint)},
-      {"step", run.step_kind()}}.dump();
+  OrderedJson training{{"steps", state.steps},
+                       {"planned_steps", planned_steps},
+                       {"optimizer_steps", state.optimizer.steps},
+                       {"history_stride", state.history.stride},
+                       {"random", random},
+                       {"epoch", state.batches.epoch},
+                       {"taken", state.batches.taken},
+                       {"fingerprint", std::to_string(source.fingerprint)},
+                       {"step", run.step_kind()}};
+  if (state.best.step > 0) training["best_step"] = state.best.step, training["best_loss"] = state.best.loss;
+  file.metadata["training"] = training.dump();
   return file;
 }
 

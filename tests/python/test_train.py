@@ -123,6 +123,9 @@ RECIPE = [
     (["--l1", "0.5"], lambda m: m["recipe"]["l1"], 0.5),
     (["--l2", "0.5"], lambda m: m["recipe"]["l2"], 0.5),
     (["--clip", "0.125"], lambda m: m["recipe"]["clip"], 0.125),
+    (["--dropout", "0.25"], lambda m: m["recipe"]["dropout"], 0.25),
+    (["--validation", "0.25"], lambda m: m["recipe"]["validation"], 0.25),
+    (["--patience", "50"], lambda m: (m["recipe"]["patience"], m["recipe"]["validation"]), (50, 0.1)),
     (["--seed", "18446744073709551615"], lambda m: m["recipe"]["seed"], 2**64 - 1),
 ]
 
@@ -267,12 +270,16 @@ def test_a_rare_class_that_is_balanced_is_found(folder):
     "--final-rate": ["", "-0.1", "1.1", "nan"],
     "--decay-steps": ["", "0", "-1", "nan"],
     "--stop-at": ["", "0", "-1", "nan"],
+    "--recover": ["", "0", "-1", "nan"],
     "--warm-up": ["", "-1", "nan"],
     "--momentum": ["", "-0.1", "1", "nan"],
     "--weight-decay": ["", "-1", "nan", "inf"],
     "--l1": ["", "-1", "nan", "inf"],
     "--l2": ["", "-1", "nan", "inf"],
     "--clip": ["", "-1", "nan", "inf"],
+    "--dropout": ["", "-0.1", "1", "nan"],
+    "--validation": ["", "-0.1", "0.95", "nan"],
+    "--patience": ["", "0", "-1", "nan"],
     "--activation": ["", "gelu2", "RELU"],
     "--init": ["", "zero"],
     "--loss": ["", "l2"],
@@ -309,6 +316,8 @@ def test_options_that_do_not_go_together_exit_2():
         "train: needs --momentum with sgd, got another optimizer; add --optimizer sgd")
     assert refused("train", "moons", "--optimizer", "adam", "--weight-decay", 0.5, status=2) == (
         "train: needs --weight-decay with sgd or adamw, got another optimizer; add --optimizer adamw, or use --l2")
+    assert refused("train", "moons", "--patience", 5, "--validation", 0, status=2) == (
+        "train: needs rows kept for validation with --patience, got none; give more --validation, or leave it out")
     for arguments in (["train", "moons", "flowers.csv"], ["train", "moons", "--nonsense"], ["predict"], ["predict", "m"],
                       ["inspect"], ["inspect", "a", "b"]):
         assert refused(*arguments, status=2)
@@ -552,9 +561,10 @@ def test_resuming_with_what_does_not_fit_is_refused_and_changes_nothing(folder):
     before = open("m.safetensors", "rb").read()
     resume = ("train", "--resume", "m.safetensors")
     for options, shown, expected in RECIPE:
-        if options[0] != "--lr":
+        if options[0] not in ("--lr", "--patience"):
             assert refused(*resume, *options, status=2) == (
-                f"train: needs no recipe with --resume but --lr, for the model has its own, got {options[0]}; leave it out")
+                "train: needs no recipe with --resume but --lr and --patience, for the model has its own, "
+                f"got {options[0]}; leave it out")
     for options in (["--features", "size"], ["--drop", "size"], ["--missing", "drop"], ["--other"], ["--no-header"], ["--task", "regress"], ["--samples", 9], ["--noise", 1], ["--test-split", 0.5], ["--label", 1], ["--header", "no"], ["--separator", "tab"]):
         assert refused(*resume, *options, "--steps", 20, status=2) == (
             "train: needs no more than the data with --resume, for the model knows how it was read, "

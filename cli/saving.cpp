@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// Models to files, and elsewhere if need be.
+#include "saving.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "gradwalk/error.hpp"
+
+namespace gradwalk::cli {
+namespace {
+
+constexpr const char* recovery_name = "gradwalk-recovery.safetensors";
+
+// A name in a new folder, where nobody else's file or link can be.
+std::string rescue_place() {
+  std::string folder = (std::filesystem::temp_directory_path() / "gradwalk-XXXXXX").string();
+  return ::mkdtemp(folder.data()) == nullptr ? recovery_name : folder + "/" + recovery_name;
+}
+
+// Here, beside what an earlier run may have left.
+std::string recovery_place() {
+  std::string name = recovery_name;
+  for (int i = 2; std::filesystem::exists(name) && i < 1000; ++i)
+    name = fmt::format("gradwalk-recovery-{}.safetensors", i);
+  return name;
+}
+
+}  // namespace
+
+void check_place(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path folder =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(path), error).parent_path();
+  if (std::filesystem::is_directory(path, error))
+    throw Error("train", "the name of a file", "the folder '" + path + "'", "give the name of a file in it");
+  if (!std::filesystem::is_directory(folder, error))
+    throw Error("train", "a folder that is there", "'" + folder.string() + "'", "make it first, or save elsewhere");
+  if (::access(folder.c_str(), W_OK | X_OK) != 0)
+    throw Error("train", "a folder that may be written", "'" + folder.string() + "'",
+                "check its permissions, or save elsewhere");
+}
+
+Keeper::Keeper(const Job& job, std::uint64_t every)
+    : job_(job), every_(every), recovery_(job.save.empty() ? recovery_place() : job.save) {}
+
+void Keeper::save(const TrainingRun& run, const std::string& path) {
+  if (!source_) source_ = job_.data_source();
+  save_model(path, run, job_.steps, *source_);
+}
+
+void Keeper::after_step(const TrainingRun& run) {
+  if (every_ == 0 || run.steps() % every_ != 0) return;
+  try {
+    save(run, recovery_);
+    has_recovery_ = true;
+  } catch (const Error& error) {
+    fmt::print(stderr, "{}\n", error.what());
+  }
+}
+
+std::string Keeper::at_the_end(const TrainingRun& run, bool is_unfinished) {
+  const std::string path = is_unfinished ? recovery_ : job_.save;
+  if (!path.empty()) save_somewhere(run, path);
+  if (path != recovery_ && has_recovery_) std::filesystem::remove(recovery_);
+  return path;
+}
+
+void Keeper::save_somewhere(const TrainingRun& run, const std::string& path) {
+  try {
+    save(run, path);
+  } catch (const Error& error) {
+    const std::string rescue = rescue_place();
+    try {
+      save(run, rescue);
+    } catch (const Error&) {
+      std::filesystem::remove(std::filesystem::path(rescue).parent_path());  // if we made it: it is empty
+      throw error;  // the place that was asked for is the one to mend
+    }
+    throw Error("train", "a place to save the model", std::string("none (") + error.what() + ")",
+                "it is in '" + rescue + "': move it where you want it");
+  }
+}
+
+}  // namespace gradwalk::cli

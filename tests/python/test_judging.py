@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""gradwalk train judged by rows it does not learn from: the best model is kept, and training ends when nothing gets better."""
+
+import json
+import random
+import re
+
+import pytest
+from cli import gradwalk, gradwalk_json
+from test_train import folder, metadata, refused, run, save  # noqa: F401
+
+
+@pytest.fixture(autouse=True)
+def noisy(folder):  # noqa: F811
+    """Two classes that overlap, so that a network soon learns by heart."""
+    chance = random.Random(1)
+    rows = [(chance.gauss(kind, 1), chance.gauss(0, 1), "ab"[kind]) for kind in (0, 1) for _ in range(60)]
+    (folder / "noisy.csv").write_text("x,y,kind\n" + "".join(f"{x},{y},{kind}\n" for x, y, kind in rows))
+
+
+EARLY = ("noisy.csv", "--hidden", "32,32", "--validation", "0.25", "--l2", "0")
+
+
+def test_the_best_model_by_the_validation_rows_is_kept_and_used():
+    shown = run("train", *EARLY, "--save", "m.safetensors")
+    assert shown.startswith("noisy.csv: 96 rows, 24 of them for validation, 2 features, 2 classes\n")
+    kept = int(re.search(r"\nkept the model of step (\d+), whose validation loss is the least\n", shown).group(1))
+    assert 0 < kept < 1000
+    training = metadata("m.safetensors")["training"]
+    assert training["best_step"] == kept and training["steps"] == 2000
+    table = {line.split()[0]: line.split()[1:] for line in shown.splitlines() if re.match(r"(train|validation|test) +\d", line)}
+    assert [table[part][0] for part in ("train", "validation", "test")] == ["72", "24", "24"]
+    assert float(table["validation"][1]) == pytest.approx(training["best_loss"], rel=1e-3)
+    losses = [float(loss) for loss in re.findall(r"validation ([\d.e-]+) ", shown)]
+    assert len(losses) >= 9 and min(losses) >= training["best_loss"] * 0.9999 and losses[-1] > 2 * training["best_loss"]
+    # predict has the same model: its loss over all rows is the mean of the parts'.
+    scored = gradwalk("predict", "m.safetensors", "noisy.csv", "--score")
+    loss = float(re.search(r"loss ([\d.]+)", scored.stderr).group(1))
+    parts = sum(int(rows) * float(loss) for rows, loss, _ in table.values()) / 120
+    assert loss == pytest.approx(parts, rel=1e-3)
+    last = gradwalk_json("train", *EARLY[:3], "--l2", "0", "--json")
+    assert gradwalk_json("train", *EARLY, "--json")["test"]["loss"] < last["test"]["loss"]
+
+
+def test_training_ends_when_nothing_gets_better():
+    patient = json.loads(run("train", *EARLY, "--json"))
+    shown = run("train", *EARLY, "--patience", 150, "--save", "m.safetensors")
+    ended = re.search(r"\nstopped at step (\d+) of 2000, for (\d+) steps have brought nothing better\nkept the model of step (\d+), "
+                      r"whose validation loss is the least\n\1 steps in ", shown)
+    steps, waited, kept = map(int, ended.groups())
+    assert waited == 150 and steps == kept + 150 < 2000
+    assert patient["kept_step"] >= kept
+    assert metadata("m.safetensors")["training"]["steps"] == steps
+    assert refused("train", "--resume", "m.safetensors") == (
+        f"train: needs a run that is not done, got one that has brought nothing better since step {kept} of {steps}; "
+        "give it more --patience than 150")
+    run("train", "--resume", "m.safetensors", "--patience", 100000, "-q")
+    assert metadata("m.safetensors")["training"]["steps"] == 2000
+    assert json.loads(run("train", *EARLY, "--patience", 150, "--json"))["kept_step"] == kept
+
+
+def test_a_run_that_ends_early_is_the_same_however_often_it_was_stopped():
+    options = (*EARLY, "--patience", 150)
+    steps = save(*options, to="straight")["training"]["steps"]
+    for stop in random.Random(2).sample(range(1, steps), 5):
+        gradwalk("train", *map(str, options), "-q", "--save", "stopped", "--stop-at", str(stop))
+        run("train", "--resume", "stopped", "-q")
+        assert open("stopped", "rb").read() == open("straight", "rb").read()
+
+
+def test_patience_needs_rows_to_be_patient_with():
+    save("noisy.csv", "--steps", 10)
+    assert refused("train", "--resume", "m.safetensors", "--steps", 20, "--patience", 5) == (
+        "train: needs rows kept for validation, to be patient with, got none; give a share of them, such as 0.1")
+
+
+def test_dropout_is_said_and_a_saved_model_has_all_its_neurons():
+    shown = run("train", "noisy.csv", "--dropout", 0.25, "--steps", 50, "--save", "m.safetensors")
+    assert "softmax loss, dropout 0.25\n" in shown or "bce loss, dropout 0.25\n" in shown
+    assert "32 rows a step, dropout 0.25\n" in run("inspect", "m.safetensors")
+    first = run("predict", "m.safetensors", "noisy.csv")
+    assert first == run("predict", "m.safetensors", "noisy.csv")
+    assert refused("train", "noisy.csv", "--hidden", "none", "--dropout", 0.1) == (
+        "train: needs hidden neurons, for dropout to leave some out, got none; give hidden layers, or no dropout")
+
+
+def test_dropout_keeps_a_network_from_learning_by_heart():
+    options = ("noisy.csv", "--hidden", "32,32", "--l2", "0", "--json")
+    without, with_it = gradwalk_json("train", *options), gradwalk_json("train", *options, "--dropout", "0.5")
+    assert with_it["train"]["loss"] > 2 * without["train"]["loss"]
+    assert with_it["test"]["loss"] < 0.7 * without["test"]["loss"]
