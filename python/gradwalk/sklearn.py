@@ -23,6 +23,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+try:
+    from sklearn.utils.validation import validate_data as _validated  # from 1.6 on
+except ImportError:
+
+    def _validated(estimator: Any, *arguments: Any, **options: Any) -> Any:
+        return estimator._validate_data(*arguments, **options)
+
 from . import _core
 from ._core import Value
 
@@ -124,7 +131,7 @@ class _Perceptron(BaseEstimator):
     def _rows(self, X: Any, y: Any, is_first: bool, known: Any = None) -> Any:
         """Features and targets side by side, as the program takes them."""
         self._check_parameters()
-        X, y = self._validate_data(X, y, reset=is_first, dtype=numpy.float64, multi_output=True, y_numeric=isinstance(self, RegressorMixin))
+        X, y = _validated(self, X, y, reset=is_first, dtype=numpy.float64, multi_output=True, y_numeric=isinstance(self, RegressorMixin))
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
         return numpy.column_stack([X, self._columns(y, known)])
@@ -194,7 +201,7 @@ class _Perceptron(BaseEstimator):
 
     def _scores(self, X: Any) -> Any:
         check_is_fitted(self, "coefs_")
-        X = self._validate_data(X, reset=False, dtype=numpy.float64)
+        X = _validated(self, X, reset=False, dtype=numpy.float64)
         if not hasattr(self, "_network"):
             self._network = self._make_network()
         return self._network.program.evaluate(X)

@@ -234,6 +234,12 @@ total: float = program.run([[1.0]])
 with gradwalk.no_grad():
     nodes: set[Value] = b._prev
 gradwalk.save("path", model)
+trainer = gradwalk.Trainer([program, program], gradwalk.RMSprop(lr=0.1), lambda step: 0.1)
+trainer.step([[[1.0]], None])
+best: float = gradwalk.minimize(lambda x: x[0] * x[0], [1.0], progress=lambda step, value: print(step, value)).value
+found = gradwalk.root(lambda x: x.cos() - x, 1.0)
+errors: list[float] = gradwalk.fit(lambda p: [p[0] - 1.0], [0.0]).standard_errors
+gradwalk.show(a, rule="overwrite").save("walk.html")
 """
 
 

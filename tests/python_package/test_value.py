@@ -10,6 +10,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import tracemalloc
 import weakref
 
 import numpy
@@ -215,6 +216,19 @@ def test_subclasses():
     again = pickle.loads(pickle.dumps(Value(1.0)))
     assert type(again) is Value
 
+    class Loud(Value):
+        def __add__(self, other):
+            return ("added", super().__add__(other).data)
+
+    assert Loud(1.0) + 2 == ("added", 3.0) and (Loud(1.0) * 2).data == 2 and isinstance(Loud(1.0), Value)
+    kept = [Parameter(float(i), str(i)) for i in range(100)]
+    gone = weakref.ref(kept[0])
+    sum(kept, Value(0.0)).backward()
+    assert all(p.grad == 1 for p in kept)
+    del kept, p, q
+    gc.collect()
+    assert gone() is None
+
 
 def test_the_collector_finds_cycles_through_attributes():
     a = Value(1.0)
@@ -287,6 +301,35 @@ def test_memory_stays_flat_over_many_graphs():
     assert resident() - before < 4 << 20
 
 
+def everything_once():
+    """One graph by most ways there are into the extension."""
+    a, b = Value(1.5, label="a"), Value(-0.5)
+    c = (a * b + gradwalk.tanh(a) / 2).max(b) + cube(a)
+    c.backward()
+    c.inputs, c._prev, c._op, repr(c), gradwalk.topological_order(c), gradwalk.walk(a * b), gradwalk.explain(a * b, a)
+    copy.deepcopy(a * b).tag = "an attribute"
+    gradwalk.gradient(lambda x: x[0] * x[1], [1.0, 2.0])
+    gradwalk.compile(lambda row: row[0] * a, [[1.0], [2.0]], parameters=[a]).run([[3.0]])
+    for wrong in (lambda: a + "text", lambda: Value(None), lambda: gradwalk.parse("a=")):
+        with pytest.raises((TypeError, ValueError)):
+            wrong()
+
+
+def test_no_object_is_left():
+    """What leaks grows in every stretch; what is only exchanged for objects from before the counting, less and less."""
+    sizes = []
+    tracemalloc.start()
+    try:
+        for _ in range(8):
+            for _ in range(50):
+                everything_once()
+            gc.collect()
+            sizes.append(tracemalloc.get_traced_memory()[0])
+    finally:
+        tracemalloc.stop()
+    assert min(after - before for before, after in zip(sizes, sizes[1:])) < 50 * 48  # an object a round would be more
+
+
 def test_threads_share_one_tape():
     shared, results = Value(0.5), []
 
@@ -334,6 +377,47 @@ def test_processes(method):
     data, value = here.recv()
     process.join()
     assert (process.exitcode, data, value.data, value.inputs[0].grad) == (0, 6.0, 6.0, 3.0)
+
+
+def slope_at(x):
+    v = Value(x)
+    program = gradwalk.compile((v * v).tanh(), parameters=[v])
+    program.run()
+    return v.grad, (Value(x) ** 2).tanh().data
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_pools_of_processes(method):
+    points = [i / 10 for i in range(20)]
+    kept = Value(3.0) * 2
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        assert pool.map(slope_at, points) == [slope_at(x) for x in points]
+    kept.backward()
+    assert kept.inputs[0].grad == 2
+
+
+def test_a_fork_beside_threads_that_compute():
+    stop = threading.Event()
+
+    def work():
+        while not stop.is_set():
+            (Value(2.0) * 3 + 1).backward()
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(20):
+            child_id = os.fork()
+            if child_id == 0:
+                a = Value(2.0)
+                (a * a).backward()
+                os._exit(0 if a.grad == 4 else 1)
+            assert os.waitpid(child_id, 0)[1] == 0
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
 
 
 @pytest.mark.parametrize("first", ["numpy", "torch", "gradwalk"])
