@@ -17,6 +17,10 @@ class Computing {
  public:
   void add_to(CLI::App& command);  // --eager and --threads
 
+  void use_threads(std::size_t most) {  // unless --threads says how many; 0: all
+    if (threads_ == 0) threads_ = most;
+  }
+
   static bool can_compile();
   bool is_eager() const { return eager_ || !can_compile(); }
 

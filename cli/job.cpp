@@ -100,7 +100,8 @@ std::string in_words(const NewPlan& plan, std::uint64_t made) {
 }
 
 TrainingRun Job::start(const MakeStep& make_step, const Team& team) const {
-  TrainingRun run = file ? resume(*file, data.train, make_step, team) : TrainingRun(data.train, recipe, make_step, team);
+  TrainingRun run =
+      file ? resume(*file, data.train, make_step, team) : TrainingRun(data.train, recipe, make_step, team);
   if (plan) run.begin_plan(plan->plan, plan->lr);
   if (patience && file) run.set_patience(*patience);
   if (run.is_done())

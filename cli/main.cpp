@@ -10,6 +10,7 @@
 
 #include "commands.hpp"
 #include "gradwalk/error.hpp"
+#include "together.hpp"
 
 int main(int argc, char** argv) {
   CLI::App app("gradwalk: scalar autograd you can watch");
@@ -36,6 +37,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::RuntimeError& status) {  // the command has said why
     return status.get_exit_code();
   } catch (const CLI::ParseError& error) {
+    if (!gradwalk::cli::is_first_process()) return error.get_exit_code() == 0 ? 0 : 2;  // one of them says it
     return app.exit(error) == 0 ? 0 : 2;
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());

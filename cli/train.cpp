@@ -18,6 +18,7 @@
 #include "stopwatch.hpp"
 #include "style.hpp"
 #include "table.hpp"
+#include "together.hpp"
 
 namespace gradwalk::cli {
 namespace {
@@ -166,17 +167,30 @@ MakeStep timed(MakeStep make_step, Duration& took) {
   };
 }
 
-void train(const Job& job, TrainingRun& run, Keeper& keeper, Duration& took, bool quiet) {
-  Progress progress(run.steps(), job.steps, is_regressor(run.any_model()), quiet);
-  interrupted = 0;
-  for (const int signal : stopping) std::signal(signal, interrupt);
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an Error, which saves elsewhere
-  const Stopwatch watch(took);
-  while (run.steps() < job.stop && !run.is_done() && interrupted == 0) {
-    progress.show(run.step());
-    keeper.after_step(run);
+// Catches what asks training to stop, while it lives.
+class Interrupts {
+ public:
+  Interrupts() {
+    interrupted = 0;
+    for (const int signal : stopping) std::signal(signal, interrupt);
+    std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an Error, which saves elsewhere
   }
-  for (const int signal : stopping) std::signal(signal, SIG_DFL);
+  ~Interrupts() {
+    for (const int signal : stopping) std::signal(signal, SIG_DFL);
+  }
+  Interrupts(const Interrupts&) = delete;
+  Interrupts& operator=(const Interrupts&) = delete;
+};
+
+void train(const Job& job, TrainingRun& run, const Together& together, Keeper& keeper, Duration& took, bool quiet) {
+  Progress progress(run.steps(), job.steps, is_regressor(run.any_model()), quiet);
+  const Interrupts interrupts;
+  const Stopwatch watch(took);
+  const auto is_to_stop = [&] { return together.is_alone() ? interrupted != 0 : together.has_stopped(); };
+  while (run.steps() < job.stop && !run.is_done() && !is_to_stop()) {
+    progress.show(run.step());
+    if (together.is_first()) keeper.after_step(run);
+  }
 }
 
 Duration time_compiled(const Job& job, const Computing& computing, std::uint64_t steps) {
@@ -215,39 +229,61 @@ void judge(const Computing& computing, const AnyModel& model, const Split& data,
   }
 }
 
-void run(const TrainArguments& options) {
-  for (const std::string& path : {options.job.save.empty() ? options.job.resume : options.job.save, options.plot})
-    if (!path.empty()) check_place(path);
-  if (!options.plot.empty()) check_picture_name(options.plot);
-  const Job job = job_of(options.job);
-  Results results;
-  TrainingRun run = job.start(timed(options.computing.step(), results.took));
-  tell_other_kind(job, run);
-  const std::uint64_t before = run.steps();
-  const bool quiet = options.quiet || options.json;
-  if (!quiet) introduce(job, model_of(run.any_model()), run.validation_rows());
-  Keeper keeper(job, options.job.recover);
-  train(job, run, keeper, results.took, quiet);
-  results.steps = run.steps() - before;
+// What is said, drawn and saved of a run that has ended; by one of those that made it.
+void finish(const Job& job, const TrainingRun& run, const TrainArguments& options, const Computing& computing,
+            bool is_alone, Keeper& keeper, Results& results) {
   const bool stopped = run.steps() < job.steps && !run.is_done();
   results.saved = keeper.at_the_end(run, stopped);
-
   const AnyModel model = run.kept_model();
-  judge(options.computing, model, job.data, run.recipe(), results);
-  if (options.computing.is_eager() && Computing::can_compile() && interrupted == 0)
-    results.compiled_took = time_compiled(job, options.computing, run.steps());
+  judge(computing, model, job.data, run.recipe(), results);
+  if (computing.is_eager() && Computing::can_compile() && interrupted == 0 && is_alone)
+    results.compiled_took = time_compiled(job, computing, run.steps());
   const Learned learned{run, model, job.data};
   print(job, learned, results, options);
   if (!options.plot.empty()) {
     write_picture(options.plot, job.source.data(), learned, results.train, results.test);
     if (!options.json) fmt::print("{}plotted {}\n", results.saved.empty() ? "\n" : "", options.plot);
   }
-  if (stopped) {
-    std::fflush(stdout);
-    fmt::print(stderr, "stopped at step {} of {}; go on with: gradwalk train --resume {}\n", run.steps(), job.steps,
-               for_shell(results.saved));
-    if (interrupted != 0) throw CLI::RuntimeError(128 + interrupted);
-  }
+  if (!stopped) return;
+  std::fflush(stdout);
+  fmt::print(stderr, "stopped at step {} of {}; go on with: gradwalk train --resume {}\n", run.steps(), job.steps,
+             for_shell(results.saved));
+}
+
+// What can be found out before anything is learned.
+void check(const TrainArguments& options, const Together& together) {
+  for (const std::string& path : {options.job.save.empty() ? options.job.resume : options.job.save, options.plot})
+    if (!path.empty() && together.is_first()) check_place(path);
+  if (!options.plot.empty()) check_picture_name(options.plot);
+  if (!together.is_alone() && options.job.source.data() == "-")
+    throw Error("train", "data that every process of mpirun can read", "standard input", "save it to a file first");
+}
+
+void run(const TrainArguments& options) {
+  Together together;
+  Computing computing = options.computing;
+  computing.use_threads(together.threads_each());
+  std::optional<Job> job;
+  together.agree([&] {
+    check(options, together);
+    job = job_of(options.job);
+  });
+  if (!together.is_alone()) together.need_same(fingerprint(job->data.train));
+  Results results;
+  std::optional<TrainingRun> run;
+  together.agree(
+      [&] { run = job->start(timed(computing.step(), results.took), together.team([] { return interrupted != 0; })); });
+  const std::uint64_t before = run->steps();
+  const bool quiet = options.quiet || options.json || !together.is_first();
+  if (together.is_first()) tell_other_kind(*job, *run);
+  if (!quiet) introduce(*job, model_of(run->any_model()), run->validation_rows());
+  if (!quiet && !together.is_alone())
+    fmt::print("{} processes, each with its share of a step's rows\n\n", together.size());
+  Keeper keeper(*job, options.job.recover);
+  together.step([&] { train(*job, *run, together, keeper, results.took, quiet); });
+  results.steps = run->steps() - before;
+  if (together.is_first()) finish(*job, *run, options, computing, together.is_alone(), keeper, results);
+  if (interrupted != 0 && run->steps() < job->steps && !run->is_done()) throw CLI::RuntimeError(128 + interrupted);
 }
 
 }  // namespace

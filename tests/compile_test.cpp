@@ -584,7 +584,8 @@ TEST(ACompiledStep, LeavesOutTheNeuronsTheEagerOneDoes) {
   BatchSums wanted(parameters), got(parameters);
   const std::unique_ptr<BatchStep> eager = eager_step(run.model()), compiled = compiled_step(run.model());
   for (const bool drops : {true, false, true}) {
-    const Batch batch{data, rows, 0.125, drops ? std::span<const double>(factors) : std::span<const double>()};
+    const gradwalk::Batch batch{data, rows, 0.125,
+                                drops ? std::span<const double>(factors) : std::span<const double>()};
     eager->run(batch, wanted);
     compiled->run(batch, got);
     for (std::size_t i = 0; i < parameters + 2; ++i) EXPECT_NEAR(got.all()[i], wanted.all()[i], 1e-13);

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ["include", "src", "cli", "web/engine", "python/src", "bench", "examples", "tools/gradbench"]
 HEADERS = "include/gradwalk/"
 UMBRELLA = HEADERS + "gradwalk.hpp"
-POSIX = re.compile(r"(sys|netinet|arpa)/\w+\.h|(fcntl|langinfo|poll|pthread|signal|spawn|unistd)\.h")
+POSIX = re.compile(r"(sys|netinet|arpa)/\w+\.h|(dlfcn|fcntl|langinfo|poll|pthread|signal|spawn|unistd)\.h")
 STANDARD = re.compile(r"\w+")  # <vector>; C's own headers are spelled <cmath> here
 
 
