@@ -2,9 +2,12 @@
 """gradwalk.sklearn: scikit-learn's own checks of estimators, and the same models beside scikit-learn's."""
 
 import copy
+import os
 import pickle
+import signal
 import subprocess
 import sys
+import threading
 import warnings
 
 import numpy
@@ -135,3 +138,11 @@ def test_what_it_says(capsys):
 def test_only_this_module_needs_scikit_learn():
     code = "import sys, gradwalk; sys.exit('sklearn' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_ctrl_c_keeps_what_was_learned(digits):
+    model = MLPClassifier(random_state=0, max_iter=10**9, n_iter_no_change=10**9)
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.warns(UserWarning, match=r"^MLPClassifier: interrupted after \d+ passes; what was learned is kept$"):
+        model.fit(digits[0], digits[2])
+    assert model.n_iter_ >= 1 and model.predict(digits[1]).shape == digits[3].shape
