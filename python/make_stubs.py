@@ -18,6 +18,8 @@ def main(ops_def, template, output):
         else:
             forms = [f"def {name}(x: Value, y: Operand, /) -> Value: ...", f"def {name}(x: Number, y: Value, /) -> Value: ...",
                      f"def {name}(x: Number, y: Number, /) -> float: ..."]
+        # A Value of one's own might be a number too, for all a type checker knows.
+        forms[:-1] = [f"{form}  # type: ignore[misc]" for form in forms[:-1]]
         functions += [line for form in forms for line in ("@overload", form)]
     text = Path(template).read_text()
     text = text.replace("    # ops as methods", "\n".join(methods)).replace("# ops as functions", "\n".join(functions))

@@ -66,7 +66,7 @@ def _repr_svg_(self: Value) -> str:
     return draw_svg(self, limit=100).replace("<svg ", '<svg style="max-width: 100%; height: auto" ', 1)
 
 
-Value._repr_svg_ = _repr_svg_  # type: ignore[method-assign]
+Value._repr_svg_ = _repr_svg_  # type: ignore[method-assign,assignment]
 
 # What `from gradwalk import *` gives: nothing that hides a builtin, as max and compile would.
 __all__ = sorted(name for name in globals() if not name.startswith("_") and not hasattr(_builtins, name))

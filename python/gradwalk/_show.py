@@ -8,7 +8,7 @@ import html
 import json
 import os
 from pathlib import Path
-from typing import Optional, Union
+from typing import Dict, Optional, Union
 
 from . import _core
 from ._core import Value
@@ -38,7 +38,9 @@ def show(root: Value, *, rule: str = "right", step: Optional[int] = None) -> Sho
     """
     if not _PAGE.exists():
         raise RuntimeError("show: needs the lesson's page, found none in the package; run tools/build-lesson in gradwalk's sources, then pip install . again")
-    begin = {"rule": rule, **({} if step is None else {"step": step})}
+    begin: Dict[str, Union[str, int]] = {"rule": rule}
+    if step is not None:
+        begin["step"] = step
     _core.walk(Value(0.0), rule=rule)  # that there is such a rule
     given = f'{{"graph": {_core._graph_json(root)}, {json.dumps(begin)[1:]}'
     return Shown(_PAGE.read_text(encoding="utf-8").replace(_PLACE, given.replace("<", "\\u003c")))

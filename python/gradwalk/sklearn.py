@@ -13,7 +13,7 @@ True
 
 import warnings
 from functools import cached_property
-from typing import Any, Dict, List, NoReturn, Sequence, Tuple
+from typing import Any, Callable, Dict, List, NoReturn, Sequence, Tuple
 
 import numpy
 from scipy.special import expit, softmax
@@ -35,8 +35,8 @@ from ._core import Value
 
 __all__ = ["MLPClassifier", "MLPRegressor"]
 
-_ACTIVATIONS = {"identity": lambda x: x, "logistic": Value.sigmoid, "relu": Value.relu, "tanh": Value.tanh}
-_RULES = {
+_ACTIVATIONS: Dict[str, Callable[[Value], Value]] = {"identity": lambda x: x, "logistic": Value.sigmoid, "relu": Value.relu, "tanh": Value.tanh}
+_RULES: Dict[str, Callable[[Any], Any]] = {
     "adam": lambda of: _core.Adam(of.learning_rate_init, of.beta_1, of.beta_2, of.epsilon),
     "sgd": lambda of: _core.SGD(of.learning_rate_init, of.momentum),
 }
@@ -163,7 +163,8 @@ class _Perceptron(BaseEstimator):
             bound = ((2.0 if self.activation == "logistic" else 6.0) / (fan_in + fan_out)) ** 0.5
             self.coefs_.append(self._random.uniform(-bound, bound, (fan_in, fan_out)))
             self.intercepts_.append(self._random.uniform(-bound, bound, fan_out))
-        self.n_iter_, self.loss_curve_, self.best_loss_, self._passes_in_vain = 0, [], numpy.inf, 0
+        self.loss_curve_: List[float] = []
+        self.n_iter_, self.best_loss_, self._passes_in_vain = 0, numpy.inf, 0
 
     def _make_network(self) -> _Network:
         return _Network(self.coefs_, self.intercepts_, self.activation, precision=self.precision, threads=self.threads)

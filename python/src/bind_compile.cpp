@@ -5,6 +5,7 @@
 #include <pybind11/numpy.h>
 
 #include <memory>
+#include <set>
 #include <string>
 
 #include "bind.hpp"
@@ -164,8 +165,8 @@ class SideBySide {
   explicit SideBySide(std::span<Program* const> programs) : from_(programs.begin(), programs.end()) {
     for (Program* const program : from_) programs_.push_back(std::move(*program));
   }
-  ~SideBySide() {  // the last first, for one that was given twice
-    for (std::size_t i = from_.size(); i-- > 0;) *from_[i] = std::move(programs_[i]);
+  ~SideBySide() {
+    for (std::size_t i = 0; i < from_.size(); ++i) *from_[i] = std::move(programs_[i]);
   }
   SideBySide(const SideBySide&) = delete;
   SideBySide& operator=(const SideBySide&) = delete;
@@ -178,6 +179,8 @@ class SideBySide {
 
 TrainerPointer trainer_of_list(const std::vector<Program*>& programs, const OptimizerConfig& config,
                                Schedule schedule) {
+  if (std::set(programs.begin(), programs.end()).size() != programs.size())
+    throw Error("Trainer", "each program once", "one that is given twice", "give the rows of both places to one");
   const SideBySide together(programs);
   return TrainerPointer(new TrainerOf{Trainer(together.programs(), config, std::move(schedule)), programs.size()});
 }

@@ -7,6 +7,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -139,6 +140,36 @@ def test_a_trainer_learns():
     assert before != [p.data for p in model.parameters()]
 
 
+def test_a_trainer_of_several_programs():
+    """Sums of two and of three numbers, made to be 1: one parameter, a program a length."""
+    w = Value(0.0)
+
+    def program(length):
+        inputs = [Value(0.0) for _ in range(length)]
+        return gradwalk.compile((w * sum(inputs[1:], inputs[0]) - 1) ** 2, inputs=inputs, parameters=[w])
+
+    programs = [program(2), program(3)]
+    trainer = gradwalk.Trainer(programs, gradwalk.SGD(lr=0.01))
+    assert trainer.step([[[1.0, 1.0]], [[1.0, 1.0, 2.0]]], mean=True) == 1
+    trainer.write_back()
+    assert w.data == pytest.approx(0.01 * (4 + 8) / 2)  # -2 times the sum of a row, in the mean
+    trainer.step([None, [[1.0, 1.0, 2.0], [0.0, 0.0, 4.0]]])
+    trainer.write_back()
+    assert w.data == pytest.approx(0.06 - 0.01 * 2 * 2 * 4 * (4 * 0.06 - 1))
+    assert programs[0].evaluate([[1.0, 1.0]]) == pytest.approx((2 * w.data - 1) ** 2)  # they are still ours
+    with pytest.raises(ValueError, match="^Trainer.step: needs an array of rows, or None, for each of 2 programs, got 1; give them in the order"):
+        trainer.step([[[1.0, 1.0]]])
+    with pytest.raises(ValueError):
+        trainer.step([[[1.0]], None])
+    with pytest.raises(ValueError, match="at least one program"):
+        gradwalk.Trainer([], gradwalk.SGD())
+    with pytest.raises(ValueError):
+        gradwalk.Trainer([programs[0], gradwalk.compile(Value(1.0) * 2)], gradwalk.SGD())
+    with pytest.raises(ValueError, match="^Trainer: needs each program once, got one that is given twice; give the rows of both places to one$"):
+        gradwalk.Trainer([programs[0], programs[0]], gradwalk.SGD())
+    assert programs[0].evaluate([[1.0, 1.0]]) == pytest.approx((2 * w.data - 1) ** 2)
+
+
 def test_programs_run_beside_other_threads():
     model, rows = moons()
     program = gradwalk.compile(row_loss(model), rows[:2], parameters=model.parameters())
@@ -257,6 +288,14 @@ def test_types_are_right(tmp_path):
     assert result.returncode == 0, result.stdout + result.stderr
     wrong = mypy(TYPED + "wrong: str = a.data\nValue('x')\n", tmp_path)
     assert wrong.stdout.count("error:") == 2, wrong.stdout
+
+
+def test_the_packages_own_types_are_right(tmp_path):
+    """As its author would check it: of what is installed, a checker says nothing."""
+    shutil.copytree(pathlib.Path(gradwalk.__file__).parent, tmp_path / "gradwalk")
+    result = subprocess.run(["/usr/bin/mypy", "--ignore-missing-imports", "--cache-dir", str(tmp_path / "cache"), "-p", "gradwalk"], cwd=tmp_path,
+                            capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
 
 
 def test_every_name_has_a_type():

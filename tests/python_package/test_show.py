@@ -3,12 +3,15 @@
 
 import html
 import json
+import pathlib
 import re
 
 import pytest
 
 import gradwalk
 from gradwalk import Value
+
+BUILT = pathlib.Path(__file__).resolve().parents[2] / "web/dist/show.html"
 
 
 @pytest.fixture
@@ -45,3 +48,9 @@ def test_what_is_wrong_is_said(page, monkeypatch, tmp_path):
     with pytest.raises(RuntimeError, match="^show: needs the lesson's page, found none in the package; run tools/build-lesson in gradwalk's sources, "
                                            "then pip install . again$"):
         gradwalk.show(Value(1.0))
+
+
+@pytest.mark.skipif(not BUILT.exists(), reason="the lesson is not built; run tools/build-lesson")
+def test_the_package_carries_the_page_that_was_built():
+    assert gradwalk._show._PAGE.read_text(encoding="utf-8") == BUILT.read_text(encoding="utf-8")
+    assert BUILT.read_text(encoding="utf-8").count(gradwalk._show._PLACE) == 1

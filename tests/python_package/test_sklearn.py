@@ -3,6 +3,7 @@
 
 import copy
 import pickle
+import signal
 import subprocess
 import sys
 import warnings
@@ -135,3 +136,16 @@ def test_what_it_says(capsys):
 def test_only_this_module_needs_scikit_learn():
     code = "import sys, gradwalk; sys.exit('sklearn' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_ctrl_c_keeps_what_was_learned(digits):
+    class Interrupted(MLPClassifier):
+        def _one_pass(self, rows):
+            super()._one_pass(rows)
+            if self.n_iter_ == 3:
+                signal.raise_signal(signal.SIGINT)
+
+    model = Interrupted(random_state=0)
+    with pytest.warns(UserWarning, match="^Interrupted: interrupted after 3 passes; what was learned is kept$"):
+        model.fit(digits[0], digits[2])
+    assert model.n_iter_ == 3 and model.predict(digits[1]).shape == digits[3].shape
