@@ -271,6 +271,7 @@ def test_a_rare_class_that_is_balanced_is_found(folder):
     "--decay-steps": ["", "0", "-1", "nan"],
     "--stop-at": ["", "0", "-1", "nan"],
     "--recover": ["", "0", "-1", "nan"],
+    "--folds": ["", "1", "-1", "nan", "1001"],
     "--warm-up": ["", "-1", "nan"],
     "--momentum": ["", "-0.1", "1", "nan"],
     "--weight-decay": ["", "-1", "nan", "inf"],
