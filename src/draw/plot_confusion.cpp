@@ -10,7 +10,11 @@ namespace gradwalk::detail {
 void draw_confusion(Canvas& canvas, const Box& room, const ConfusionPlot& plot) {
   const std::size_t classes = plot.names.size();
   const auto count = static_cast<double>(classes);
-  const double names_width = 86;
+  constexpr double widest_name = 78;
+  Lettering names{.size = 10.5, .colour = soft_ink, .anchor = Anchor::end};
+  double names_width = 8;
+  for (const std::string& name : plot.names)
+    names_width = std::max(names_width, 8 + text_width(fitted(name, widest_name, names), names));
   const Box box{room.left + axis_name_height + names_width, room.top + heading_height,
                 room.width - axis_name_height - names_width,
                 room.height - heading_height - ticks_height - axis_name_height};
@@ -31,10 +35,9 @@ void draw_confusion(Canvas& canvas, const Box& room, const ConfusionPlot& plot) 
                   letters);
     }
   }
-  Lettering names{.size = 10.5, .colour = soft_ink, .anchor = Anchor::end};
   for (std::size_t i = 0; i < classes; ++i)
     canvas.text({box.left - 6, box.top + (static_cast<double>(i) + 0.5) * height + 0.36 * names.size},
-                fitted(plot.names[i], names_width - 8, names), names);
+                fitted(plot.names[i], widest_name, names), names);
   names.anchor = Anchor::middle;
   for (std::size_t k = 0; k < classes; ++k)
     canvas.text({box.left + (static_cast<double>(k) + 0.5) * width, box.bottom() + 15},
