@@ -3,11 +3,16 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdio>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "commands.hpp"
 #include "gradwalk/expression.hpp"
+#include "gradwalk/graph.hpp"
+#include "gradwalk/snapshot.hpp"
 #include "input.hpp"
 #include "table.hpp"
 
@@ -25,13 +30,21 @@ struct Row {
   double data, grad;
 };
 
-std::vector<Row> evaluate(const std::string& text) {
-  const Expression expression = parse(text);
-  expression.root.backward();
+// A row a name, in order; one that was given several values has a row for each that is below the root, called as walk,
+// explain and draw call it.
+std::vector<Row> rows_of(const Expression& expression) {
+  std::map<std::string, std::vector<Row>> several;
+  if (!expression.earlier.empty())
+    for (const Snapshot::Node& node : snapshot(expression.root).nodes)
+      if (!node.label.empty()) several[node.label].push_back({node.name, node.data, node.grad});
   std::vector<Row> rows;
   bool root_has_name = false;
   for (const auto& [name, value] : expression.names) {
-    rows.push_back({name, value.data(), value.grad()});
+    if (const auto found = several.find(name); found != several.end()) {
+      rows.insert(rows.end(), found->second.begin(), found->second.end());
+    } else {
+      rows.push_back({name, value.data(), value.grad()});
+    }
     root_has_name = root_has_name || same_node(value, expression.root);
   }
   if (!root_has_name) rows.push_back({"(root)", expression.root.data(), expression.root.grad()});
@@ -70,8 +83,14 @@ void add_eval(CLI::App& app) {
   command->footer(
       "Examples:\n  gradwalk eval 'a=2; b=-3; c=10; e=a+b; f=e*c'\n  echo 'x=0.5; tanh(x)' | gradwalk eval -");
   command->callback([options] {
-    const std::vector<Row> rows = evaluate(options->input.text());
+    const Expression expression = parse(options->input.text());
+    expression.root.backward();
+    const std::vector<Row> rows = rows_of(expression);
     options->json ? print_json(rows) : print_table(rows, options->digits);
+    if (const std::optional<NonFinite> found = find_nonfinite(expression.root)) {
+      std::fflush(stdout);
+      fmt::print(stderr, "{}\n", found->message);
+    }
   });
 }
 

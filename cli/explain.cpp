@@ -74,11 +74,9 @@ void print(const Explanation& explanation, int digits) {
 void run(const ExplainArguments& options) {
   const Expression expression = parse(options.input.text());
   Snapshot graph = snapshot(expression.root);
-  std::optional<std::size_t> node;
-  for (const auto& [name, value] :
-       expression.names)  // what the name stands for at the end, should it have been rebound
-    if (name == options.input.name()) node = graph.find(value);
-  if (!node) node = graph.find(options.input.name());
+  std::optional<std::size_t> node = graph.find(options.input.name());
+  for (const auto& [name, value] : expression.names)  // a second name for what has another
+    if (!node && name == options.input.name()) node = graph.find(value);
   if (!node) {
     std::string names;
     for (const Snapshot::Node& one : graph.nodes)

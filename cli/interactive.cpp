@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <clocale>
+#include <cstdlib>
 #include <string_view>
 
 #include "gradwalk/error.hpp"
@@ -55,6 +56,9 @@ class Screen {
   explicit Screen(bool colour) {
     if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0)
       throw Error("walk --interactive", "a terminal", "a pipe or a file", "leave --interactive out to print the steps");
+    if (const char* name = std::getenv("TERM"); name != nullptr && std::string_view(name) == "dumb")
+      throw Error("walk --interactive", "a terminal that can move its cursor", "TERM=dumb",
+                  "leave --interactive out to print the steps");
     std::setlocale(LC_CTYPE, "");
     if (std::string_view(nl_langinfo(CODESET)) != "UTF-8") std::setlocale(LC_CTYPE, "C.UTF-8");
     screen_ = newterm(nullptr, stdout, stdin);

@@ -30,11 +30,12 @@ std::uint64_t stop_of(const JobOptions& options, std::uint64_t made, std::uint64
   return options.stop_at;
 }
 
-Job new_job(const JobOptions& options) {
+void need_data(const JobOptions& options) {
   if (!options.source.is_given())
     refuse_options("data to learn from", "none", "give moons, circles, spiral, a CSV file, or --resume MODEL");
-  const std::uint64_t seed = options.recipe.seed();
-  Split data = options.source.load(seed);
+}
+
+Job new_job(const JobOptions& options, Split data) {
   Recipe usual = options.source.is_moons()  ? micrograd_recipe()
                  : data.train.has_targets() ? regression_recipe()
                                             : default_recipe(data.train.label_names.size());
@@ -42,8 +43,8 @@ Job new_job(const JobOptions& options) {
   const std::uint64_t steps = options.steps > 0 ? options.steps : usual.rate.steps;
   const Recipe recipe = options.recipe.recipe(usual, steps);
   check_size(data.train, recipe);
-  return {options.source, seed, std::move(data), recipe, nullptr, {}, {}, steps, stop_of(options, 0, steps),
-          options.save};
+  return {options.source, options.recipe.seed(),      std::move(data), recipe, nullptr, {}, {},
+          steps,          stop_of(options, 0, steps), options.save};
 }
 
 // Whether steps up to this one are beyond what the saved run was to make: its rate would stay the last one, or be 0.
@@ -123,6 +124,12 @@ void JobOptions::add_to(CLI::App& command) {
   command.add_option("--stop-at", stop_at, "stop after this one of the steps, as Ctrl-C does; --resume makes the rest")
       ->check(whole_from(1, 1'000'000'000))
       ->option_text("N");
+  command
+      .add_option("--folds", folds,
+                  "judge the recipe: train N models, each tested on another Nth of the rows, and\n"
+                  "keep none")
+      ->check(whole_from(2, 1000))
+      ->option_text("N [none]");
   command.add_option("--save", save, "save the model, and how to go on, in this file")->option_text("FILE");
   command
       .add_option("--recover", recover,
@@ -134,6 +141,23 @@ void JobOptions::add_to(CLI::App& command) {
       ->option_text("FILE");
 }
 
-Job job_of(const JobOptions& options) { return options.resume.empty() ? new_job(options) : resumed_job(options); }
+Job job_of(const JobOptions& options) {
+  if (!options.resume.empty()) return resumed_job(options);
+  need_data(options);
+  return new_job(options, options.source.load(options.recipe.seed()));
+}
+
+std::vector<Job> jobs_of_folds(const JobOptions& options) {
+  for (const auto& [is_given, name] : {std::pair(!options.save.empty(), "--save"),
+                                       {!options.resume.empty(), "--resume"},
+                                       {options.recover > 0, "--recover"},
+                                       {options.stop_at > 0, "--stop-at"}})
+    if (is_given) refuse_options("--folds alone, for it judges a recipe and keeps no model", name, "leave it out");
+  need_data(options);
+  std::vector<Job> jobs;
+  for (Split& one : options.source.load_folds(options.folds, options.recipe.seed()))
+    jobs.push_back(new_job(options, std::move(one)));
+  return jobs;
+}
 
 }  // namespace gradwalk::cli

@@ -18,6 +18,7 @@ struct JobOptions {
   std::uint64_t steps = 0;    // 0: as many as is usual
   std::uint64_t stop_at = 0;  // 0: not before all are made
   std::uint64_t recover = 0;  // save every so many steps; 0: at the end
+  std::size_t folds = 0;      // to judge by; 0: none, but a model
   std::string save, resume;
   void add_to(CLI::App& command);
 };
@@ -44,5 +45,6 @@ struct Job {
   DataSource data_source() const { return {source.to_json(seed), fingerprint(data.train)}; }
 };
 Job job_of(const JobOptions& options);
+std::vector<Job> jobs_of_folds(const JobOptions& options);  // one a fold; none saves anything
 
 }  // namespace gradwalk::cli

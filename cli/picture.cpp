@@ -99,6 +99,10 @@ void write_picture(const std::string& path, const std::string& title, const Lear
   plot.title = title;
   plot.subtitle = fmt::format("{} steps, {}", learned.run.steps(), in_words(train));
   if (rows_of(test) > 0) plot.subtitle += "; test: " + in_words(test);
+  constexpr std::size_t most_classes = 20;
+  if (const auto* result = std::get_if<Classifier::Result>(&test);
+      result != nullptr && result->rows > 0 && result->classes <= most_classes)
+    plot.confusion = {"Rows kept for testing", classifier_of(learned.model).label_names, result->confusion};
   write_beside(path, extension_of(path) == ".png" ? plot_png(plot) : plot_svg(plot));
 }
 

@@ -159,6 +159,15 @@ Split Source::load(std::uint64_t seed) const {
   return result;
 }
 
+std::vector<Split> Source::load_folds(std::size_t count, std::uint64_t seed) const {
+  if (test_split_ >= 0)
+    refuse_options("--folds or --test-split", "both", "leave one out, for folds test each row once");
+  std::vector<Split> result = folds(whole(seed), count, seed);
+  if (missing_ == "mean")
+    for (Split& one : result) fill_missing(one);
+  return result;
+}
+
 std::string Source::to_json(std::uint64_t seed) const {
   const std::string data =
       is_made_up() || data_ == "-" ? data_ : std::filesystem::absolute(data_).lexically_normal().string();

@@ -35,6 +35,8 @@ class Source {
   // Both parts; where nothing is kept for testing, that one has no rows.
   Split load(std::uint64_t seed) const;
 
+  std::vector<Split> load_folds(std::size_t count, std::uint64_t seed) const;  // of all rows
+
   std::string to_json(std::uint64_t seed) const;  // all that load() needs
   static std::pair<Source, std::uint64_t> from_json(const std::string& text, const std::string& file);
 

@@ -9,8 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "checks.hpp"
 #include "commands.hpp"
 #include "computing.hpp"
+#include "folds.hpp"
 #include "job.hpp"
 #include "picture.hpp"
 #include "progress.hpp"
@@ -263,6 +265,15 @@ void run(const TrainArguments& options) {
   Together together;
   Computing computing = options.computing;
   computing.use_threads(together.threads_each());
+  if (options.job.folds > 0) {
+    together.agree([&] {
+      if (!together.is_alone())
+        throw Error("train", "one process for --folds", std::to_string(together.size()), "run it without mpirun");
+      if (!options.plot.empty()) refuse_options("--folds alone, for it keeps no model", "--plot", "leave it out");
+      print_folds(options.job, computing, options.quiet, options.json);
+    });
+    return;
+  }
   std::optional<Job> job;
   together.agree([&] {
     check(options, together);

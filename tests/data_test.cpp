@@ -145,6 +145,35 @@ TEST(Split, FollowsItsSeed) {
   EXPECT_NE(split(data, 0.5, 1).train.x, split(data, 0.5, 2).train.x);
 }
 
+TEST(Folds, TestEachRowOnceAndEachClassEverywhere) {
+  std::vector<std::size_t> labels(23);
+  for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = i < 12 ? 0 : i < 18 ? 1 : 2;
+  const Dataset data = numbered(labels);
+  const std::vector<Split> all = folds(data, 5, 7);
+  ASSERT_EQ(all.size(), 5u);
+  std::vector<double> tested;
+  for (const Split& one : all) {
+    EXPECT_EQ(one.train.rows() + one.test.rows(), 23u);
+    EXPECT_THAT(one.test.rows(), testing::AnyOf(4u, 5u));
+    EXPECT_THAT(count(one.test, 0), testing::AnyOf(2u, 3u));
+    EXPECT_THAT(count(one.test, 1), testing::AnyOf(1u, 2u));
+    EXPECT_EQ(count(one.test, 2), 1u);
+    std::vector<double> both = one.train.x;
+    both.insert(both.end(), one.test.x.begin(), one.test.x.end());
+    std::ranges::sort(both);
+    EXPECT_EQ(both, data.x);
+    tested.insert(tested.end(), one.test.x.begin(), one.test.x.end());
+  }
+  std::ranges::sort(tested);
+  EXPECT_EQ(tested, data.x);
+  EXPECT_EQ(folds(data, 5, 7)[3].test.x, all[3].test.x);
+  EXPECT_NE(folds(data, 5, 8)[3].test.x, all[3].test.x);
+  EXPECT_EQ(folds(data, 23, 7)[0].test.rows(), 1u);
+  for (const std::size_t wrong : {0u, 1u, 24u})
+    EXPECT_EQ(error_of([&] { folds(data, wrong, 7); }),
+              "folds: needs from 2 folds to one a row, 23, got " + std::to_string(wrong) + "; 5 or 10 are usual");
+}
+
 TEST(Split, RefusesWhatHasNoTwoParts) {
   EXPECT_EQ(error_of([] { split(numbered({0}), 0.5, 1); }),
             "split: needs at least two rows, got 1; give data that has two parts");

@@ -75,6 +75,45 @@ TEST(Expressions, UnderstandPastedSigns) {
   EXPECT_EQ(value("6 × 2 ÷ 3"), 4);
 }
 
+TEST(Expressions, TakeGreekLettersAndSubscriptsInNames) {
+  EXPECT_EQ(value("α=2; β₁=3; x₂=α*β₁"), 6);
+  EXPECT_EQ(value("θ_1=2; Ω=θ_1; Ω²"), 4);
+  EXPECT_EQ(value("wₙ=5; wₙ-1"), 4);
+  EXPECT_EQ(parse("ϕ=1; ϕ+1").names[0].first, "ϕ");
+  for (const char* no : {"₁=2", "é=2", "a=1; a–1", "\xce", "\xe2\x82", "a=1; a\xe2\x82"})
+    EXPECT_THAT(message(no), testing::HasSubstr("names are letters, Greek ones too, digits, subscripts and _")) << no;
+  EXPECT_THAT(message("₁=2"), testing::HasSubstr("got '₁'"));
+}
+
+TEST(Expressions, KnowPiAndEUnlessTheyAreGivenAValue) {
+  EXPECT_EQ(value("2*pi"), 2 * std::acos(-1.0));
+  EXPECT_EQ(value("π"), std::acos(-1.0));
+  EXPECT_EQ(value("log(e)"), 1);
+  EXPECT_EQ(value("e=3; e*2"), 6);
+  EXPECT_EQ(value("x=e; e=5; x+e"), std::exp(1.0) + 5);
+  EXPECT_EQ(value("pi=3; pi"), 3);
+  EXPECT_EQ(parse("x=2; x*pi").names.size(), 1u);
+  EXPECT_THAT(message("pi(2)"), testing::HasSubstr("needs a function of the op table"));
+}
+
+TEST(Expressions, KeepANodeForANumberThatIsNone) {
+  const std::optional<NonFinite> found = find_nonfinite(parse("a=2; a*log(-1)").root);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->message, "a node is nan: log(-1); log needs x > 0");
+  EXPECT_EQ(find_nonfinite(parse("a=-1; b=log(a); c=b*2").root)->message, "'b' is nan: log(a=-1); log needs x > 0");
+  EXPECT_FALSE(find_nonfinite(parse("a=2; a*log(1)").root));
+}
+
+TEST(Expressions, TellWhatNamesWereGivenBefore) {
+  const Expression expression = parse("a=2; b=a; a=a*3; a=a+b");
+  ASSERT_EQ(expression.earlier.size(), 2u);
+  EXPECT_EQ(expression.earlier[0].first, "a");
+  EXPECT_EQ(expression.earlier[0].second.data(), 2);
+  EXPECT_EQ(expression.earlier[1].second.data(), 6);
+  EXPECT_EQ(expression.names[0].second.data(), 8);
+  EXPECT_TRUE(parse("a=1; b=a").earlier.empty());
+}
+
 TEST(Expressions, CallEveryFunctionOfTheTable) {
   for (const OpInfo& op : op_table) {
     if (op.operands == 0) continue;

@@ -406,5 +406,26 @@ TEST(Threads, PlotAtOnce) {
   EXPECT_THAT(pictures, testing::Each(expected));
 }
 
+TEST(Pictures, ShowWhatIsTakenForWhat) {
+  TrainingPlot plot;
+  plot.confusion = {"Rows kept for testing", {"setosa", "a<b", std::string(300, 'y')}, {9, 1, 0, 2, 7, 0, 0, 0, 123}};
+  const std::string svg = plot_svg(plot);
+  for (const char* text : {">Rows kept for testing<", ">setosa<", ">a&lt;b<", ">123<", ">taken for<", ">class<"})
+    EXPECT_THAT(svg, testing::HasSubstr(text));
+  plot.curve = {{1, 2}, {3, 1}, {}};
+  EXPECT_GT(plot_png(plot).size(), 1000u);
+  const std::string counts = "plot_svg: needs 2 to 20 names of classes, and a count for each pair, got ";
+  const auto with = [&](std::size_t names, std::size_t numbers) {
+    plot.confusion.names.assign(names, "x");
+    plot.confusion.counts.assign(numbers, 1);
+    return tests::error_of([&] { plot_svg(plot); });
+  };
+  EXPECT_EQ(with(3, 8), counts + "3 and 8; give all of them, or none");
+  EXPECT_EQ(with(1, 1), counts + "1 and 1; give all of them, or none");
+  EXPECT_EQ(with(21, 441), counts + "21 and 441; give all of them, or none");
+  EXPECT_EQ(with(20, 400), "no error");
+  EXPECT_EQ(with(0, 0), "no error");
+}
+
 }  // namespace
 }  // namespace gradwalk::plot_test

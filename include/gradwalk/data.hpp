@@ -79,6 +79,9 @@ GRADWALK_EXPORT void fill_missing(Split& data);
 // empty. Stratified: each class gives its share to both, to within a row. (With numbers to learn, rows are one class.)
 GRADWALK_EXPORT Split split(const Dataset& data, double test_fraction, std::uint64_t seed);
 
+// So many splits of the same rows, in which each row is tested once: cross-validation. Stratified as split() is.
+GRADWALK_EXPORT std::vector<Split> folds(const Dataset& data, std::size_t count, std::uint64_t seed);
+
 // Subtracts each column's mean and divides by its deviation (that of the rows themselves: divided by n).
 struct GRADWALK_EXPORT Standardisation {
   std::vector<double> mean, deviation;  // one a column; a constant column's deviation is 1

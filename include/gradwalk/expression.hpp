@@ -3,7 +3,8 @@
 //
 // Assignments and expressions, separated by ';' or newlines; names, numbers, + - * / ** and ^, parentheses, and every
 // function of the op table by its name. Precedence is Python's: -a**2 is -(a**2), and ** groups to the right. The signs
-// people paste are understood too: · × ÷ − ² ³. A name given to a number is a leaf; numbers elsewhere are constants.
+// people paste are understood too: · × ÷ − ² ³. Names may have Greek letters and subscripts (θ₁). A name given to a
+// number is a leaf; numbers elsewhere are constants, and so are pi, π and e where they have been given nothing else.
 // What follows # on a line is a comment. Text from outside is hostile: sizes are bounded and nothing recurses.
 #pragma once
 
@@ -20,6 +21,7 @@ namespace gradwalk {
 struct Expression {
   Value root;                                        // the last statement's value
   std::vector<std::pair<std::string, Value>> names;  // in the order they first appear, with what each names at the end
+  std::vector<std::pair<std::string, Value>> earlier = {};  // what names were given before they were given another
 };
 
 // Says what was expected where; what() ends with the line in question and a caret below the place.

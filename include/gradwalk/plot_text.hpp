@@ -36,6 +36,13 @@ struct ScatterPlot {
   Points train, test, line;
 };
 
+// What is taken for what: rows of class i that are taken for class k, at i * names.size() + k.
+struct ConfusionPlot {
+  std::string heading;
+  std::vector<std::string> names;  // of 2 to 20 classes; none: nothing is drawn
+  std::vector<std::size_t> counts;
+};
+
 struct TrainingPlot {
   std::string title, subtitle;
   LearningCurve curve;  // without steps, only the regions are drawn
@@ -44,6 +51,7 @@ struct TrainingPlot {
   Dataset train, test;  // the points; test may be empty. Names are those of train
   // Drawn side by side before the curve, in pictures alone.
   std::vector<ScatterPlot> scatters = {};
+  ConfusionPlot confusion = {};  // after them
 };
 
 // The regions in a terminal: so many rows of a picture, a line for the axis, and the legend in a line or two; no line

@@ -52,6 +52,23 @@ Dataset select_rows(const Dataset& data, std::span<const std::size_t> rows) {
   return result;
 }
 
+namespace {
+
+struct ShuffledRows {
+  std::vector<std::size_t> order;
+  std::map<std::size_t, std::vector<std::size_t>> of_class;  // each in that order; numbers to learn are one class
+};
+
+ShuffledRows shuffled_rows(const Dataset& data, std::uint64_t seed) {
+  ShuffledRows rows{counting(data.rows()), {}};
+  Random random(seed);
+  random.shuffle(rows.order);
+  for (const std::size_t row : rows.order) rows.of_class[data.has_targets() ? 0 : data.labels[row]].push_back(row);
+  return rows;
+}
+
+}  // namespace
+
 // Class after class, shuffled rows are tested at even distances: so each class gives its share.
 Split split(const Dataset& data, double test_fraction, std::uint64_t seed) {
   const std::size_t rows = data.rows();
@@ -63,14 +80,10 @@ Split split(const Dataset& data, double test_fraction, std::uint64_t seed) {
   const double wanted = std::round(static_cast<double>(rows) * test_fraction);
   const std::size_t tested = std::clamp<std::size_t>(static_cast<std::size_t>(wanted), 1, rows - 1);
 
-  std::vector<std::size_t> order = counting(rows);
-  Random random(seed);
-  random.shuffle(order);
-  std::map<std::size_t, std::vector<std::size_t>> rows_of;
-  for (const std::size_t row : order) rows_of[data.has_targets() ? 0 : data.labels[row]].push_back(row);
+  const auto [order, rows_of_class] = shuffled_rows(data, seed);
   std::vector<bool> is_test(rows);
   std::size_t due = rows / 2;  // rounds shares to the nearest row rather than down
-  for (const auto& [label, members] : rows_of)
+  for (const auto& [label, members] : rows_of_class)
     for (const std::size_t row : members) {
       due += tested;
       if (due < rows) continue;
@@ -81,6 +94,27 @@ Split split(const Dataset& data, double test_fraction, std::uint64_t seed) {
   std::vector<std::size_t> train, test;
   for (const std::size_t row : order) (is_test[row] ? test : train).push_back(row);
   return {select_rows(data, train), select_rows(data, test)};
+}
+
+// Class after class, shuffled rows go to one fold after the other, as cards are dealt.
+std::vector<Split> folds(const Dataset& data, std::size_t count, std::uint64_t seed) {
+  detail::check_shape("folds", data);
+  if (count < 2 || count > data.rows())
+    throw Error("folds", "from 2 folds to one a row, " + std::to_string(data.rows()), std::to_string(count),
+                "5 or 10 are usual");
+  const auto [order, rows_of_class] = shuffled_rows(data, seed);
+  std::vector<std::size_t> fold_of(data.rows());
+  std::size_t dealt = 0;
+  for (const auto& [label, members] : rows_of_class)
+    for (const std::size_t row : members) fold_of[row] = dealt++ % count;
+
+  std::vector<Split> result;
+  for (std::size_t fold = 0; fold < count; ++fold) {
+    std::vector<std::size_t> train, test;
+    for (const std::size_t row : order) (fold_of[row] == fold ? test : train).push_back(row);
+    result.push_back({select_rows(data, train), select_rows(data, test)});
+  }
+  return result;
 }
 
 void fill_missing(Split& data) {

@@ -59,6 +59,9 @@ class RegionsPanel {
 // Points and the line through them, their legend in the heading's line.
 void draw_scatter(Canvas& canvas, const Box& room, const ScatterPlot& plot);
 
+// Counts in a grid, each as dark as its share of its row.
+void draw_confusion(Canvas& canvas, const Box& room, const ConfusionPlot& plot);
+
 // The loss over the steps, and below it the accuracy, if any.
 void draw_curves(Canvas& canvas, const Box& box, const LearningCurve& curve);
 

@@ -28,7 +28,12 @@ void check(std::string_view call, const TrainingPlot& plot) {
         throw Error(call, "a y for each x",
                     std::to_string(points->x.size()) + " and " + std::to_string(points->y.size()) + " of them",
                     "give lists of one length");
-  if (curve.steps.empty() && !plot.scores && plot.scatters.empty())
+  const std::size_t classes = plot.confusion.names.size();
+  if (plot.confusion.counts.size() != classes * classes || classes == 1 || classes > 20)
+    throw Error(call, "2 to 20 names of classes, and a count for each pair",
+                std::to_string(classes) + " and " + std::to_string(plot.confusion.counts.size()),
+                "give all of them, or none");
+  if (curve.steps.empty() && !plot.scores && plot.scatters.empty() && classes == 0)
     throw Error(call, "a learning curve, or scores of 2-D data", "neither", "fill in curve.steps and curve.loss");
 }
 
@@ -38,7 +43,9 @@ template <class MakeCanvas> std::string drawn(std::string_view call, const Train
   std::optional<RegionsPanel> regions;
   if (plot.scores) regions.emplace(call, plot, regions_width);
   const bool has_curve = !plot.curve.steps.empty();
-  const std::size_t before = plot.scatters.size() + (regions ? 1 : 0);  // panels before the curve, as wide as regions
+  const bool has_confusion = !plot.confusion.names.empty();
+  const std::size_t before = plot.scatters.size() + (regions ? 1 : 0) +
+                             (has_confusion ? 1 : 0);  // panels before the curve, as wide as regions
   const double last_width = !has_curve ? 0 : before > 0 ? curve_width : wide_curve_width;
   const std::size_t gaps = before + (has_curve ? 1 : 0) - 1;
   const double width = margin + static_cast<double>(before) * regions_width + static_cast<double>(gaps) * gap +
@@ -60,6 +67,10 @@ template <class MakeCanvas> std::string drawn(std::string_view call, const Train
   }
   for (const ScatterPlot& scatter : plot.scatters) {
     draw_scatter(*canvas, box, scatter);
+    box.left += regions_width + gap;
+  }
+  if (has_confusion) {
+    draw_confusion(*canvas, box, plot.confusion);
     box.left += regions_width + gap;
   }
   box.width = last_width;

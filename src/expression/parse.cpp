@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Expressions into Values: operator precedence with two explicit stacks, so no input is too deep.
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 #include <optional>
 #include <unordered_map>
 #include <variant>
@@ -38,6 +40,12 @@ Binary binary_of(char sign) {
     case '/': return {Op::div, product_precedence};
     default: return {Op::pow, power_precedence};
   }
+}
+
+std::optional<double> constant_named(std::string_view name) {
+  if (name == "pi" || name == "\xcf\x80") return std::numbers::pi;
+  if (name == "e") return std::numbers::e;
+  return std::nullopt;
 }
 
 template <class... Operands> constexpr bool are_numbers = !std::disjunction_v<std::is_same<Operands, Value>...>;
@@ -108,7 +116,7 @@ class Parser {
     }
     if (!any) refuse("an expression", "write one, such as a=2; b=a*3");
     if (failure_) return std::move(*failure_);
-    Expression result{as_value(last_), {}};
+    Expression result{as_value(last_), {}, std::move(earlier_)};
     for (const std::string& name : order_) result.names.emplace_back(name, names_.at(name));
     return result;
   }
@@ -155,7 +163,10 @@ class Parser {
     Value value = as_value(expression());
     if (failure_) return;
     if (value.label().empty()) value.label(name);
-    if (!names_.contains(name)) order_.push_back(name);
+    if (const auto before = names_.find(name); before == names_.end())
+      order_.push_back(name);
+    else
+      earlier_.emplace_back(name, before->second);
     names_.insert_or_assign(name, value);
     last_ = std::move(value);
   }
@@ -291,12 +302,18 @@ class Parser {
     if (++operations_ > largest_expression)
       fail(token_.at, "at most " + std::to_string(largest_expression) + " operations", "more",
            "split it, or build the graph in a program");
-    return failure_ ? Operand(0.0) : apply(op, operands...);
+    if (failure_) return 0.0;
+    Operand result = apply(op, operands...);
+    // A number that is none stays a node, so that it can be found.
+    if (const double* number = std::get_if<double>(&result); number != nullptr && !std::isfinite(*number))
+      result = detail::apply(op, Operand(as_value(operands))...);
+    return result;
   }
 
   Operand named(const Token& token) {
     const auto found = names_.find(std::string(token.text));
     if (found != names_.end()) return found->second;
+    if (const auto constant = constant_named(token.text)) return *constant;
     if (function_named(token.text) != nullptr) {
       refuse("a number, a name or '('", "put the function's operand in parentheses");
     } else {
@@ -323,6 +340,7 @@ class Parser {
   Operand last_;
   std::vector<std::string> order_;
   std::unordered_map<std::string, Value> names_;
+  std::vector<std::pair<std::string, Value>> earlier_;
   std::optional<ExpressionError> failure_;
 };
 

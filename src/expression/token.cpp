@@ -38,7 +38,29 @@ constexpr std::array signs{
 };
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool starts_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+// The bytes of a Greek letter, U+0391 to U+03C9 and those beside them with an accent or a shape of their own; else 0.
+std::size_t greek_letter(std::string_view text) {
+  if (text.size() < 2 || (text[0] != '\xce' && text[0] != '\xcf')) return 0;
+  const auto second = static_cast<unsigned char>(text[1]);
+  const bool is_one =
+      text[0] == '\xce' ? second >= 0x86 && second <= 0xbf && second != 0x87 : second >= 0x80 && second <= 0xb5;
+  return is_one ? 2 : 0;
+}
+
+// The bytes of a small letter or digit below the line, U+2080 to U+2089 and U+2090 to U+209C; else 0.
+std::size_t subscript(std::string_view text) {
+  if (!text.starts_with("\xe2\x82") || text.size() < 3) return 0;
+  const auto third = static_cast<unsigned char>(text[2]);
+  return (third >= 0x80 && third <= 0x89) || (third >= 0x90 && third <= 0x9c) ? 3 : 0;
+}
+
+std::size_t starts_name(std::string_view text) { return is_letter(text[0]) ? 1 : greek_letter(text); }
+std::size_t continues_name(std::string_view text) {
+  if (const std::size_t size = starts_name(text); size > 0) return size;
+  return is_digit(text[0]) ? 1 : subscript(text);
+}
 
 }  // namespace
 
@@ -59,8 +81,8 @@ Token Tokens::next() {
   const std::size_t at = at_;
   if (is_digit(text_[at]) || (text_[at] == '.' && at + 1 < text_.size() && is_digit(text_[at + 1])))
     return number_at(at);
-  if (starts_name(text_[at])) {
-    while (at_ < text_.size() && (starts_name(text_[at_]) || is_digit(text_[at_]))) ++at_;
+  if (starts_name(text_.substr(at)) > 0) {
+    for (std::size_t size = 1; at_ < text_.size() && size > 0; at_ += size) size = continues_name(text_.substr(at_));
     return {Kind::name, at, text_.substr(at, at_ - at), 0, 0};
   }
   for (const Sign& sign : signs) {
@@ -74,7 +96,7 @@ Token Tokens::next() {
   const bool shows = byte > ' ' && byte != 0x7f && (byte < 0x80 || size > 1);
   return fail(at, "a number, a name or a sign",
               shows ? "'" + std::string(text_.substr(at, size)) + "'" : "byte " + std::to_string(byte),
-              "names are letters, digits and _");
+              "names are letters, Greek ones too, digits, subscripts and _");
 }
 
 Token Tokens::fail(std::size_t at, std::string_view needs, std::string_view got, std::string_view advice) {

@@ -112,7 +112,7 @@ class Drawing {
   void value_label(const Node& node) {
     text_ += R"(<table border="0" cellborder="0" cellspacing="0" cellpadding="5"><tr><td>)";
     text_ += node.label.empty() ? R"(<font color="#5f6b7a">)" + label_text(node.name, longest_drawn_label) + "</font>"
-                                : label_text(plan_.has_names ? node.name : node.label, longest_drawn_label);
+                                : label_text(node.name, longest_drawn_label);
     text_ += "</td>";
     number_cell("data", node.data);
     number_cell("grad", node.grad);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/names.hpp"
+#include "gradwalk/files.hpp"
 #include "gradwalk/model_file.hpp"
 #include "gradwalk/safetensors.hpp"
 #include "text/shown.hpp"
@@ -343,8 +344,12 @@ class Reader {
 
 }  // namespace
 
+// The usual mistake, another file, is told from damage: every safetensors file has { after its first eight bytes.
 ModelFile load_model(const std::string& path) {
-  return Reader(SafetensorsFile::read(path), detail::printable(path)).read();
+  const std::string bytes = read_file(path, longest_safetensors_file), name = detail::printable(path);
+  if (bytes.size() < 9 || bytes[8] != '{')
+    throw Error(name, "a model that gradwalk train has saved", "a file that is no model", "give one that is");
+  return Reader(SafetensorsFile::parse(bytes, name), name).read();
 }
 
 ModelFile parse_model(std::string_view bytes, std::string_view name) {

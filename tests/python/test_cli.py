@@ -73,6 +73,73 @@ def test_a_wrong_command_line_exits_2_and_help_exits_0():
     assert gradwalk("--version").stdout.startswith("gradwalk 0.")
 
 
+TWICE = "a=2; a=a*3; b=a+a"
+
+
+def test_a_name_given_twice_is_called_the_same_by_every_command():
+    assert gradwalk("eval", TWICE).stdout == (
+        "name  data  grad\n"
+        "a        2     6\n"
+        "a#2      6     2\n"
+        "b       12     1\n"
+    )
+    assert gradwalk("walk", TWICE).stdout.endswith("a        2     6\na#2      6     2\nb       12     1\n")
+    assert gradwalk("explain", TWICE, "a").stdout.startswith("a.grad = 6, the sum of 1 deposit:\n")
+    assert gradwalk("explain", TWICE, "a#2").stdout.startswith("a#2.grad = 2, the sum of 2 deposits:\n")
+    drawn = gradwalk("draw", TWICE).stdout
+    assert "<td>a</td>" in drawn and "<td>a#2</td>" in drawn
+    assert gradwalk("explain", "a=2; b=a; c=b*b", "b").stdout.startswith("a.grad = 4")
+    assert gradwalk("eval", "a=1; a=2; b=a*a").stdout == "name  data  grad\na        2     4\nb        4     1\n"
+
+
+def said(*arguments):
+    run = gradwalk(*arguments)
+    assert (run.returncode, run.stdout) == (2, "")
+    return run.stderr
+
+
+def test_what_is_not_known_is_answered_with_what_is_near():
+    assert said("evla", "1") == "gradwalk: needs a command, got 'evla'; did you mean eval?\n"
+    assert said("xyzzy") == "gradwalk: needs a command, got 'xyzzy'; gradwalk --help lists them\n"
+    assert said() == "gradwalk: needs a command, got none; gradwalk --help lists them\n"
+    assert said("eval", "--digist", "3", "1") == "eval: needs options it has, got '--digist'; did you mean --digits?\n"
+    assert said("train", "moons", "--hiden", "3") == "train: needs options it has, got '--hiden'; did you mean --hidden?\n"
+    assert said("train", "moons", "--hiden=3") == "train: needs options it has, got '--hiden'; did you mean --hidden?\n"
+    assert said("train", "moons", "--valid", "0.2") == "train: needs options it has, got '--valid'; did you mean --validation?\n"
+    assert said("train", "moons", "--frobnicate") == (
+        "train: needs options it has, got '--frobnicate'; gradwalk train --help lists them\n")
+    assert said("eval", "a=1", "b=2") == "eval: needs no more words, got 'b=2'; quote what belongs together, or leave it out\n"
+
+
+def test_a_number_that_is_none_is_pointed_at():
+    run = gradwalk("eval", "a=-1; b=log(a); c=b*2")
+    assert (run.returncode, run.stdout) == (0, "name  data  grad\na       -1    -2\nb      nan     2\nc      nan     1\n")
+    assert run.stderr == "'b' is nan: log(a=-1); log needs x > 0\n"
+    run = gradwalk("eval", "log(-1)")
+    assert (run.stdout, run.stderr) == ("name    data  grad\n(root)   nan     1\n", "a node is nan: log(-1); log needs x > 0\n")
+    assert "nan" in gradwalk("eval", "a=0; b=1/a; c=b-b").stdout and "-nan" not in gradwalk("eval", "a=0; b=1/a; c=b-b").stdout
+
+
+def test_greek_names_subscripts_and_constants():
+    assert gradwalk("eval", "α=2; β₁=3; x₂=α*β₁").stdout == (
+        "name  data  grad\n"
+        "α        2     3\n"
+        "β₁       3     2\n"
+        "x₂       6     1\n"
+    )
+    assert "6.28319" in gradwalk("eval", "2*pi").stdout and "2.71828" in gradwalk("eval", "e").stdout
+    assert "β₁" in gradwalk("draw", "β₁=3; β₁*2").stdout
+
+
+def test_a_file_that_is_no_model_is_told_from_a_damaged_one(tmp_path):
+    for text in ("", "1,2,3\n4,5,6\n", "a=2; b=a*a\n" * 100):
+        (tmp_path / "file").write_text(text)
+        for command in (["inspect", "file"], ["predict", "file", "file"], ["train", "--resume", "file"]):
+            run = subprocess.run([PROGRAM, *command], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+            assert (run.returncode, run.stderr) == (
+                1, "file: needs a model that gradwalk train has saved, got a file that is no model; give one that is\n")
+
+
 def test_ops_lists_the_table():
     text = gradwalk("ops").stdout
     assert "r = tanh(x)" in text and "dx = 1 - r * r" in text and "where x > 0" in text

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """gradwalk walk --interactive, driven by keys in a real terminal: tmux, whose screen is read back."""
 
+import os
+import pty
+import select
 import shutil
 import subprocess
 import time
@@ -141,3 +144,24 @@ def test_control_c_leaves_the_terminal_as_it_was(terminal):
     assert "exited" in window.wait_for("exited")
     window.keys("still here", "Enter")
     window.wait_for("still here")
+
+
+def test_a_terminal_that_cannot_move_its_cursor_is_declined():
+    """On a terminal of its own, in an environment that says what it can."""
+    process, terminal = pty.fork()
+    if process == 0:
+        os.environ["TERM"] = "dumb"
+        os.execv(PROGRAM, ["gradwalk", "walk", "--interactive", DIAMOND])
+    text = b""
+    while select.select([terminal], [], [], 10)[0]:
+        try:
+            part = os.read(terminal, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        text += part
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 1
+    assert text.decode().strip() == (
+        "walk --interactive: needs a terminal that can move its cursor, got TERM=dumb; leave --interactive out to print the steps")

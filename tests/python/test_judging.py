@@ -7,6 +7,7 @@ import re
 
 import pytest
 from cli import gradwalk, gradwalk_json
+from test_columns import messy
 from test_train import folder, metadata, refused, run, save  # noqa: F401
 
 
@@ -89,3 +90,57 @@ def test_dropout_keeps_a_network_from_learning_by_heart():
     without, with_it = gradwalk_json("train", *options), gradwalk_json("train", *options, "--dropout", "0.5")
     assert with_it["train"]["loss"] > 2 * without["train"]["loss"]
     assert with_it["test"]["loss"] < 0.7 * without["test"]["loss"]
+
+
+def test_folds_test_each_row_once_and_tell_how_the_figures_spread():
+    result = gradwalk_json("train", "noisy.csv", "--folds", "5", "--steps", "200", "--json")
+    accuracies = [fold["accuracy"] for fold in result["folds"]]
+    assert [fold["rows"] for fold in result["folds"]] == [24] * 5
+    assert result["mean"] == pytest.approx(sum(accuracies) / 5) and 0.5 < result["mean"] < 0.9
+    assert result["deviation"] == pytest.approx((sum((one - result["mean"]) ** 2 for one in accuracies) / 5) ** 0.5)
+    shown = run("train", "noisy.csv", "--folds", 5, "--steps", 200)
+    assert shown.startswith("noisy.csv: 5 folds, each tested on rows its model has not learned from\n\nfold  rows ")
+    assert shown.endswith(f"\naccuracy {100 * result['mean']:.1f}%, deviation {100 * result['deviation']:.1f}%\n")
+    assert [line.split()[0] for line in run("train", "noisy.csv", "--folds", 3, "--steps", 20, "-q").splitlines()[:4]] == [
+        "fold", "1", "2", "3"]
+    (lambda text: open("line.csv", "w").write(text))("".join(f"{i},{3 * i + 1}.5\n" for i in range(40)))
+    assert re.search(r"\nR² 0\.9\d\d, deviation 0\.\d+\n", run("train", "line.csv", "--folds", 4, "--steps", 500))
+
+
+def test_folds_keep_no_model():
+    for options in (["--save", "m"], ["--resume", "m"], ["--recover", 5], ["--stop-at", 5]):
+        assert refused("train", "noisy.csv", "--folds", 5, *options, status=2) == (
+            f"train: needs --folds alone, for it judges a recipe and keeps no model, got {options[0]}; leave it out")
+    assert refused("train", "noisy.csv", "--folds", 5, "--plot", "m.svg", status=2) == (
+        "train: needs --folds alone, for it keeps no model, got --plot; leave it out")
+    assert refused("train", "noisy.csv", "--folds", 5, "--test-split", 0.5, status=2) == (
+        "train: needs --folds or --test-split, got both; leave one out, for folds test each row once")
+    assert refused("train", "noisy.csv", "--folds", 500) == (
+        "folds: needs from 2 folds to one a row, 120, got 500; 5 or 10 are usual")
+
+
+def test_a_run_with_everything_in_play_goes_on_from_any_of_20_stops_byte_for_byte(folder):  # noqa: F811
+    """Early stopping, dropout, columns of texts, gaps that are filled: one table, stopped anywhere."""
+    (folder / "rooms.csv").write_text(messy())
+    options = ("rooms.csv", "--drop", "id", "--missing", "mean", "--other", "--validation", 0.2, "--patience", 250, "--dropout", 0.1,
+               "--hidden", "12,8", "--lr", 0.02, "--steps", 3000)
+    training = save(*options, to="straight")["training"]
+    assert training["best_step"] + 250 == training["steps"] < 3000
+    for stop in random.Random(20).sample(range(1, training["steps"]), 20):
+        done = gradwalk("train", *map(str, options), "-q", "--save", "stopped", "--stop-at", str(stop))
+        assert f"stopped at step {stop} of 3000" in done.stderr
+        run("train", "--resume", "stopped", "-q")
+        assert open("stopped", "rb").read() == open("straight", "rb").read(), stop
+
+
+def test_the_plot_shows_what_is_taken_for_what_and_the_test_figure():
+    result = gradwalk_json("train", "noisy.csv", "--steps", "100", "--json", "--plot", "p.svg")
+    drawn = open("p.svg").read()
+    assert ">Rows kept for testing<" in drawn and ">taken for<" in drawn
+    for one in result["classes"]:
+        for count in one["taken_for"]:
+            assert f">{count}<" in drawn
+    right = round(result["test"]["accuracy"] * 24)
+    assert f"test: {right} of 24 right" in drawn
+    run("train", "noisy.csv", "--steps", 100, "--test-split", 0, "--plot", "p.svg")
+    assert ">taken for<" not in open("p.svg").read()
