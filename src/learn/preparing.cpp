@@ -19,6 +19,7 @@ std::vector<double> balanced_weights(const Dataset& data) {
   const auto present = static_cast<double>(counts.size()) -
                        static_cast<double>(std::count(counts.begin(), counts.end(), std::size_t{0}));
   std::vector<double> weights;
+  weights.reserve(data.rows());
   for (const std::size_t label : data.labels)
     weights.push_back(static_cast<double>(data.rows()) / (present * static_cast<double>(counts[label])));
   return weights;

@@ -92,7 +92,7 @@ def test_dropout_keeps_a_network_from_learning_by_heart():
     assert with_it["test"]["loss"] < 0.7 * without["test"]["loss"]
 
 
-def test_folds_test_each_row_once_and_tell_how_the_figures_spread():
+def test_folds_test_each_row_once_and_tell_how_the_figures_spread(folder):  # noqa: F811
     result = gradwalk_json("train", "noisy.csv", "--folds", "5", "--steps", "200", "--json")
     accuracies = [fold["accuracy"] for fold in result["folds"]]
     assert [fold["rows"] for fold in result["folds"]] == [24] * 5
@@ -103,7 +103,7 @@ def test_folds_test_each_row_once_and_tell_how_the_figures_spread():
     assert shown.endswith(f"\naccuracy {100 * result['mean']:.1f}%, deviation {100 * result['deviation']:.1f}%\n")
     assert [line.split()[0] for line in run("train", "noisy.csv", "--folds", 3, "--steps", 20, "-q").splitlines()[:4]] == [
         "fold", "1", "2", "3"]
-    (lambda text: open("line.csv", "w").write(text))("".join(f"{i},{3 * i + 1}.5\n" for i in range(40)))
+    (folder / "line.csv").write_text("".join(f"{i},{3 * i + 1}.5\n" for i in range(40)))
     assert re.search(r"\nR² 0\.9\d\d, deviation 0\.\d+\n", run("train", "line.csv", "--folds", 4, "--steps", 500))
 
 
