@@ -27,6 +27,7 @@ const rounds = 6
 /** Of more edges one beginning is enough: who has so many looks at a few of them at a time. */
 const fewEdges = 16
 const beginnings = 10
+const manyEdges = 100
 
 interface Standing {
   link: Link
@@ -53,7 +54,7 @@ function choose(all: Standing[], cards: Rect[]) {
   let best = { cost: Infinity, places: all.map(() => 0) }
   for (let begin = 0; begin < (all.length > fewEdges ? 1 : beginnings) && best.cost > all.length; begin++) {
     for (const [i, one] of all.entries()) one.chosen = begin === 0 ? 0 : (7 * i * begin + 3 * begin) % places.length
-    for (let round = 0; round < rounds; round++) if (!settle(all, cards, begin === 0 && round === 0)) break
+    for (let round = 0; round < (all.length > manyEdges ? 2 : rounds); round++) if (!settle(all, cards, begin === 0 && round === 0)) break
     const sum = all.reduce((total, one) => total + cost(one, one.chosen, all.filter((other) => other !== one), cards), 0)
     if (sum < best.cost) best = { cost: sum, places: all.map((one) => one.chosen) }
   }
@@ -76,13 +77,18 @@ function cost({ link, places }: Standing, k: number, others: Standing[], cards: 
   const { words } = places[k]!
   const [short, long] = [around(words, link.pill), around(words, link.product)]
   let sum = k / 40
+  const widest = Math.max(link.pill, link.product)
   for (const other of others) {
     const there = other.places[other.chosen]!.words
+    // Most are far away, and told so without a rectangle made.
+    if (Math.abs(there.y - words.y) >= height + 4) continue
+    if (Math.abs(there.x - words.x) >= (widest + Math.max(other.link.pill, other.link.product)) / 2 + 6) continue
     // While one edge is paid the others show their short words; edges of the same user may be paid in one step.
     const isSibling = other.link.to === link.to
     sum += 2 * overlap(short, around(there, other.link.pill))
     sum += overlap(isSibling ? long : short, around(there, other.link.product)) + (isSibling ? 0 : overlap(long, around(there, other.link.pill)))
   }
-  for (const card of cards) sum += 3 * overlap(short, card) + overlap(long, card)
+  for (const card of cards)
+    if (card.y < long.y + long.height && card.y + card.height > long.y) sum += 3 * overlap(short, card) + overlap(long, card)
   return sum
 }

@@ -102,6 +102,8 @@ export function coinTexts(coins: Coin[]): CoinText[] {
 }
 
 export const isInput = (node: GraphNode) => node.op === 'leaf' || node.op === 'constant'
+/** What an edge says whose number the learner is asked for. */
+export const asked = '×?'
 const isName = (text: string) => /^[A-Za-z_]\w*$/.test(text)
 
 export function draw(graph: Graph, frame: Frame | null, { marks, hasConstants = false, isAsked, ranks }: DrawOptions = {}): Picture {
@@ -157,7 +159,7 @@ export function draw(graph: Graph, frame: Frame | null, { marks, hasConstants = 
           paid: paid?.amount ?? null,
           late: paid?.late ?? false,
           isActive: active.has(key),
-          local: knows ? times(paid ? paid.local : local.value) : frame && isAsked?.(from) && frame.data[from] !== null ? '×?' : '',
+          local: knows ? times(paid ? paid.local : local.value) : frame && isAsked?.(from) && frame.data[from] !== null ? asked : '',
           source: isName(local.with_names) ? local.with_names : '',
           equation,
         },
