@@ -7,6 +7,7 @@ EXCEPTIONS says where, what is, and why. With a NaN operand only the value is co
 import itertools
 import math
 import random
+from fractions import Fraction
 from typing import Callable, NamedTuple
 
 import pytest
@@ -34,6 +35,10 @@ def are_squares_out_of_range(x, y):
     return not 1e-300 < x * x + y * y < 1e300
 
 
+def is_rounded_to_whole(x, y):
+    return math.isfinite(x) and y != 0 and 1 <= abs(x / y) < 2**53 and (x / y).is_integer() and math.fmod(x, y) != 0
+
+
 EXCEPTIONS = [
     Except("pow", ("dy",), lambda x, y: x == 0 and y < 0, lambda x, y: 0.0,
            "DESIGN.md: the exponent's derivative is 0 where the base is 0; PyTorch has it infinite for y < 0"),
@@ -57,14 +62,21 @@ EXCEPTIONS = [
     Except("cbrt", ("dx",), lambda x: x == 0, lambda x: math.inf, "as of sqrt; PyTorch has no cbrt, and 0 times infinity"),
     Except("acosh", ("dx",), lambda x: 1 < x < 1.1, lambda x: 1 / math.sqrt((x - 1) * (x + 1)),
            "PyTorch's x*x - 1 loses digits near 1"),
-    Except("acosh", ("dx",), lambda x: x < -1, lambda x: math.nan, "NaN, as its value; PyTorch has a number"),
+    Except("acosh", ("dx",), lambda x: x <= -1, lambda x: math.nan, "NaN, as its value; PyTorch has a number"),
     Except("acosh", ("dx",), lambda x: 1e150 < x < math.inf, lambda x: 1 / x, "PyTorch's x*x overflows"),
+    Except("atanh", ("dx",), lambda x: 0.9 < abs(x) < 1.1 and abs(x) != 1, lambda x: 1 / ((1 - x) * (1 + x)),
+           "PyTorch's 1 - x*x loses digits near 1"),
+    Except("copysign", ("dx",), lambda x, y: math.isinf(x), lambda x, y: math.copysign(1, x) * math.copysign(1, y),
+           "PyTorch's result / x is NaN"),
     Except("gelu", ("value",), lambda x: -math.inf < x < -1, lambda x: 0.5 * x * math.erfc(-0.7071067811865476 * x),
            "PyTorch's 1 + erf(x) loses digits below 0"),
     Except("gelu", ("dx",), lambda x: -math.inf < x < -1,
            lambda x: 0.5 * math.erfc(-0.7071067811865476 * x) + 0.3989422804014327 * x * math.exp(-0.5 * x * x), "as for the value"),
     Except("fmod", ("dy",), lambda x, y: math.isinf(x) or y == 0, lambda x, y: math.nan,
            "NaN, as its value; PyTorch has infinity"),
+    Except("fmod", ("value",), lambda x, y: math.isfinite(x) and y != 0 and math.isinf(x / y), math.fmod, "PyTorch's x / y overflows"),
+    Except("fmod", ("dy",), is_rounded_to_whole, lambda x, y: -float(math.trunc(Fraction(x) / Fraction(y))),
+           "PyTorch's x / y is rounded up to a whole number"),
     Except("fmax", ("dx", "dy"), lambda x, y: x == y, lambda x, y: 0.5, "as of max; PyTorch gives all to the first"),
     Except("fmin", ("dx", "dy"), lambda x, y: x == y, lambda x, y: 0.5, "as of min; PyTorch gives all to the first"),
 ]
