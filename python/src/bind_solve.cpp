@@ -64,6 +64,21 @@ template <class Result> struct Found {
   py::object x;
 };
 
+template <class Result> Found<Result> found(Result result, const Start& start) {
+  py::object x = start.result(result.x);
+  return {std::move(result), std::move(x)};
+}
+
+// What all three methods take.
+template <class Options> void set(Options& options, std::size_t iterations, double step_tolerance,
+                                  double value_tolerance, bool compile, Progress progress) {
+  options.iterations = iterations;
+  options.step_tolerance = step_tolerance;
+  options.value_tolerance = value_tolerance;
+  options.compile = compile;
+  options.progress = honouring_signals(std::move(progress));
+}
+
 template <class Result> py::class_<Found<Result>> bind_ending(py::module_& module, const char* name, const char* text) {
   using Self = Found<Result>;
   return py::class_<Self>(module, name, text)
@@ -92,15 +107,9 @@ void bind_minimize(py::module_& module) {
         const Start start(from);
         MinimizeOptions options;
         options.method = method(by);
-        options.iterations = iterations;
+        set(options, iterations, step_tolerance, value_tolerance, compile, std::move(progress));
         options.gradient_tolerance = gradient_tolerance;
-        options.step_tolerance = step_tolerance;
-        options.value_tolerance = value_tolerance;
-        options.compile = compile;
-        options.progress = honouring_signals(std::move(progress));
-        Minimum found = minimize(scalar_function(std::move(f), start), start.numbers, options);
-        py::object x = start.result(found.x);
-        return Self{std::move(found), std::move(x)};
+        return found(minimize(scalar_function(std::move(f), start), start.numbers, options), start);
       },
       py::arg("f"), py::arg("start"), py::kw_only(), py::arg("method") = "lbfgs",
       py::arg("iterations") = MinimizeOptions{}.iterations,
@@ -128,16 +137,10 @@ void bind_fit(py::module_& module) {
          double step_tolerance, double value_tolerance, bool known_errors, bool compile, Progress progress) {
         const Start start(from);
         FitOptions options;
-        options.iterations = iterations;
+        set(options, iterations, step_tolerance, value_tolerance, compile, std::move(progress));
         options.gradient_tolerance = gradient_tolerance;
-        options.step_tolerance = step_tolerance;
-        options.value_tolerance = value_tolerance;
         options.known_errors = known_errors;
-        options.compile = compile;
-        options.progress = honouring_signals(std::move(progress));
-        Fit found = fit(vector_function(std::move(f), start), start.numbers, options);
-        py::object x = start.result(found.x);
-        return Self{std::move(found), std::move(x)};
+        return found(fit(vector_function(std::move(f), start), start.numbers, options), start);
       },
       py::arg("residuals"), py::arg("start"), py::kw_only(), py::arg("iterations") = FitOptions{}.iterations,
       py::arg("gradient_tolerance") = FitOptions{}.gradient_tolerance,
@@ -159,14 +162,8 @@ void bind_root(py::module_& module) {
          bool compile, Progress progress) {
         const Start start(from);
         RootOptions options;
-        options.iterations = iterations;
-        options.value_tolerance = value_tolerance;
-        options.step_tolerance = step_tolerance;
-        options.compile = compile;
-        options.progress = honouring_signals(std::move(progress));
-        Root found = root(vector_function(std::move(f), start), start.numbers, options);
-        py::object x = start.result(found.x);
-        return Self{std::move(found), std::move(x)};
+        set(options, iterations, step_tolerance, value_tolerance, compile, std::move(progress));
+        return found(root(vector_function(std::move(f), start), start.numbers, options), start);
       },
       py::arg("f"), py::arg("start"), py::kw_only(), py::arg("iterations") = RootOptions{}.iterations,
       py::arg("value_tolerance") = RootOptions{}.value_tolerance,

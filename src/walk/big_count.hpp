@@ -3,7 +3,7 @@
 // because the library depends on nothing.
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -19,37 +19,35 @@ class BigCount {
   BigCount& operator+=(const BigCount& other) {
     if (digits_.size() < other.digits_.size()) digits_.resize(other.digits_.size());
     std::uint64_t carry = 0;
-    for (std::size_t i = 0; i < digits_.size() && (carry > 0 || i < other.digits_.size()); ++i) {
-      carry += std::uint64_t{digits_[i]} + (i < other.digits_.size() ? other.digits_[i] : 0);
-      digits_[i] = static_cast<std::uint32_t>(carry);
-      carry >>= 32;
-    }
-    if (carry > 0) digits_.push_back(static_cast<std::uint32_t>(carry));
+    std::size_t i = 0;
+    const auto add = [&](std::uint64_t more) {
+      const std::uint64_t sum = digits_[i] + more + carry;
+      carry = sum >= base ? 1 : 0;
+      digits_[i] = sum - carry * base;
+    };
+    for (; i < other.digits_.size(); ++i) add(other.digits_[i]);
+    for (; i < digits_.size() && carry > 0; ++i) add(0);
+    if (carry > 0) digits_.push_back(carry);
     return *this;
   }
 
   bool is_zero() const { return digits_.empty(); }
 
   std::string to_string() const {
-    std::string text;
-    std::vector<std::uint32_t> rest = digits_;
-    while (!rest.empty()) {
-      std::uint64_t remainder = 0;
-      for (auto digit = rest.rbegin(); digit != rest.rend(); ++digit) {
-        remainder = remainder << 32 | *digit;
-        *digit = static_cast<std::uint32_t>(remainder / 1'000'000'000);
-        remainder %= 1'000'000'000;
-      }
-      while (!rest.empty() && rest.back() == 0) rest.pop_back();
-      for (int i = 0; i < 9 && (!rest.empty() || remainder > 0); ++i, remainder /= 10)
-        text += static_cast<char>('0' + remainder % 10);
+    if (is_zero()) return "0";
+    std::string text = std::to_string(digits_.back());
+    for (std::size_t i = digits_.size() - 1; i-- > 0;) {
+      const std::string digit = std::to_string(digits_[i]);
+      text.append(base_length - digit.size(), '0') += digit;
     }
-    std::reverse(text.begin(), text.end());
-    return text.empty() ? "0" : text;
+    return text;
   }
 
  private:
-  std::vector<std::uint32_t> digits_;  // of base 2^32, lowest first; the last is not 0
+  // As it is written, so that writing takes no time beside counting.
+  static constexpr std::uint64_t base = 1'000'000'000'000'000'000;
+  static constexpr std::size_t base_length = 18;
+  std::vector<std::uint64_t> digits_;  // lowest first; the last is not 0
 };
 
 }  // namespace gradwalk::detail

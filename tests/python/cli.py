@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: MIT
 """The program under test, for every test of the command line. GRADWALK names another than the release build's."""
 
+import fcntl
 import json
 import os
 import pathlib
+import pty
+import select
+import struct
 import subprocess
+import termios
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("GRADWALK", ROOT / "build/release/gradwalk"))
@@ -36,3 +42,27 @@ def gradwalk_json(*arguments):
     run = gradwalk(*arguments)
     assert (run.returncode, run.stderr) == (0, "")
     return json.loads(run.stdout)
+
+
+def on_terminal(*arguments, columns=80, stop=None, kind="xterm"):
+    """All that the program sends to a terminal of its own, and its exit status; interrupted once it has sent `stop`."""
+    process, terminal = pty.fork()
+    if process == 0:
+        os.environ["TERM"] = kind
+        os.execv(PROGRAM, ["gradwalk", *arguments])
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    text, deadline = b"", time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if stop and stop in text:
+            os.write(terminal, b"\x03")
+            stop = None
+        if select.select([terminal], [], [], 0.1)[0]:
+            try:
+                part = os.read(terminal, 65536)
+            except OSError:
+                break
+            if not part:
+                break
+            text += part
+    os.close(terminal)
+    return text.decode(), os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])

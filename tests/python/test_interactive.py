@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: MIT
 """gradwalk walk --interactive, driven by keys in a real terminal: tmux, whose screen is read back."""
 
-import os
-import pty
-import select
 import shutil
 import subprocess
 import time
 import uuid
 
 import pytest
-from cli import PROGRAM
+from cli import PROGRAM, on_terminal
 
 DIAMOND = "a=2; b=a+1; c=3*a; d=b*c"
 NEURON = "x1=2; x2=0; w1=-3; w2=1; b=6.8813735870195432; n=x1*w1 + x2*w2 + b; o=tanh(n)"
@@ -148,20 +145,7 @@ def test_control_c_leaves_the_terminal_as_it_was(terminal):
 
 def test_a_terminal_that_cannot_move_its_cursor_is_declined():
     """On a terminal of its own, in an environment that says what it can."""
-    process, terminal = pty.fork()
-    if process == 0:
-        os.environ["TERM"] = "dumb"
-        os.execv(PROGRAM, ["gradwalk", "walk", "--interactive", DIAMOND])
-    text = b""
-    while select.select([terminal], [], [], 10)[0]:
-        try:
-            part = os.read(terminal, 65536)
-        except OSError:
-            break
-        if not part:
-            break
-        text += part
-    os.close(terminal)
-    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 1
-    assert text.decode().strip() == (
+    text, status = on_terminal("walk", "--interactive", DIAMOND, kind="dumb")
+    assert status == 1
+    assert text.strip() == (
         "walk --interactive: needs a terminal that can move its cursor, got TERM=dumb; leave --interactive out to print the steps")

@@ -2,25 +2,21 @@
 """gradwalk train, predict and inspect as their users meet them: every option, every refusal, and nothing ever lost."""
 
 import csv
-import fcntl
 import io
 import json
 import math
 import os
-import pty
 import random
 import re
 import resource
-import select
 import signal
 import struct
 import subprocess
 import tempfile
-import termios
 import time
 
 import pytest
-from cli import PROGRAM, gradwalk, gradwalk_json
+from cli import PROGRAM, gradwalk, gradwalk_json, on_terminal
 
 FLOWERS = "size,width,kind\n" + "".join(
     f"{i % 10 + (5 if i % 3 == 0 else 0)},{i * 7 % 11 - (3 if i % 3 == 1 else 0)},{'abc'[i % 3]}\n" for i in range(60)
@@ -661,30 +657,6 @@ def test_progress_in_a_pipe_is_some_lines():
         assert re.fullmatch(r"step +\d+ of 100  loss [\d.e-]+ *  penalty [\d.e-]+ *  accuracy +[\d.]+%  rate [\d.]+", line)
     assert lines[0].startswith("step   1 of 100") and lines[-1].startswith("step 100 of 100")
     assert lines[-1].endswith("rate 0.109")
-
-
-def on_terminal(*arguments, columns=80, stop=None):
-    """All that a program sends to a terminal, and its exit status."""
-    process, terminal = pty.fork()
-    if process == 0:
-        os.environ["TERM"] = "xterm"
-        os.execv(PROGRAM, ["gradwalk", *arguments])
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    text, deadline = b"", time.monotonic() + 30
-    while time.monotonic() < deadline:
-        if stop and stop in text:
-            os.write(terminal, b"\x03")
-            stop = None
-        if select.select([terminal], [], [], 0.1)[0]:
-            try:
-                part = os.read(terminal, 65536)
-            except OSError:
-                break
-            if not part:
-                break
-            text += part
-    os.close(terminal)
-    return text.decode(), os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
 
 
 def test_progress_on_a_terminal_is_a_bar():
