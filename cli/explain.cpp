@@ -26,12 +26,17 @@ std::string plural(const std::string& count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == "1" ? "" : "s");
 }
 
-// A long list is shown by its ends.
-std::string join(std::vector<std::string> words, const char* separator) {
-  constexpr std::ptrdiff_t first = 8, last = 4;
-  if (words.size() > first + last + 1) {
-    words[first] = "...";
-    words.erase(words.begin() + first + 1, words.end() - last);
+// What text_of makes of each; a long list is shown by its ends, and only these are made.
+template <class T, class Text> std::string join(const std::vector<T>& all, const char* separator, Text text_of) {
+  constexpr std::size_t first = 8, last = 4;
+  const bool is_long = all.size() > first + last + 1;
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (is_long && i == first) {
+      words.push_back("...");
+      i = all.size() - last;
+    }
+    words.push_back(text_of(all[i]));
   }
   return fmt::format("{}", fmt::join(words, separator));
 }
@@ -62,12 +67,10 @@ void print(const Explanation& explanation, int digits) {
     fmt::print("\nand of {} from {}; the {} that contribute most:\n", many, root, explanation.paths.size());
   }
   rows.clear();
-  for (const Explanation::Path& path : explanation.paths) {
-    std::vector<std::string> names, factors;
-    for (const std::size_t i : path.nodes) names.push_back(show.name(i));
-    for (const double local : path.locals) factors.push_back(show.number(local));
-    rows.push_back({"", show.number(path.product), join(names, " -> "), join(factors, " * ")});
-  }
+  for (const Explanation::Path& path : explanation.paths)
+    rows.push_back({"", show.number(path.product),
+                    join(path.nodes, " -> ", [&](std::size_t i) { return show.name(i); }),
+                    join(path.locals, " * ", [&](double local) { return show.number(local); })});
   fmt::print("{}", table(rows, "lrl"));
 }
 

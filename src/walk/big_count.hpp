@@ -3,6 +3,7 @@
 // because the library depends on nothing.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -14,20 +15,14 @@ class BigCount {
  public:
   explicit BigCount(std::uint32_t count = 0) {
     if (count > 0) digits_.push_back(count);
+    most_ = std::max<std::uint64_t>(most_, count);
   }
 
   BigCount& operator+=(const BigCount& other) {
     if (digits_.size() < other.digits_.size()) digits_.resize(other.digits_.size());
-    std::uint64_t carry = 0;
-    std::size_t i = 0;
-    const auto add = [&](std::uint64_t more) {
-      const std::uint64_t sum = digits_[i] + more + carry;
-      carry = sum >= base ? 1 : 0;
-      digits_[i] = sum - carry * base;
-    };
-    for (; i < other.digits_.size(); ++i) add(other.digits_[i]);
-    for (; i < digits_.size() && carry > 0; ++i) add(0);
-    if (carry > 0) digits_.push_back(carry);
+    for (std::size_t i = 0; i < other.digits_.size(); ++i) digits_[i] += other.digits_[i];
+    most_ += other.most_;
+    if (most_ > room) carry();
     return *this;
   }
 
@@ -35,9 +30,11 @@ class BigCount {
 
   std::string to_string() const {
     if (is_zero()) return "0";
-    std::string text = std::to_string(digits_.back());
-    for (std::size_t i = digits_.size() - 1; i-- > 0;) {
-      const std::string digit = std::to_string(digits_[i]);
+    BigCount whole = *this;
+    whole.carry();
+    std::string text = std::to_string(whole.digits_.back());
+    for (std::size_t i = whole.digits_.size() - 1; i-- > 0;) {
+      const std::string digit = std::to_string(whole.digits_[i]);
       text.append(base_length - digit.size(), '0') += digit;
     }
     return text;
@@ -45,9 +42,24 @@ class BigCount {
 
  private:
   // As it is written, so that writing takes no time beside counting.
-  static constexpr std::uint64_t base = 1'000'000'000'000'000'000;
-  static constexpr std::size_t base_length = 18;
+  static constexpr std::uint64_t base = 1'000'000'000;
+  static constexpr std::size_t base_length = 9;
+  // Carries wait until a digit might not hold one more sum: meanwhile adding has no order, and is done in vectors.
+  static constexpr std::uint64_t room = std::uint64_t{1} << 62;
+
+  void carry() {
+    std::uint64_t over = 0;
+    for (std::uint64_t& digit : digits_) {
+      digit += over;
+      over = digit / base;
+      digit %= base;
+    }
+    for (; over > 0; over /= base) digits_.push_back(over % base);
+    most_ = base - 1;
+  }
+
   std::vector<std::uint64_t> digits_;  // lowest first; the last is not 0
+  std::uint64_t most_ = base - 1;      // no digit is above it
 };
 
 }  // namespace gradwalk::detail
