@@ -123,6 +123,7 @@ template <class Objective> Case objective_case(std::string name, const Objective
   c.variants.push_back(
       {"compiling", ops, starting<Compiling<Objective>>(objective, inputs), {.ratio = 10, .to = "engine"}});
   c.known = [=] { return central_differences(objective, inputs); };
+  c.alone = true;  // a graph that a variant keeps would lie in the way of the engine's
   return c;
 }
 

@@ -17,6 +17,7 @@ class FirstWriters {
  public:
   explicit FirstWriters(std::size_t places) : written_(places), to_zero_(places, true) {}
 
+  std::size_t size() const { return written_.size(); }
   bool is_written(std::size_t place) const { return written_[place]; }
   void add(std::size_t place) { written_[place] = true; }
   // To place(0) ... place(count - 1) in one go: whether it is the first at all of them, and meets none twice.

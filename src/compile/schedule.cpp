@@ -11,7 +11,7 @@
 namespace gradwalk::compiler {
 namespace {
 
-constexpr std::uint32_t alignment = 8;  // places: a group begins where a vector does
+constexpr std::uint32_t alignment = 8;  // places: a group that fills a vector begins where one does
 constexpr std::size_t short_run = 8;    // numbers; neighbours shorter than this share an instruction with tables
 
 struct Place {
@@ -158,7 +158,8 @@ class Scheduler {
 
   void place_members(Domain domain) {
     std::uint32_t& next = domain == Domain::varying ? all_.varying_places : all_.uniform_places;
-    if (domain == Domain::uniform) next = (next + alignment - 1) / alignment * alignment;
+    if (domain == Domain::uniform && members_.size() >= alignment)
+      next = (next + alignment - 1) / alignment * alignment;
     for (const Id id : members_) places_[id] = {domain, next++};
   }
 

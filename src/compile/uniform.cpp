@@ -40,20 +40,29 @@ template <class T> struct UniformPart<T>::Bound {
 };
 
 template <class T> UniformPart<T>::UniformPart(const Instructions& program, const Kernels<T>& kernels)
-    : kernels_(kernels),
-      values_(program.uniform_places),
-      adjoints_(program.uniform_places),
-      constants_(program.constants.size()) {
+    : kernels_(kernels), places_(program), values_(places_.size()), adjoints_(places_.size()) {
   for (std::size_t i = 0; i < program.constants.size(); ++i)
-    constants_.data()[i] = static_cast<T>(program.constants[i]);
-  bound_.reserve(program.uniform.size());
-  for (const Instruction& one : program.uniform) bind(program, one);
+    values_.data()[places_.constants() + i] = static_cast<T>(program.constants[i]);
+  values_.data()[places_.one()] = 1;
+  bool in_steps = true;
+  for (const Instruction& one : program.uniform) {
+    const bool takes = Steps<T>::takes(program, one);
+    if (in_steps && !takes) stretches_.emplace_back();
+    if (takes && stretches_.empty()) stretches_.emplace_back();
+    in_steps = takes;
+    if (takes)
+      steps_.append(program, one);
+    else
+      bind(program, one);
+    stretches_.back() = {bound_.size(), steps_.size()};
+  }
 }
 
 template <class T> UniformPart<T>::~UniformPart() = default;
 
 template <class T> std::size_t UniformPart<T>::bytes() const {
-  std::size_t all = (values_.size() + adjoints_.size() + constants_.size()) * sizeof(T) + bound_.size() * sizeof(Bound);
+  std::size_t all = (values_.size() + adjoints_.size()) * sizeof(T) + bound_.size() * sizeof(Bound) + steps_.bytes() +
+                    stretches_.size() * sizeof(Stretch);
   for (const Bound& one : bound_) {
     all += one.terms.size() * (sizeof(detail::Term<T>) + sizeof(one.term_targets[0])) +
            one.counts.size() * sizeof(std::uint32_t);
@@ -72,7 +81,7 @@ template <class T> void UniformPart<T>::bind(const Instructions& program, const 
   const auto bind = [&](const Operand& operand, std::size_t count, typename Bound::Target& target) -> In<T> {
     if (!operand.exists()) return {nullptr, 0};
     const bool is_constant = operand.domain == Domain::constant;
-    const T* base = is_constant ? constants_.data() : values_.data();
+    const T* base = is_constant ? constants() : values_.data();
     if (operand.table == none) {
       if (!is_constant) target = {adjoints_.data() + operand.place, operand.stride};
       return {base + operand.place, operand.stride};
@@ -106,6 +115,15 @@ template <class T> void UniformPart<T>::bind(const Instructions& program, const 
   }
 }
 
+template <class T> template <class OfBound, class OfSteps>
+void UniformPart<T>::each_reversed(const OfBound& of_bound, const OfSteps& of_steps) {
+  for (std::size_t s = stretches_.size(); s-- > 0;) {
+    const Stretch begin = s > 0 ? stretches_[s - 1] : Stretch{};
+    of_steps(begin.steps_end, stretches_[s].steps_end);
+    for (std::size_t i = stretches_[s].bound_end; i-- > begin.bound_end;) of_bound(bound_[i]);
+  }
+}
+
 // What rows add comes first; then the instructions from the last to the first.
 template <class T> void UniformPart<T>::plan(FirstWriters writers) {
   const auto place = [&](const typename Bound::Target& target, std::size_t i) {
@@ -121,14 +139,15 @@ template <class T> void UniformPart<T>::plan(FirstWriters writers) {
     else
       add(target, count);
   };
-  for (auto one = bound_.rbegin(); one != bound_.rend(); ++one) {
+  const auto plan_bound = [&](Bound& one) {
     for (std::size_t k = 0; k < 3; ++k)
-      if (one->local[k] != nullptr) meet(one->targets[k], one->count);
-    if (one->form == Instruction::Form::extreme) add(one->targets[0], one->count);
-    for (std::size_t t = 0; t < one->terms.size(); ++t)
-      for (auto& target : one->term_targets[t])
-        meet(target, one->form == Instruction::Form::dot ? one->counts[t] : one->count);
-  }
+      if (one.local[k] != nullptr) meet(one.targets[k], one.count);
+    if (one.form == Instruction::Form::extreme) add(one.targets[0], one.count);
+    for (std::size_t t = 0; t < one.terms.size(); ++t)
+      for (auto& target : one.term_targets[t])
+        meet(target, one.form == Instruction::Form::dot ? one.counts[t] : one.count);
+  };
+  each_reversed(plan_bound, [&](std::size_t begin, std::size_t end) { steps_.plan(begin, end, writers); });
   to_zero_ = writers.to_zero();
 }
 
@@ -137,24 +156,31 @@ template <class T> void UniformPart<T>::zero_gradients() {
 }
 
 template <class T> void UniformPart<T>::forward() {
-  for (const Bound& one : bound_) {
-    for (const auto& gather : one.gathers) kernels_.gather(gather.count, gather.from, gather.table, gather.to);
-    switch (one.form) {
-      case Instruction::Form::function: one.value(one.count, one.in.data(), one.out); break;
-      case Instruction::Form::sums: kernels_.sums(one.count, one.start, one.terms, one.out); break;
-      case Instruction::Form::dot: {
-        T sum = one.start.at == nullptr ? T(0) : *one.start.at;
-        for (std::size_t t = 0; t < one.terms.size(); ++t)
-          sum += kernels_.dot(one.counts[t], one.terms[t].factor, one.terms[t].a, one.terms[t].b);
-        *one.out = sum;
-        break;
-      }
-      case Instruction::Form::extreme:
-        *one.out =
-            one.op == Op::max ? kernels_.largest(one.count, one.in[0].at) : kernels_.smallest(one.count, one.in[0].at);
-        break;
-      case Instruction::Form::layer: break;  // never uniform
+  Stretch begin;
+  for (const Stretch& stretch : stretches_) {
+    for (std::size_t i = begin.bound_end; i < stretch.bound_end; ++i) forward(bound_[i]);
+    steps_.forward(begin.steps_end, stretch.steps_end, values_.data());
+    begin = stretch;
+  }
+}
+
+template <class T> void UniformPart<T>::forward(const Bound& one) {
+  for (const auto& gather : one.gathers) kernels_.gather(gather.count, gather.from, gather.table, gather.to);
+  switch (one.form) {
+    case Instruction::Form::function: one.value(one.count, one.in.data(), one.out); break;
+    case Instruction::Form::sums: kernels_.sums(one.count, one.start, one.terms, one.out); break;
+    case Instruction::Form::dot: {
+      T sum = one.start.at == nullptr ? T(0) : *one.start.at;
+      for (std::size_t t = 0; t < one.terms.size(); ++t)
+        sum += kernels_.dot(one.counts[t], one.terms[t].factor, one.terms[t].a, one.terms[t].b);
+      *one.out = sum;
+      break;
     }
+    case Instruction::Form::extreme:
+      *one.out =
+          one.op == Op::max ? kernels_.largest(one.count, one.in[0].at) : kernels_.smallest(one.count, one.in[0].at);
+      break;
+    case Instruction::Form::layer: break;  // never uniform
   }
 }
 
@@ -181,69 +207,72 @@ template <class T> void pass_through_extreme(Op op, std::span<const T> in, T gra
 
 template <class T> void UniformPart<T>::backward() {
   std::vector<T> scratch;
+  each_reversed(
+      [&](const Bound& one) { backward(one, scratch); },
+      [&](std::size_t begin, std::size_t end) { steps_.backward(begin, end, values_.data(), adjoints_.data()); });
+}
+
+template <class T> void UniformPart<T>::backward(const Bound& one, std::vector<T>& scratch) {
   const auto room = [&](std::size_t count) {
     if (scratch.size() < count) scratch.resize(count);
     return scratch.data();
   };
-  for (auto place = bound_.rbegin(); place != bound_.rend(); ++place) {
-    const Bound& one = *place;
-    // g * factor * other, added to where the operand's gradient lies.
-    const auto pass = [&](const typename Bound::Target& target, std::size_t n, In<T> g, In<T> factor, In<T> other) {
-      if (target.at == nullptr) return;
-      if (target.table != nullptr) {
-        T* const made = room(n);
-        kernels_.pass_on(n, g, factor, other, made, false);
-        kernels_.scatter_add(n, made, target.table, target.at);
-      } else if (target.stride == 1) {
-        kernels_.pass_on(n, g, factor, other, target.at, target.add);
-      } else {
-        *target.at += kernels_.pass_sum(n, g, factor, other);
-      }
-    };
-    switch (one.form) {
-      case Instruction::Form::function:
-        for (std::size_t k = 0; k < 3; ++k) {
-          const auto& target = one.targets[k];
-          if (target.at == nullptr || one.local[k] == nullptr) continue;
-          if (target.table == nullptr && target.stride == 1) {
-            one.local[k](one.count, one.in.data(), one.out, one.gradient, target.at, target.add);
-            continue;
-          }
-          T* const made = room(one.count);
-          one.local[k](one.count, one.in.data(), one.out, one.gradient, made, false);
-          if (target.table != nullptr)
-            kernels_.scatter_add(one.count, made, target.table, target.at);
-          else
-            *target.at += kernels_.dot(one.count, {}, {made, 1}, {});
-        }
-        break;
-      case Instruction::Form::sums:
-      case Instruction::Form::dot: {
-        const bool is_dot = one.form == Instruction::Form::dot;
-        for (std::size_t t = 0; t < one.terms.size(); ++t) {
-          const detail::Term<T>& term = one.terms[t];
-          const In<T> g{one.gradient, is_dot ? 0u : 1u};
-          const std::size_t n = is_dot ? one.counts[t] : one.count;
-          pass(one.term_targets[t][0], n, g, term.factor, term.b);
-          pass(one.term_targets[t][1], n, g, term.factor, term.a);
-        }
-        break;
-      }
-      case Instruction::Form::extreme: {
-        const T gradient = *one.gradient;
-        if (gradient == 0) break;
-        T* const shares = room(one.count);
-        pass_through_extreme<T>(one.op, {one.in[0].at, one.count}, gradient, {shares, one.count});
-        if (one.targets[0].table != nullptr)
-          kernels_.scatter_add(one.count, shares, one.targets[0].table, one.targets[0].at);
-        else if (one.targets[0].stride == 1)
-          kernels_.add(one.count, shares, one.targets[0].at);
-        else
-          for (std::size_t i = 0; i < one.count; ++i) *one.targets[0].at += shares[i];
-        break;
-      }
-      case Instruction::Form::layer: break;
+  // g * factor * other, added to where the operand's gradient lies.
+  const auto pass = [&](const typename Bound::Target& target, std::size_t n, In<T> g, In<T> factor, In<T> other) {
+    if (target.at == nullptr) return;
+    if (target.table != nullptr) {
+      T* const made = room(n);
+      kernels_.pass_on(n, g, factor, other, made, false);
+      kernels_.scatter_add(n, made, target.table, target.at);
+    } else if (target.stride == 1) {
+      kernels_.pass_on(n, g, factor, other, target.at, target.add);
+    } else {
+      *target.at += kernels_.pass_sum(n, g, factor, other);
     }
+  };
+  switch (one.form) {
+    case Instruction::Form::function:
+      for (std::size_t k = 0; k < 3; ++k) {
+        const auto& target = one.targets[k];
+        if (target.at == nullptr || one.local[k] == nullptr) continue;
+        if (target.table == nullptr && target.stride == 1) {
+          one.local[k](one.count, one.in.data(), one.out, one.gradient, target.at, target.add);
+          continue;
+        }
+        T* const made = room(one.count);
+        one.local[k](one.count, one.in.data(), one.out, one.gradient, made, false);
+        if (target.table != nullptr)
+          kernels_.scatter_add(one.count, made, target.table, target.at);
+        else
+          *target.at += kernels_.dot(one.count, {}, {made, 1}, {});
+      }
+      break;
+    case Instruction::Form::sums:
+    case Instruction::Form::dot: {
+      const bool is_dot = one.form == Instruction::Form::dot;
+      for (std::size_t t = 0; t < one.terms.size(); ++t) {
+        const detail::Term<T>& term = one.terms[t];
+        const In<T> g{one.gradient, is_dot ? 0u : 1u};
+        const std::size_t n = is_dot ? one.counts[t] : one.count;
+        pass(one.term_targets[t][0], n, g, term.factor, term.b);
+        pass(one.term_targets[t][1], n, g, term.factor, term.a);
+      }
+      break;
+    }
+    case Instruction::Form::extreme: {
+      const T gradient = *one.gradient;
+      if (gradient == 0) break;
+      T* const shares = room(one.count);
+      pass_through_extreme<T>(one.op, {one.in[0].at, one.count}, gradient, {shares, one.count});
+      if (one.targets[0].table != nullptr)
+        kernels_.scatter_add(one.count, shares, one.targets[0].table, one.targets[0].at);
+      else if (one.targets[0].stride == 1)
+        kernels_.add(one.count, shares, one.targets[0].at);
+      else
+        for (std::size_t i = 0; i < one.count; ++i) *one.targets[0].at += shares[i];
+      break;
+    }
+    case Instruction::Form::layer: break;
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// run, of what is uniform: computed once a run, vectors along the groups of the program.
+// run, of what is uniform: computed once a run, vectors along the groups of the program, and step by step where there
+// is little to put side by side.
 #pragma once
 
 #include <vector>
@@ -8,6 +9,7 @@
 #include "first_writers.hpp"
 #include "ir.hpp"
 #include "kernels.hpp"
+#include "steps.hpp"
 
 namespace gradwalk::compiler {
 
@@ -19,7 +21,7 @@ template <class T> class UniformPart {
   T* values() { return values_.data(); }
   T* gradients() { return adjoints_.data(); }
   const T* values() const { return values_.data(); }
-  const T* constants() const { return constants_.data(); }
+  const T* constants() const { return values_.data() + places_.constants(); }
 
   void plan(FirstWriters writers);  // those who wrote gradients before backward(); once, before the first run
   void forward();
@@ -28,12 +30,23 @@ template <class T> class UniformPart {
   std::size_t bytes() const;
 
  private:
-  struct Bound;  // an instruction with its addresses
+  struct Bound;     // an instruction with its addresses
+  struct Stretch {  // vector instructions, then steps, from where the last stretch ended
+    std::size_t bound_end = 0, steps_end = 0;
+  };
   void bind(const Instructions& program, const Instruction& one);
 
+  void forward(const Bound& one);
+  void backward(const Bound& one, std::vector<T>& scratch);
+  // Calls of_bound(instruction) and of_steps(begin, end) from the last to the first.
+  template <class OfBound, class OfSteps> void each_reversed(const OfBound& of_bound, const OfSteps& of_steps);
+
   const detail::Kernels<T>& kernels_;
-  Buffer<T> values_, adjoints_, constants_;
+  Places places_;
+  Buffer<T> values_, adjoints_;
   std::vector<Bound> bound_;
+  Steps<T> steps_;
+  std::vector<Stretch> stretches_;
   std::vector<Range> to_zero_;
 };
 

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+#include "steps.hpp"
+
+namespace gradwalk::compiler {
+namespace {
+
+constexpr bool passes_nothing(std::string_view derivative) { return derivative == "0"; }
+
+// value(x), dx(x, r) and dy(x, y, r) of an op, whatever the number of its operands. Of a choice the first is a
+// condition.
+template <Op op> struct Applied {
+  static constexpr int operands = info(op).operands;
+  static constexpr std::size_t first = operands == 3 ? 1 : 0;  // the operand that dx is about
+
+  template <class T, class In> static T value(const T* v, const In& in) {
+    if constexpr (operands == 1) return rules::Rule<op>::value(v[in[0]]);
+    if constexpr (operands == 2) return rules::Rule<op>::value(v[in[0]], v[in[1]]);
+    if constexpr (operands == 3) return rules::Rule<op>::value(v[in[0]], v[in[1]], v[in[2]]);
+  }
+  template <class T, class In> static T dx(const T* v, const In& in, T r) {
+    if constexpr (operands == 1) return rules::Rule<op>::dx(v[in[0]], r);
+    if constexpr (operands == 2) return rules::Rule<op>::dx(v[in[0]], v[in[1]], r);
+    if constexpr (operands == 3) return rules::Rule<op>::dx(v[in[0]]);
+  }
+  template <class T, class In> static T dy(const T* v, const In& in, T r) {
+    if constexpr (operands == 2) return rules::Rule<op>::dy(v[in[0]], v[in[1]], r);
+    if constexpr (operands == 3) return rules::Rule<op>::dy(v[in[0]]);
+  }
+
+  // The gradient g is not 0.
+  template <class T, class Step> static void back(const Step& step, const T* v, T g, T* gradients) {
+    const auto pass = [&](std::size_t to, T local) {
+      if (operands == 3 && local == 0) return;  // what was not chosen gets nothing
+      gradients[step.in[to]] += g * local;
+    };
+    const T r = v[step.out];
+    if constexpr (!passes_nothing(info(op).dx))
+      if (step.wanted[first]) pass(first, dx(v, step.in, r));
+    if constexpr (operands > 1 && !passes_nothing(info(op).dy))
+      if (step.wanted[first + 1]) pass(first + 1, dy(v, step.in, r));
+  }
+};
+
+}  // namespace
+
+// Three numbers by one step each take the time of a vector instruction; so do eight terms of one sum.
+template <class T> bool Steps<T>::takes(const Instructions& program, const Instruction& one) {
+  constexpr std::uint32_t few = 3, few_terms = 8;
+  if (one.form == Instruction::Form::function || one.form == Instruction::Form::sums) return one.count <= few;
+  if (one.form != Instruction::Form::dot) return false;
+  std::uint32_t terms = 0;
+  for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) terms += program.factors[t].count;
+  return terms <= few_terms;
+}
+
+template <class T> void Steps<T>::append(const Instructions& program, const Instruction& one) {
+  const Places at(program);
+  const auto add_term = [&](const Factors& factors, std::uint32_t i) {
+    T factor = 1;
+    if (factors.factor.exists()) factor = static_cast<T>(program.constants[program.place(factors.factor, i)]);
+    terms_.push_back({factor, at(factors.a, i, at.one()), at(factors.b, i, at.one())});
+  };
+  const bool is_dot = one.form == Instruction::Form::dot;
+  for (std::uint32_t i = 0; i < one.outputs(); ++i) {
+    Step& step = steps_.emplace_back();
+    step.out = one.out + i;
+    if (one.form == Instruction::Form::function) {
+      step.op = one.op;
+      for (std::size_t k = 0; k < 3; ++k) {
+        step.in[k] = at(one.in[k], i, at.one());
+        step.wanted[k] = one.in[k].exists() && one.in[k].domain == Domain::uniform;
+      }
+      continue;
+    }
+    step.in = {at(one.start, i, at.zero()), static_cast<std::uint32_t>(terms_.size()), 0};
+    for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) {
+      const Factors& factors = program.factors[t];
+      for (std::uint32_t k = 0; is_dot && k < factors.count; ++k) add_term(factors, k);
+      if (!is_dot) add_term(factors, i);
+    }
+    step.in[2] = static_cast<std::uint32_t>(terms_.size());
+  }
+}
+
+template <class T> void Steps<T>::plan(std::size_t begin, std::size_t end, FirstWriters& writers) const {
+  for (std::size_t i = end; i-- > begin;) {
+    const Step& step = steps_[i];
+    const auto add = [&](std::uint32_t place) {
+      if (place < writers.size()) writers.add(place);
+    };
+    if (step.op != Op::leaf)
+      for (std::size_t k = 0; k < 3; ++k) add(step.wanted[k] ? step.in[k] : none);
+    else
+      for (std::uint32_t t = step.in[1]; t < step.in[2]; ++t) add(terms_[t].a), add(terms_[t].b);
+  }
+}
+
+template <class T> void Steps<T>::forward(std::size_t begin, std::size_t end, T* values) const {
+  for (std::size_t i = begin; i < end; ++i) {
+    const Step& step = steps_[i];
+    switch (step.op) {
+      case Op::leaf: {
+        T sum = values[step.in[0]];
+        for (std::uint32_t t = step.in[1]; t < step.in[2]; ++t)
+          sum += terms_[t].factor * values[terms_[t].a] * values[terms_[t].b];
+        values[step.out] = sum;
+        break;
+      }
+#define GRADWALK_STEP(name, ...) \
+  case Op::name: values[step.out] = Applied<Op::name>::template value<T>(values, step.in); break;
+#define GRADWALK_UNARY GRADWALK_STEP
+#define GRADWALK_BINARY GRADWALK_STEP
+#define GRADWALK_TERNARY GRADWALK_STEP
+#include "gradwalk/ops.def"
+#undef GRADWALK_UNARY
+#undef GRADWALK_BINARY
+#undef GRADWALK_TERNARY
+#undef GRADWALK_STEP
+      case Op::constant:
+      case Op::custom: break;  // never uniform
+    }
+  }
+}
+
+// Gradients of constants, and of the 1, are added up too, where nobody reads them: no step has to ask.
+template <class T> void Steps<T>::backward(std::size_t begin, std::size_t end, const T* values, T* gradients) const {
+  for (std::size_t i = end; i-- > begin;) {
+    const Step& step = steps_[i];
+    const T g = gradients[step.out];
+    if (g == 0) continue;
+    switch (step.op) {
+      case Op::leaf:
+        for (std::uint32_t t = step.in[1]; t < step.in[2]; ++t) {
+          const Term& term = terms_[t];
+          const T share = g * term.factor;
+          if (share == 0) continue;
+          gradients[term.a] += share * values[term.b];
+          gradients[term.b] += share * values[term.a];
+        }
+        break;
+#define GRADWALK_STEP(name, ...) \
+  case Op::name: Applied<Op::name>::back(step, values, g, gradients); break;
+#define GRADWALK_UNARY GRADWALK_STEP
+#define GRADWALK_BINARY GRADWALK_STEP
+#define GRADWALK_TERNARY GRADWALK_STEP
+#include "gradwalk/ops.def"
+#undef GRADWALK_UNARY
+#undef GRADWALK_BINARY
+#undef GRADWALK_TERNARY
+#undef GRADWALK_STEP
+      case Op::constant:
+      case Op::custom: break;
+    }
+  }
+}
+
+template class Steps<float>;
+template class Steps<double>;
+
+}  // namespace gradwalk::compiler
