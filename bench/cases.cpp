@@ -30,6 +30,8 @@ std::span<const Entry> entries() {
        compiled_moons},
       {"compiled-mlp", "a step of training an MLP 784-128-64-10 on 64 rows in float32, against OpenBLAS", compiled_mlp},
       {"compiled-mlp-2", "the same on two threads", compiled_mlp_2},
+      {"compiled-row", "the network of moons on one row, 1,000 times a run, against recording it anew", compiled_row},
+      {"compiled-small", "a program of ten instructions, 1,000 times a run", compiled_small},
       {"more-options", "10 call options by simulation, 1,000 draws, against moons as all that follow", more_options},
       {"more-kalman", "log-likelihood of 5,000 measurements by a Kalman filter", more_kalman},
       {"more-attract", "energy of 100 bodies that attract each other", more_attraction},

@@ -102,6 +102,8 @@ Case ba(const Sizes& sizes);
 Case compiled_moons(const Sizes& sizes);
 Case compiled_mlp(const Sizes& sizes);
 Case compiled_mlp_2(const Sizes& sizes);
+Case compiled_row(const Sizes& sizes);
+Case compiled_small(const Sizes& sizes);
 
 Case more_options(const Sizes& sizes);
 Case more_kalman(const Sizes& sizes);

@@ -282,6 +282,67 @@ TEST(Compile, IsAFunctionOfItsParametersWhereItHasNoInputs) {
   EXPECT_EQ(p[0].grad(), 4);
 }
 
+// Nothing to put side by side: what is uniform goes step by step.
+TEST(Compile, TakesARecursionStepByStep) {
+  for (const Precision precision : {Precision::float64, Precision::float32}) {
+    const std::vector<Value> p{0.9, 0.3, -0.2};
+    Value x = p[1], y = 1, total = 0;
+    for (int i = 0; i < 300; ++i) {
+      const Value next = p[0] * x + p[2] * max(y, x) / (1 + x * x);
+      y = select(next < y, abs(y) - 0.1 * next, log(2 + y * y));
+      x = next;
+      total += tanh(x - y) * p[1] + 0.01 * i;
+    }
+    Program program = compile(total, {.parameters = p, .precision = precision});
+    std::vector<double> gradient(p.size());
+    const double tolerance = precision == Precision::float64 ? 1e-12 : 1e-4;
+    expect_near(program.gradient_at(std::vector{0.9, 0.3, -0.2}, gradient), total.data(), std::abs(total.data()),
+                tolerance, "value");
+    total.backward();
+    for (std::size_t i = 0; i < p.size(); ++i)
+      expect_near(gradient[i], p[i].grad(), std::abs(p[i].grad()), tolerance, "gradient " + std::to_string(i));
+    EXPECT_LE(program.describe().bytes, 300 * program.describe().recorded);
+  }
+}
+
+// A few rows go step by step, more as a block: both are what the engine gives.
+TEST(Compile, TakesFewRowsOfASmallProgramAsItTakesMany) {
+  const std::vector<Value> x{0.5, 0.25}, w{0.5, -0.25, 0.75};
+  const auto loss = [&](const Value& u, const Value& v) {
+    const Value a = relu(w[0] * u + w[1] * v + w[2]), b = exp(w[2] * a), c = a / b;
+    return log(b + c * c) * select(a < c, a, u - c) + 3 * w[0];
+  };
+  const std::vector<Value> outputs{loss(x[0], x[1]), x[0] * w[1], w[2] * 2};
+  Program program = compile(outputs, {.inputs = x, .parameters = w});
+  for (std::size_t count = 1; count <= 12; ++count) {
+    std::vector<double> rows, weights, values;
+    for (std::size_t r = 0; r < count; ++r) {
+      rows.insert(rows.end(), {std::sin(static_cast<double>(r)), 0.3 * static_cast<double>(r) - 1});
+      weights.push_back(1 + static_cast<double>(r));
+    }
+    std::vector<double> gradient(w.size()), inputs(rows.size()), got(3 * count);
+    const double sum =
+        program.gradients(rows, gradient, {.weights = weights, .input_gradients = inputs, .outputs = got});
+    for (Value p : w) p.grad() = 0;
+    double wanted = 0;
+    for (std::size_t r = 0; r < count; ++r) {
+      const Value u{rows[2 * r]}, v{rows[2 * r + 1]};
+      const Value one = loss(u, v);
+      one.backward(weights[r]);
+      wanted += weights[r] * one.data();
+      const std::string row = std::to_string(count) + " rows, row " + std::to_string(r);
+      expect_near(inputs[2 * r], u.grad(), std::abs(u.grad()), 1e-14, row);
+      expect_near(inputs[2 * r + 1], v.grad(), std::abs(v.grad()), 1e-14, row);
+      expect_near(got[3 * r], one.data(), std::abs(one.data()), 1e-14, row);
+      expect_near(got[3 * r + 1], u.data() * -0.25, 1, 1e-14, row);
+      EXPECT_EQ(got[3 * r + 2], 1.5) << row;
+    }
+    expect_near(sum, wanted, std::abs(wanted), 1e-14, std::to_string(count) + " rows");
+    for (std::size_t i = 0; i < w.size(); ++i)
+      expect_near(gradient[i], w[i].grad(), std::abs(w[i].grad()), 1e-13, std::to_string(count) + " rows, gradient");
+  }
+}
+
 TEST(Compile, FollowsTheRulesForInfiniteDerivatives) {
   Value w{0.0}, x{0.0};
   Program root = compile(relu(sqrt(w * x) - 1), {.inputs = {x}, .parameters = {w}});

@@ -12,17 +12,42 @@ namespace gradwalk::compiler {
 
 using detail::In;
 
+namespace {
+
+// What is done to a row, step by step; nothing where that is so much that a block of one row is done sooner.
+template <class T> Steps<T> steps_of_row(const Instructions& program) {
+  constexpr std::size_t much = 4096;  // terms and functions
+  std::size_t work = 0;
+  for (const Instruction& one : program.varying)
+    work += std::size_t{one.outputs()} * (1 + (one.form == Instruction::Form::layer ? one.depth : one.terms));
+  Steps<T> steps;
+  for (const Instruction& one : program.varying)
+    if (work <= much) steps.append(program, one);
+  return steps;
+}
+
+// An instruction on a block of few rows takes as long as about so many terms of a row's sums, or functions.
+template <class T> std::size_t rows_by_steps(const Instructions& program, const Steps<T>& steps) {
+  constexpr std::size_t as_terms = 20, as_functions = 4;
+  const std::size_t work = steps.terms() * as_functions + steps.size() * as_terms;
+  return work == 0 ? 0 : std::max<std::size_t>(program.varying.size() * as_terms * as_functions / work, 1);
+}
+
+}  // namespace
+
 template <class T> Machine<T>::Machine(Instructions program, const detail::Kernels<T>& kernels, std::size_t threads)
     : program_(std::move(program)),
       kernels_(kernels),
-      uniform_(program_, kernels),
+      row_steps_(steps_of_row<T>(program_)),
+      uniform_(program_, kernels, row_steps_.size() == 0 ? 0 : program_.varying_places + row_steps_.places()),
       plan_(plan_rows(program_, kernels)),
+      rows_by_steps_(rows_by_steps(program_, row_steps_)),
       threads_(std::max<std::size_t>(threads, 1)) {
   uniform_.plan(plan_.uniform);
 }
 
 template <class T> std::size_t Machine<T>::bytes() const {
-  return uniform_.bytes() + program_.constants.size() * sizeof(double) +
+  return uniform_.bytes() + row_steps_.bytes() + program_.constants.size() * sizeof(double) +
          (program_.uniform.size() + program_.varying.size()) * sizeof(Instruction) +
          program_.factors.size() * sizeof(Factors) + program_.tables.size() * sizeof(std::uint32_t) +
          plan_.plans.size() * sizeof(Plan<T>) + (plan_.slot.size() + plan_.reduced.size()) * sizeof(std::uint32_t);
@@ -429,7 +454,7 @@ template <class T> void Machine<T>::add_results(Columns columns) {
 }
 
 template <class T> T Machine<T>::number_of(const Instructions::Output& output, std::size_t column) const {
-  if (output.domain == Domain::varying) return row_values_.data()[output.place * columns_ + column];
+  if (output.domain == Domain::varying) return row_numbers_[output.place * row_width_ + column];
   return (output.domain == Domain::uniform ? uniform_.values() : uniform_.constants())[output.place];
 }
 
@@ -475,9 +500,39 @@ template <class T> void Machine<T>::run_block(const Rows& rows, std::size_t begi
   });
 }
 
+// The sum over the rows of the first output, if it is varying.
+template <class T> double Machine<T>::run_by_steps(const Rows& rows, const Wanted& wanted) {
+  const Places places(program_);
+  T *const values = uniform_.values() + places.varying(), *const gradients = uniform_.gradients() + places.varying();
+  const auto& output = program_.outputs.front();
+  row_numbers_ = values;
+  row_width_ = rows_ = 1;
+  double sum = 0;
+  for (std::size_t r = 0; r < rows.count; ++r) {
+    for (std::size_t i = 0; i < program_.inputs; ++i) {
+      const std::size_t from = r * program_.inputs + i;
+      values[i] = rows.floats != nullptr ? static_cast<T>(rows.floats[from]) : static_cast<T>(rows.numbers[from]);
+    }
+    row_steps_.forward(0, row_steps_.size(), uniform_.values());
+    check_guards(r, {0, 1});
+    if (wanted.outputs != nullptr) write_outputs(r, {0, 1}, wanted.outputs);
+    const T seed = rows.seeds == nullptr ? T(1) : static_cast<T>(rows.seeds[r]);
+    if (output.domain == Domain::varying) sum += static_cast<double>(seed) * static_cast<double>(values[output.place]);
+    if (!wanted.gradients) continue;
+    if (r > 0) std::memset(gradients, 0, (program_.varying_places + row_steps_.places()) * sizeof(T));
+    if (output.domain == Domain::varying) gradients[output.place] = seed;
+    row_steps_.backward(0, row_steps_.size(), uniform_.values(), uniform_.gradients());
+    for (std::size_t i = 0; wanted.input_gradients != nullptr && i < program_.inputs; ++i)
+      wanted.input_gradients[r * program_.inputs + i] = static_cast<double>(gradients[i]);
+  }
+  return sum;
+}
+
 template <class T> double Machine<T>::run_once(const Rows& rows, const Wanted& wanted) {
+  const bool by_steps = goes_by_steps(rows);
   uniform_.forward();
-  if (wanted.gradients) uniform_.zero_gradients();
+  if (wanted.gradients && by_steps) uniform_.zero_all_gradients();
+  if (wanted.gradients && !by_steps) uniform_.zero_gradients();
   const auto& output = program_.outputs.front();
   double sum = 0;
   if (output.domain != Domain::varying) {
@@ -489,8 +544,12 @@ template <class T> double Machine<T>::run_once(const Rows& rows, const Wanted& w
   }
   const bool has_rows = std::any_of(program_.outputs.begin(), program_.outputs.end(),
                                     [](const auto& one) { return one.domain == Domain::varying; });
-  if (has_rows) {
+  if (has_rows && by_steps) {
+    sum += run_by_steps(rows, wanted);
+  } else if (has_rows) {
     set_block(rows.count);
+    row_numbers_ = row_values_.data();
+    row_width_ = columns_;
     for (std::size_t begin = 0; begin < rows.count; begin += columns_) {
       run_block(rows, begin, wanted);
       for (const double result : cell_results_) sum += output.domain == Domain::varying ? result : 0;
@@ -517,7 +576,7 @@ template <class T> double Machine<T>::run(const Rows& rows, bool gradients, doub
   bool again = kernels_.has_nan(program_.parameters, uniform_.gradients());
   for (std::size_t i = 0; !again && input_gradients != nullptr && i < rows.count * program_.inputs; ++i)
     again = input_gradients[i] != input_gradients[i];
-  if (!again) return sum;
+  if (!again || goes_by_steps(rows)) return sum;
   skip_zeros_ = true;
   run_once(rows, wanted);
   skip_zeros_ = false;

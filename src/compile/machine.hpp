@@ -4,7 +4,8 @@
 // What is uniform is computed once a run. Rows are taken in blocks, a column each: a varying number is a vector of as
 // many as the block has columns. Threads share the columns for everything that goes row by row, and then the outputs of
 // each layer for the gradients of its weights. Other sums over rows are made for a cell of columns at a time and added
-// up in order. So every number is computed in the same way however many threads there are.
+// up in order. So every number is computed in the same way however many threads there are. A row or two of a small
+// program are taken by steps, one after another.
 #pragma once
 
 #include <memory>
@@ -75,6 +76,8 @@ template <class T> class Machine {
     double *input_gradients = nullptr, *outputs = nullptr;
   };
   double run_once(const Rows& rows, const Wanted& wanted);
+  double run_by_steps(const Rows& rows, const Wanted& wanted);
+  bool goes_by_steps(const Rows& rows) const { return rows.count <= rows_by_steps_; }
   void run_block(const Rows& rows, std::size_t begin, const Wanted& wanted);
   void write_outputs(std::size_t begin, Columns columns, double* outputs) const;
   void load(const Rows& rows, std::size_t begin, Columns columns);
@@ -110,9 +113,13 @@ template <class T> class Machine {
 
   Instructions program_;
   const detail::Kernels<T>& kernels_;
+  Steps<T> row_steps_;  // what is varying, for one row; none where that is much
   UniformPart<T> uniform_;
   RowsPlan<T> plan_;
 
+  std::size_t rows_by_steps_ = 0;       // so many rows are done sooner by steps than as a block
+  const T* row_numbers_ = nullptr;      // of the block or the row: the varying places,
+  std::size_t row_width_ = 0;           // so many numbers apart
   std::size_t columns_ = 0, rows_ = 0;  // of the block; rows are those that are not there to fill it
   std::size_t cell_ = 0;                // columns
   Buffer<T> row_values_, row_adjoints_, seeds_, partial_;

@@ -53,7 +53,42 @@ template <class T> bool Steps<T>::takes(const Instructions& program, const Instr
   return terms <= few_terms;
 }
 
+template <class T> void Steps<T>::end_sum(std::uint32_t out, std::uint32_t start, std::size_t first_term) {
+  Step& step = steps_.emplace_back();
+  step.out = out;
+  step.in = {start, static_cast<std::uint32_t>(first_term), static_cast<std::uint32_t>(terms_.size())};
+}
+
+template <class T> void Steps<T>::append_layer(const Instructions& program, const Instruction& layer) {
+  const Places at(program);
+  const auto one = static_cast<std::uint32_t>(at.one());
+  for (std::uint32_t i = 0; i < layer.count; ++i)
+    for (std::uint32_t c = 0; c < layer.copies; ++c) {
+      const std::size_t first = terms_.size();
+      auto start = static_cast<std::uint32_t>(at.zero());
+      if (layer.in[2].exists()) {
+        const std::uint32_t bias = at.of(layer.in[2].domain, Instructions::bias(layer, i, c));
+        if (layer.in[2].domain == Domain::constant)
+          start = bias;
+        else
+          terms_.push_back({1, bias, one});
+      }
+      for (std::uint32_t t = 0; t < layer.depth; ++t)
+        terms_.push_back({1, at.of(layer.in[0].domain, layer.in[0].place + i * layer.row + t * layer.column),
+                          at.of(Domain::varying, program.input(layer, t, c))});
+      const std::uint32_t out = at.of(Domain::varying, layer.out + i * layer.copies + c);
+      if (!layer.relu) {
+        end_sum(out, start, first);
+        continue;
+      }
+      const auto before = static_cast<std::uint32_t>(at.before_relu() + before_relu_++);
+      end_sum(before, start, first);
+      steps_.push_back({Op::relu, {true, false, false}, out, {before, one, one}});
+    }
+}
+
 template <class T> void Steps<T>::append(const Instructions& program, const Instruction& one) {
+  if (one.form == Instruction::Form::layer) return append_layer(program, one);
   const Places at(program);
   const auto add_term = [&](const Factors& factors, std::uint32_t i) {
     T factor = 1;
@@ -62,23 +97,24 @@ template <class T> void Steps<T>::append(const Instructions& program, const Inst
   };
   const bool is_dot = one.form == Instruction::Form::dot;
   for (std::uint32_t i = 0; i < one.outputs(); ++i) {
-    Step& step = steps_.emplace_back();
-    step.out = one.out + i;
+    const std::uint32_t out = at.of(one.domain, one.out + i);
     if (one.form == Instruction::Form::function) {
+      Step& step = steps_.emplace_back();
       step.op = one.op;
+      step.out = out;
       for (std::size_t k = 0; k < 3; ++k) {
         step.in[k] = at(one.in[k], i, at.one());
-        step.wanted[k] = one.in[k].exists() && one.in[k].domain == Domain::uniform;
+        step.wanted[k] = one.in[k].exists() && one.in[k].domain != Domain::constant;
       }
       continue;
     }
-    step.in = {at(one.start, i, at.zero()), static_cast<std::uint32_t>(terms_.size()), 0};
+    const std::size_t first = terms_.size();
     for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) {
       const Factors& factors = program.factors[t];
       for (std::uint32_t k = 0; is_dot && k < factors.count; ++k) add_term(factors, k);
       if (!is_dot) add_term(factors, i);
     }
-    step.in[2] = static_cast<std::uint32_t>(terms_.size());
+    end_sum(out, at(one.start, i, at.zero()), first);
   }
 }
 
@@ -100,9 +136,15 @@ template <class T> void Steps<T>::forward(std::size_t begin, std::size_t end, T*
     const Step& step = steps_[i];
     switch (step.op) {
       case Op::leaf: {
-        T sum = values[step.in[0]];
-        for (std::uint32_t t = step.in[1]; t < step.in[2]; ++t)
-          sum += terms_[t].factor * values[terms_[t].a] * values[terms_[t].b];
+        // Two sums side by side: an addition does not wait for the last.
+        const Term *term = terms_.data() + step.in[1], *const last = terms_.data() + step.in[2];
+        T sum = values[step.in[0]], other = 0;
+        for (; term + 1 < last; term += 2) {
+          sum += term[0].factor * values[term[0].a] * values[term[0].b];
+          other += term[1].factor * values[term[1].a] * values[term[1].b];
+        }
+        if (term < last) sum += term->factor * values[term->a] * values[term->b];
+        sum += other;
         values[step.out] = sum;
         break;
       }

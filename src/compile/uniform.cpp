@@ -39,8 +39,8 @@ template <class T> struct UniformPart<T>::Bound {
   std::vector<Buffer<T>> gathered;
 };
 
-template <class T> UniformPart<T>::UniformPart(const Instructions& program, const Kernels<T>& kernels)
-    : kernels_(kernels), places_(program), values_(places_.size()), adjoints_(places_.size()) {
+template <class T> UniformPart<T>::UniformPart(const Instructions& program, const Kernels<T>& kernels, std::size_t more)
+    : kernels_(kernels), places_(program), values_(places_.size() + more), adjoints_(places_.size() + more) {
   for (std::size_t i = 0; i < program.constants.size(); ++i)
     values_.data()[places_.constants() + i] = static_cast<T>(program.constants[i]);
   values_.data()[places_.one()] = 1;
@@ -153,6 +153,10 @@ template <class T> void UniformPart<T>::plan(FirstWriters writers) {
 
 template <class T> void UniformPart<T>::zero_gradients() {
   for (const Range& range : to_zero_) std::memset(adjoints_.data() + range.begin, 0, range.count * sizeof(T));
+}
+
+template <class T> void UniformPart<T>::zero_all_gradients() {
+  std::memset(adjoints_.data(), 0, adjoints_.size() * sizeof(T));
 }
 
 template <class T> void UniformPart<T>::forward() {

@@ -15,7 +15,8 @@ namespace gradwalk::compiler {
 
 template <class T> class UniformPart {
  public:
-  UniformPart(const Instructions& program, const detail::Kernels<T>& kernels);  // the program stays where it is
+  // The program stays where it is. There is room for more numbers after those of its places.
+  UniformPart(const Instructions& program, const detail::Kernels<T>& kernels, std::size_t more);
   ~UniformPart();
 
   T* values() { return values_.data(); }
@@ -25,7 +26,8 @@ template <class T> class UniformPart {
 
   void plan(FirstWriters writers);  // those who wrote gradients before backward(); once, before the first run
   void forward();
-  void zero_gradients();  // those that are only added to, before anything is
+  void zero_gradients();      // those that are only added to, before anything is
+  void zero_all_gradients();  // and those of the room for more
   void backward();
   std::size_t bytes() const;
 
