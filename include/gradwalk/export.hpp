@@ -14,5 +14,8 @@
 #define GRADWALK_EXPORT __attribute__((visibility("default")))
 
 // For the few functions that every operation runs through: a compiler that has inlined enough would stop short of them,
-// and a call keeps Values out of registers.
+// and a call keeps Values out of registers. Where compiling takes too long, as with many matrices of Values, define it
+// as `inline` on the compiler's command line: compilers then inline what they see fit.
+#ifndef GRADWALK_INLINE
 #define GRADWALK_INLINE [[gnu::always_inline]] inline
+#endif
