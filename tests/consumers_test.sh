@@ -103,3 +103,14 @@ pkg_config_program "$root/tests/consumers/solve.cpp" "$work/shared_prefix" gradw
 "$work/pkg_config_program"
 pkg_config_program "$root/examples/08_compile.cpp" "$work/shared_prefix" gradwalk-compile
 "$root/tests/example_test.sh" "$work/pkg_config_program" "$root/examples/expected/08_compile.txt"
+
+# A command line without gradwalk::compile trains with Values, and says so.
+echo "== gradwalk without gradwalk::compile"
+cmake -S "$root" -B "$work/eager" -DCMAKE_BUILD_TYPE=Release "$quickly" -DGRADWALK_UNITY=ON -DGRADWALK_TESTS=OFF -DGRADWALK_CLI=ON \
+  -DGRADWALK_DRAW=ON -DGRADWALK_TRAIN=ON -DGRADWALK_COMPILE=OFF
+cmake --build "$work/eager"
+unset LD_LIBRARY_PATH
+"$work/eager/gradwalk" train moons --steps 3 | tee "$work/eager.log"
+grep -q "eager, for this gradwalk was built without gradwalk::compile" "$work/eager.log"
+if "$work/eager/gradwalk" compile 'x=1; x*x' 2>"$work/eager.log"; then exit 1; fi
+grep -q "build it with -DGRADWALK_COMPILE=ON" "$work/eager.log"
