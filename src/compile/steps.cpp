@@ -137,13 +137,14 @@ template <class T> void Steps<T>::forward(std::size_t begin, std::size_t end, T*
     switch (step.op) {
       case Op::leaf: {
         // Two sums side by side: an addition does not wait for the last.
-        const Term *term = terms_.data() + step.in[1], *const last = terms_.data() + step.in[2];
+        std::uint32_t t = step.in[1];
         T sum = values[step.in[0]], other = 0;
-        for (; term + 1 < last; term += 2) {
-          sum += term[0].factor * values[term[0].a] * values[term[0].b];
-          other += term[1].factor * values[term[1].a] * values[term[1].b];
+        for (; t + 1 < step.in[2]; t += 2) {
+          const Term &one = terms_[t], &two = terms_[t + 1];
+          sum += one.factor * values[one.a] * values[one.b];
+          other += two.factor * values[two.a] * values[two.b];
         }
-        if (term < last) sum += term->factor * values[term->a] * values[term->b];
+        if (t < step.in[2]) sum += terms_[t].factor * values[terms_[t].a] * values[terms_[t].b];
         sum += other;
         values[step.out] = sum;
         break;
