@@ -242,6 +242,25 @@ TEST(ALayer, OfSomeOfTheWeightsIsPartOfTheLargerOne) {
   expect_right(model);
 }
 
+// Lists that were once taken for each other: a list with a bias for one with an input more, and p5 for 1.5 * p13.
+TEST(ALayer, IsNotTakenForAnother) {
+  Model one{.inputs = 5};
+  const Vector bias = one.vector(1);
+  one.loss = [=](const Vector& x) {
+    return tanh(x[1] + x[2] + x[3] + x[4] + bias[0]) * tanh(x[0] + x[1] + x[2] + x[3] + x[4]);
+  };
+  expect_right(one);
+
+  Model other{.inputs = 4};
+  const Vector p = other.vector(16);
+  other.loss = [=](const Vector& x) {
+    Value sum = tanh(p[5] * x[0] + p[0] * x[1]) * tanh(1.5 * p[13] * x[2] + p[0] * x[3]);
+    for (const Value& one_of_all : p) sum += one_of_all * one_of_all;
+    return sum;
+  };
+  expect_right(other);
+}
+
 // ---- recurrent steps ----
 
 Vector rnn_step(const Matrix& weights, const Vector& bias, const Vector& x, const Vector& h) {

@@ -16,8 +16,9 @@ namespace {
 
 constexpr std::uint32_t long_sum = 24;  // products; from here on sums of different lengths share a group
 
+// Most of what is mixed are small numbers: they must not cancel each other, nor one stand for two.
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t more) {
-  hash = (hash ^ more) * 0x9e3779b97f4a7c15u;
+  hash = (std::rotl(hash, 23) ^ (more + 0x632be59bd9b4e019u)) * 0x9e3779b97f4a7c15u;
   return hash ^ hash >> 29;
 }
 
@@ -112,7 +113,7 @@ class Lifter {
       const auto depth = static_cast<std::uint32_t>(all.size() - (has_bias(all) ? 1 : 0));
       std::uint64_t weights = mixed(mixed(depth, all.size()), all[0].a == none ? 1 : 0), inputs = weights;
       for (const Product& product : all.first(depth)) {
-        weights = mixed(weights, product.a ^ std::rotl(std::bit_cast<std::uint64_t>(product.factor), 16));
+        weights = mixed(mixed(weights, product.a), std::bit_cast<std::uint64_t>(product.factor));
         inputs = mixed(inputs, product.b);
       }
       singles.push_back({inputs, depth, {id}});

@@ -70,6 +70,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     expect(error.line <= size && error.column <= size);
   }
   // Numbers and labels are a few times their text; columns and classes take more each, and there are only so many.
-  allocations.check(8 * size + 8 * numbers + 512 * std::min(size, gradwalk::most_csv_columns) + 16384);
+  allocations.check(8 * size + 8 * numbers + 1024 * std::min(size, gradwalk::most_csv_columns) + 16384);
   return 0;
 }
