@@ -142,7 +142,10 @@ void Session::compile(Bytes& bytes) {
   std::vector<double> got(gradient.size());
   if (width > 0) static_cast<void>(program->gradients(rows, got));  // whatever it gives, the sanitizers look on
   Rounded::in_doubt = outputs.empty();
-  for (const Rounded& one : gradient) Rounded::in_doubt |= Rounded::is_doubtful(one.value);
+  // What is uniform passes on the sum over the rows at once: what is infinite there meets it, not the share of each
+  // row.
+  for (const Rounded& one : gradient)
+    Rounded::in_doubt |= Rounded::is_doubtful(one.value) || (outputs.size() > 1 && !std::isfinite(one.value));
   if (Rounded::in_doubt || Rounded::is_doubtful(sum.value)) return;
 
   std::vector<double> got_outputs(outputs.size()), got_inputs(certain.size());
