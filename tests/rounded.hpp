@@ -68,6 +68,8 @@ class Rounded {
   friend Rounded operator-(const Rounded& x) { return copy(-x.value, x.error, -x.origin); }
   // Both may be off at once: of sums that all but cancelled, that is the most of it.
   friend Rounded operator*(const Rounded& x, const Rounded& y) {
+    // Whether a 0 is a gradient, and passes nothing on, or a factor is for the order of a product's factors to say.
+    doubt_if((x.value == 0 && !std::isfinite(y.value)) || (y.value == 0 && !std::isfinite(x.value)));
     const double r = x.value * y.value, both = precision->tolerance * x.error;
     return made(r, std::abs(r) + passed(std::abs(x.value) + both, y.error) + passed(std::abs(y.value), x.error));
   }
