@@ -138,6 +138,15 @@ def test_only_this_module_needs_scikit_learn():
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
+@pytest.fixture
+def ctrl_c():
+    """As in a terminal: what runs in the background is started to ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_keeps_what_was_learned(digits):
     class Interrupted(MLPClassifier):
         def _one_pass(self, rows):

@@ -320,7 +320,7 @@ def test_no_object_is_left():
     sizes = []
     tracemalloc.start()
     try:
-        for _ in range(8):
+        for _ in range(16):
             for _ in range(50):
                 everything_once()
             gc.collect()
