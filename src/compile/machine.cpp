@@ -21,8 +21,8 @@ template <class T> Steps<T> steps_of_row(const Instructions& program) {
   for (const Instruction& one : program.varying)
     work += std::size_t{one.outputs()} * (1 + (one.form == Instruction::Form::layer ? one.depth : one.terms));
   Steps<T> steps;
-  for (const Instruction& one : program.varying)
-    if (work <= much) steps.append(program, one);
+  if (work > much) return steps;
+  for (const Instruction& one : program.varying) steps.append(program, one);
   return steps;
 }
 

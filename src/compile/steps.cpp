@@ -1,48 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "steps.hpp"
 
+#include "engine/by_op.hpp"
+
 namespace gradwalk::compiler {
-namespace {
-
-constexpr bool passes_nothing(std::string_view derivative) { return derivative == "0"; }
-
-// value(x), dx(x, r) and dy(x, y, r) of an op, whatever the number of its operands. Of a choice the first is a
-// condition.
-template <Op op> struct Applied {
-  static constexpr int operands = info(op).operands;
-  static constexpr std::size_t first = operands == 3 ? 1 : 0;  // the operand that dx is about
-
-  template <class T, class In> static T value(const T* v, const In& in) {
-    if constexpr (operands == 1) return rules::Rule<op>::value(v[in[0]]);
-    if constexpr (operands == 2) return rules::Rule<op>::value(v[in[0]], v[in[1]]);
-    if constexpr (operands == 3) return rules::Rule<op>::value(v[in[0]], v[in[1]], v[in[2]]);
-  }
-  template <class T, class In> static T dx(const T* v, const In& in, T r) {
-    if constexpr (operands == 1) return rules::Rule<op>::dx(v[in[0]], r);
-    if constexpr (operands == 2) return rules::Rule<op>::dx(v[in[0]], v[in[1]], r);
-    if constexpr (operands == 3) return rules::Rule<op>::dx(v[in[0]]);
-  }
-  template <class T, class In> static T dy(const T* v, const In& in, T r) {
-    if constexpr (operands == 2) return rules::Rule<op>::dy(v[in[0]], v[in[1]], r);
-    if constexpr (operands == 3) return rules::Rule<op>::dy(v[in[0]]);
-  }
-
-  // The gradient g is not 0.
-  template <class T, class Step> static void back(const Step& step, const T* v, T g, T* gradients) {
-    const auto pass = [&](std::size_t to, T local) {
-      if (operands == 3 && local == 0) return;  // what was not chosen gets nothing
-      gradients[step.in[to]] += g * local;
-    };
-    const T r = v[step.out];
-    if constexpr (!passes_nothing(info(op).dx))
-      if (step.wanted[first]) pass(first, dx(v, step.in, r));
-    if constexpr (operands > 1 && !passes_nothing(info(op).dy))
-      if (step.wanted[first + 1]) pass(first + 1, dy(v, step.in, r));
-  }
-};
-
-}  // namespace
-
 // Three numbers by one step each take the time of a vector instruction; so do eight terms of one sum.
 template <class T> bool Steps<T>::takes(const Instructions& program, const Instruction& one) {
   constexpr std::uint32_t few = 3, few_terms = 8;
@@ -87,6 +48,12 @@ template <class T> void Steps<T>::append_layer(const Instructions& program, cons
     }
 }
 
+// Not where the table writes 0; of a choice the first operand is a condition.
+static bool passes_on(Op op, std::size_t by) {
+  const bool is_choice = info(op).operands == 3;
+  return !(is_choice && by == 0) && (by == (is_choice ? 1 : 0) ? info(op).dx : info(op).dy) != "0";
+}
+
 template <class T> void Steps<T>::append(const Instructions& program, const Instruction& one) {
   if (one.form == Instruction::Form::layer) return append_layer(program, one);
   const Places at(program);
@@ -104,7 +71,7 @@ template <class T> void Steps<T>::append(const Instructions& program, const Inst
       step.out = out;
       for (std::size_t k = 0; k < 3; ++k) {
         step.in[k] = at(one.in[k], i, at.one());
-        step.wanted[k] = one.in[k].exists() && one.in[k].domain != Domain::constant;
+        step.wanted[k] = one.in[k].exists() && one.in[k].domain != Domain::constant && passes_on(one.op, k);
       }
       continue;
     }
@@ -134,65 +101,46 @@ template <class T> void Steps<T>::plan(std::size_t begin, std::size_t end, First
 template <class T> void Steps<T>::forward(std::size_t begin, std::size_t end, T* values) const {
   for (std::size_t i = begin; i < end; ++i) {
     const Step& step = steps_[i];
-    switch (step.op) {
-      case Op::leaf: {
-        // Two sums side by side: an addition does not wait for the last.
-        std::uint32_t t = step.in[1];
-        T sum = values[step.in[0]], other = 0;
-        for (; t + 1 < step.in[2]; t += 2) {
-          const Term &one = terms_[t], &two = terms_[t + 1];
-          sum += one.factor * values[one.a] * values[one.b];
-          other += two.factor * values[two.a] * values[two.b];
-        }
-        if (t < step.in[2]) sum += terms_[t].factor * values[terms_[t].a] * values[terms_[t].b];
-        sum += other;
-        values[step.out] = sum;
-        break;
-      }
-#define GRADWALK_STEP(name, ...) \
-  case Op::name: values[step.out] = Applied<Op::name>::template value<T>(values, step.in); break;
-#define GRADWALK_UNARY GRADWALK_STEP
-#define GRADWALK_BINARY GRADWALK_STEP
-#define GRADWALK_TERNARY GRADWALK_STEP
-#include "gradwalk/ops.def"
-#undef GRADWALK_UNARY
-#undef GRADWALK_BINARY
-#undef GRADWALK_TERNARY
-#undef GRADWALK_STEP
-      case Op::constant:
-      case Op::custom: break;  // never uniform
+    if (step.op != Op::leaf) {
+      const std::array<T, 3> in{values[step.in[0]], values[step.in[1]], values[step.in[2]]};
+      values[step.out] = detail::rule_value<T>(step.op, in);
+      continue;
     }
+    // Two sums side by side: an addition does not wait for the last.
+    std::uint32_t t = step.in[1];
+    T sum = values[step.in[0]], other = 0;
+    for (; t + 1 < step.in[2]; t += 2) {
+      const Term &one = terms_[t], &two = terms_[t + 1];
+      sum += one.factor * values[one.a] * values[one.b];
+      other += two.factor * values[two.a] * values[two.b];
+    }
+    if (t < step.in[2]) sum += terms_[t].factor * values[terms_[t].a] * values[terms_[t].b];
+    values[step.out] = sum + other;
   }
 }
 
-// Gradients of constants, and of the 1, are added up too, where nobody reads them: no step has to ask.
+// Gradients of constants, and of the 1, are added up too, where nobody reads them: no term has to ask.
 template <class T> void Steps<T>::backward(std::size_t begin, std::size_t end, const T* values, T* gradients) const {
   for (std::size_t i = end; i-- > begin;) {
     const Step& step = steps_[i];
     const T g = gradients[step.out];
     if (g == 0) continue;
-    switch (step.op) {
-      case Op::leaf:
-        for (std::uint32_t t = step.in[1]; t < step.in[2]; ++t) {
-          const Term& term = terms_[t];
-          const T share = g * term.factor;
-          if (share == 0) continue;
-          gradients[term.a] += share * values[term.b];
-          gradients[term.b] += share * values[term.a];
-        }
-        break;
-#define GRADWALK_STEP(name, ...) \
-  case Op::name: Applied<Op::name>::back(step, values, g, gradients); break;
-#define GRADWALK_UNARY GRADWALK_STEP
-#define GRADWALK_BINARY GRADWALK_STEP
-#define GRADWALK_TERNARY GRADWALK_STEP
-#include "gradwalk/ops.def"
-#undef GRADWALK_UNARY
-#undef GRADWALK_BINARY
-#undef GRADWALK_TERNARY
-#undef GRADWALK_STEP
-      case Op::constant:
-      case Op::custom: break;
+    if (step.op != Op::leaf) {
+      const std::array<T, 3> in{values[step.in[0]], values[step.in[1]], values[step.in[2]]};
+      for (std::size_t k = 0; k < in.size(); ++k) {
+        if (!step.wanted[k]) continue;
+        const T local = detail::rule_local<T>(step.op, k, in, values[step.out]);
+        if (step.op == Op::select && local == 0) continue;  // what was not chosen gets nothing
+        gradients[step.in[k]] += g * local;
+      }
+      continue;
+    }
+    for (std::uint32_t t = step.in[1]; t < step.in[2]; ++t) {
+      const Term& term = terms_[t];
+      const T share = g * term.factor;
+      if (share == 0) continue;
+      gradients[term.a] += share * values[term.b];
+      gradients[term.b] += share * values[term.a];
     }
   }
 }

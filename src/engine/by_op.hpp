@@ -3,12 +3,13 @@
 #pragma once
 
 #include <span>
+#include <type_traits>
 
 #include "gradwalk/ops.hpp"
 
 namespace gradwalk::detail {
 
-inline double rule_value(Op op, std::span<const double> in) {
+template <class T = double> T rule_value(Op op, std::span<const std::type_identity_t<T>> in) {
   using rules::Rule;
   switch (op) {
 #define GRADWALK_UNARY(name, ...) \
@@ -26,7 +27,8 @@ inline double rule_value(Op op, std::span<const double> in) {
 }
 
 // By one of the operands.
-inline double rule_local(Op op, std::size_t by, std::span<const double> in, double r) {
+template <class T = double>
+T rule_local(Op op, std::size_t by, std::span<const std::type_identity_t<T>> in, std::type_identity_t<T> r) {
   using rules::Rule;
   switch (op) {
 #define GRADWALK_UNARY(name, ...) \
@@ -34,7 +36,7 @@ inline double rule_local(Op op, std::size_t by, std::span<const double> in, doub
 #define GRADWALK_BINARY(name, ...) \
   case Op::name: return by == 0 ? Rule<Op::name>::dx(in[0], in[1], r) : Rule<Op::name>::dy(in[0], in[1], r);
 #define GRADWALK_TERNARY(name, ...) \
-  case Op::name: return by == 0 ? 0 : by == 1 ? Rule<Op::name>::dx(in[0]) : Rule<Op::name>::dy(in[0]);
+  case Op::name: return by == 0 ? T(0) : by == 1 ? Rule<Op::name>::dx(in[0]) : Rule<Op::name>::dy(in[0]);
 #include "gradwalk/ops.def"
 #undef GRADWALK_UNARY
 #undef GRADWALK_BINARY

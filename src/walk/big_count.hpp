@@ -15,7 +15,6 @@ class BigCount {
  public:
   explicit BigCount(std::uint32_t count = 0) {
     if (count > 0) digits_.push_back(count);
-    most_ = std::max<std::uint64_t>(most_, count);
   }
 
   BigCount& operator+=(const BigCount& other) {

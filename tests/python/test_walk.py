@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """gradwalk walk and gradwalk explain: what they print, their JSON, and hostile input."""
 
+import math
 import re
 import resource
 import time
@@ -189,9 +190,14 @@ def seconds_of_children():  # of processor time: the machine may be busy
 def test_a_megabyte_of_nonsense_gets_an_answer_or_a_clear_error_at_once(what, command, tmp_path):
     path = tmp_path / "hostile.txt"
     path.write_text(HOSTILE[what])
-    before = seconds_of_children()
-    run = gradwalk(*command, "--file", str(path), *(["a"] if command == ["explain"] else []))
-    assert seconds_of_children() - before < 2  # a second, when nothing shares the core
+    least = math.inf
+    for _ in range(3):  # the core may be shared: the least counts
+        before = seconds_of_children()
+        run = gradwalk(*command, "--file", str(path), *(["a"] if command == ["explain"] else []))
+        least = min(least, seconds_of_children() - before)
+        if least < 1:
+            break
+    assert least < 1
     if run.returncode == 0:
         pointed = "'a' is inf: " if command == ["eval"] else ""  # at what is not finite
         assert run.stderr.startswith(pointed) if pointed else run.stderr == ""
