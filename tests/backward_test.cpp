@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <functional>
 #include <limits>
 #include <random>
 
@@ -44,6 +46,45 @@ TEST(Backward, TwiceAccumulatesInLeavesButNotInside) {
   EXPECT_EQ(b.grad(), 2 * 26);
   EXPECT_EQ(c.grad(), 13);
   EXPECT_EQ(d.grad(), 1);
+}
+
+// Sums take over the records of products whose handles end, but not of one that a pass has given a gradient.
+TEST(AProduct, ThatWasARootKeepsItsGradientAsATermOfAnythingLater) {
+  const Value a{2}, b{3}, c{5};
+  const std::vector<std::function<Value(Value)>> ways{
+      [&](Value p) { return std::move(p) + c; },     [&](Value p) { return c + std::move(p); },
+      [&](Value p) { return std::move(p) - c; },     [&](Value p) { return c - std::move(p); },
+      [&](Value p) { return std::move(p) + a * c; }, [&](Value p) { return a * c + std::move(p); },
+      [&](Value p) { return std::move(p) + 7; },     [&](Value p) { return 7 + std::move(p); },
+  };
+  for (std::size_t way = 0; way < ways.size(); ++way) {
+    for (const bool is_sum : {false, true}) {
+      Value p = is_sum ? a * b + b * c : a * b;
+      const double data = p.data();
+      p.backward(4);
+      const Value later = ways[way](std::move(p));
+      const std::vector<Value> inputs = later.inputs();
+      const auto found = std::find_if(inputs.begin(), inputs.end(), [&](const Value& one) { return one == data; });
+      ASSERT_NE(found, inputs.end());
+      EXPECT_EQ(found->grad(), 4) << "way " << way << (is_sum ? " of a sum" : " of a product");
+    }
+  }
+}
+
+TEST(AProduct, ThatIsTheNewestAgainKeepsTheGradientOfThePassThatReachedIt) {
+  const Value a{2}, b{3}, c{5};
+  Value p = a * b;
+  (p * c).backward();
+  const Value later = std::move(p) + c;
+  EXPECT_EQ(later.inputs().at(0).grad(), 5);
+  later.backward();
+  EXPECT_EQ(later.inputs().at(0).grad(), 1);
+
+  Value none = a * 0.0, q = a * b;  // the newer of the two gets nothing, the older 6
+  (none * q).backward();
+  const Value sum = std::move(none) + std::move(q);
+  EXPECT_EQ(sum.inputs().at(0).grad(), 6);
+  EXPECT_EQ(sum.inputs().at(1).grad(), 0);
 }
 
 TEST(Backward, TwiceOverAFusedSumAccumulatesInLeavesButNotInside) {

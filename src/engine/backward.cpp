@@ -50,7 +50,8 @@ constexpr bool is_plain(Op op) { return is_plain(info(op).dx) && is_plain(info(o
   each_local(ref, [&](Ref operand, double local) { tape.node(operand)->grad += gradient * local; });
 }
 
-// From the root down to `bottom`, below which nothing of its graph lies.
+// From the root down to `bottom`, below which nothing of its graph lies. The root must stay a node of its own: as part
+// of a later sum it would leave what was swept ending in the middle of that.
 [[gnu::noinline]] void sweep(Ref root, Ref bottom) {
   using rules::Rule;
   Word* const base = tape.base;
@@ -139,10 +140,8 @@ constexpr bool is_plain(Op op) { return is_plain(info(op).dx) && is_plain(info(o
       default: break;
     }
   }
-  // If only the root has a handle, all of this goes with it. It must then stay the node it is: a root that became part
-  // of a later sum would leave the stretch ending in the middle of that.
+  // If only the root has a handle, all of this goes with it.
   const bool goes_at_once = held == 1 && (heads & (labelled | opened)) == 0;
-  if (goes_at_once) tape.node(root)->head |= touched;
   tape.store->swept_begin = begin;
   tape.store->swept_end = goes_at_once ? root + 4 : 0;
 }
@@ -219,6 +218,7 @@ std::optional<std::vector<double>> gradients_of_newest(const Value& root, Ref bo
   for (std::size_t i = 0; i < saved.size(); ++i) saved[i] = std::exchange(tape.node(leaves[i])->grad, 0);
   for (const Ref input : refs) tape.node(input)->grad = 0;
   tape.node(ref)->grad = 1;
+  tape.node(ref)->head |= touched;
   sweep(ref, bottom);
   tape.clean_from = tape.top;
   for (std::size_t i = 0; i < refs.size(); ++i) result[i] = tape.node(refs[i])->grad;
@@ -270,6 +270,7 @@ void Value::backward(double seed) const {
     if (!apart(ref_)) expose_gradient(ref_);
     return;
   }
+  root->head |= touched;  // or a later sum could take over its record, and the gradient would be lost
   const bool must_search = !tape.store->kept_apart.empty() || !tape.store->callbacks.empty();
   if (!must_search && (tape.clean_from == tape.start || reaches_only_clean_nodes(ref_))) {
     root->grad = seed;

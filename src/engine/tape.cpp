@@ -101,7 +101,8 @@ void trim() {
   if (before / chunk_words == tape.top / chunk_words && before > tape.top) poison(tape.top, before - tape.top);
   tape.clean_from = std::min(tape.clean_from, tape.top);
   store.swept_end = 0;
-  if (store.no_grad > 0) keep_newest();
+  // What is the newest now may have been reached by a pass, and shows the gradient it got as long as it is there.
+  if (store.no_grad > 0 || tape.clean_from == tape.top) keep_newest();
   if (tape.top == tape.start) begin_again();
 }
 
