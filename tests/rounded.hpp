@@ -87,7 +87,7 @@ class Rounded {
   friend bool operator==(const Rounded& x, const Rounded& y) { return near(x, y), x.value == y.value; }
   friend bool operator!=(const Rounded& x, const Rounded& y) { return !(x == y); }
 
-  friend Rounded abs(const Rounded& x) { return x.value < 0 ? -x : x; }
+  friend Rounded abs(const Rounded& x) { return std::signbit(x.value) ? -x : x; }
   friend Rounded max(const Rounded& x, const Rounded& y) {  // also right within reach
     return copy(rules::max(x.value, y.value), std::max(x.error, y.error), x.value > y.value ? x.origin : y.origin);
   }
@@ -277,10 +277,14 @@ class RoundedGraph {
     const Rounded slope = local(i, k);
     if (is_choice && slope.value == 0) return;
     Rounded& to = gradients[nodes[i].operands[k]];
-    if (gradient.value != 0 || std::isfinite(slope.value))
-      to += gradient * slope;
-    else
+    if (gradient.value == 0 && !std::isfinite(slope.value)) {
       Rounded::in_doubt |= gradient.error != 0;  // 0 passes nothing on; is it 0?
+      return;
+    }
+    const Rounded share = gradient * slope;
+    // Equal parts of a graph are one in a program: infinities of both signs may be one sum times infinity there.
+    Rounded::in_doubt |= std::isinf(to.value) && std::isinf(share.value) && to.value != share.value;
+    to += share;
   }
 
   std::vector<bool> needed_;
