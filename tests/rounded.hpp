@@ -131,9 +131,9 @@ class Rounded {
     const double r = std::fmod(x.value, y.value);
     return made(r, std::abs(r) + x.error + passed(std::abs(whole.value), y.error));
   }
-  // Of 0 the sign is what the order of a sum makes it.
+  // Of 0 the sign is what the order of a sum makes it, of NaN what the processor does.
   friend Rounded copysign(const Rounded& x, const Rounded& y) {
-    doubt_if(y.value == 0 || std::abs(y.value) <= y.reach());
+    doubt_if(y.value == 0 || !(std::abs(y.value) > y.reach()));
     return std::signbit(x.value) == std::signbit(y.value) ? x : -x;
   }
   friend Rounded hypot(const Rounded& x, const Rounded& y) { return function<Op::hypot>(x, y); }

@@ -51,6 +51,7 @@ std::span<const Edge> Graph::inputs(Index node) const {
 }
 
 double Graph::evaluate(const Node& node) const {
+  has_sign_of_nan_ |= node.op == Op::copysign && std::isnan(operand(node, 1));
   switch (node.op) {
 #define GRADWALK_UNARY(name, ...) \
   case Op::name: return Rule<Op::name>::value(operand(node, 0));

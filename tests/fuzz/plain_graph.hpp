@@ -49,6 +49,9 @@ class Graph {
   std::vector<Index> order(Index root);  // micrograd's build_topo
   bool recompute(Index root);            // false, and nothing done, if there is a custom node
 
+  // Whether a number was given the sign of a NaN, which is whatever the processor made it.
+  bool has_sign_of_nan() const { return has_sign_of_nan_; }
+
   std::map<Index, std::string> labels;
 
  private:
@@ -61,6 +64,7 @@ class Graph {
   std::vector<std::uint32_t> seen_;  // by node: the number of the last pass that met it
   std::uint32_t pass_ = 0;
   std::size_t visited_ = 0;
+  mutable bool has_sign_of_nan_ = false;
 };
 
 }  // namespace plain

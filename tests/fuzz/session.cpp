@@ -171,12 +171,14 @@ void Session::act(Bytes& bytes) {
 void Session::run(Bytes bytes) {
   while (!bytes.empty() && !is_over()) {
     act(bytes);
+    if (twin_.has_sign_of_nan()) return;
     compare_all();
   }
 }
 
 void Session::run() {
   run(bytes_);
+  if (twin_.has_sign_of_nan()) return;
   for (const Slot* slot : everything()) compare(*slot->value, slot->node);
 }
 
