@@ -18,18 +18,33 @@ namespace {
 
 // Whether everything the root needs lies between clean_from and the root. Stops at the first sign that it does not,
 // so nodes passed over in vain are passed over once: the pass that follows raises clean_from above them.
-bool reaches_only_clean_nodes(Ref root) {
+// Leaves, and what stands for no operand, have the largest Refs: they are never the lowest.
+template <bool older_may_lie_above> [[gnu::noinline]] bool reaches_only_clean_nodes(Ref root) {
   if (root < tape.clean_from || root >= tape.top) return false;
-  Ref low = root;
-  bool in_order = true;
-  for (Ref ref = root; in_order && ref >= low; ref = older(ref)) {
-    each_operand(ref, [&](Ref operand) {
-      if (apart(operand)) return;
-      in_order &= operand < ref && operand >= tape.clean_from;
-      low = std::min(low, operand);
-    });
+  Word* const base = tape.base;
+  const Ref clean_from = tape.clean_from;
+  Ref low = root, high = root;
+  const auto look = [&](Ref operand) {
+    low = std::min(low, operand);
+    if constexpr (older_may_lie_above) high = std::max(high, apart(operand) ? root : operand);
+  };
+  for (Ref ref = root; ref >= low;) {
+    const Node& node = *reinterpret_cast<const Node*>(base + ref);
+    const Ref extra = extra_of(node);
+    if (extra == 0) [[likely]] {
+      look(first(node.operands));
+      look(second(node.operands));
+      ref -= 4;  // known before the head is there: the next record need not wait for it
+    } else {
+      each_operand(ref, look);
+      ref = older(ref);
+    }
+    if (low < clean_from || high > root) return false;
   }
-  return in_order;
+  return true;
+}
+bool reaches_only_clean_nodes(Ref root) {
+  return tape.store->went_round ? reaches_only_clean_nodes<true>(root) : reaches_only_clean_nodes<false>(root);
 }
 
 // Whether a rule is computed without calling a function: the pass then keeps its gradient in a register.
@@ -68,9 +83,9 @@ constexpr bool is_plain(Op op) { return is_plain(info(op).dx) && is_plain(info(o
     const Op op = static_cast<Op>(head & 0xff);
     heads |= head;
     held += without_extra(head) >= one_handle;
-    begin = ref - extra;
+    begin = ref;
     if (gradient == 0) {
-      if (has_third(op)) begin = ref;
+      if (extra != 0 && !has_third(op)) begin = ref - extra;
       continue;
     }
     const auto pay = [&](Ref operand, double local) { at(operand)->grad += gradient * local; };
@@ -92,16 +107,19 @@ constexpr bool is_plain(Op op) { return is_plain(info(op).dx) && is_plain(info(o
 #define GRADWALK_BINARY(name, ...)                                              \
   case code(Op::name):                                                          \
     if constexpr (!passes_on(Op::name)) {                                       \
-      break;                                                                    \
+      begin = ref - extra;                                                      \
     } else if constexpr (!is_plain(Op::name) || !passes_on(Op::name, 1)) {      \
+      begin = ref - extra;                                                      \
       deposit_by_call(ref);                                                     \
     } else if (extra == 0) {                                                    \
       const double x = at(a)->data, y = at(b)->data;                            \
       pay(a, Rule<Op::name>::dx(x, y, node.data));                              \
       pay(b, Rule<Op::name>::dy(x, y, node.data));                              \
     } else if (b == literal) {                                                  \
+      begin = ref - 1;                                                          \
       pay(a, Rule<Op::name>::dx(at(a)->data, tape.number(ref - 1), node.data)); \
     } else {                                                                    \
+      begin = ref - 1;                                                          \
       pay(b, Rule<Op::name>::dy(tape.number(ref - 1), at(b)->data, node.data)); \
     }                                                                           \
     break;
@@ -109,12 +127,10 @@ constexpr bool is_plain(Op op) { return is_plain(info(op).dx) && is_plain(info(o
 #undef GRADWALK_UNARY
 #undef GRADWALK_BINARY
       case code(multiply_add):
-        begin = ref;
         pay(extra, Rule<Op::add>::dx(0.0, 0.0, 0.0));
         product(operands);
         break;
       case code(minus_product): {
-        begin = ref;
         const double x = at(a)->data, y = at(b)->data, minus = Rule<Op::sub>::dy(0.0, 0.0, 0.0);
         pay(extra, Rule<Op::sub>::dx(0.0, 0.0, 0.0));
         pay(a, minus * Rule<Op::mul>::dx(x, y, 0.0));
@@ -122,11 +138,11 @@ constexpr bool is_plain(Op op) { return is_plain(info(op).dx) && is_plain(info(o
         break;
       }
       case code(product_minus):
-        begin = ref;
         pay(extra, Rule<Op::sub>::dy(0.0, 0.0, 0.0));
         product(operands);
         break;
       case code(sum_of_products):
+        begin = ref - extra;
         for (Ref where = ref; where >= begin; --where) {
           const Word term = base[where];
           if (are_nodes(term)) [[likely]]
@@ -136,8 +152,8 @@ constexpr bool is_plain(Op op) { return is_plain(info(op).dx) && is_plain(info(o
         }
         break;
       case code(Op::select):
-      case code(Op::custom): deposit_by_call(ref); break;
-      default: break;
+      case code(Op::custom): deposit_by_call(ref); [[fallthrough]];
+      default: begin = ref - extra; break;
     }
   }
   // If only the root has a handle, all of this goes with it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The last handle of a node ends, or there are more than its head can count.
+// The last handle of a node ends, and what nobody holds goes; or there are more handles than its head can count.
 #include <algorithm>
 
 #include "store.hpp"
@@ -22,6 +22,50 @@ bool is_of_this_guard(const Node& node) {
 }
 
 }  // namespace
+
+void forget(Ref ref) {
+  Store& store = *tape.store;
+  const Word head = tape.node(ref)->head;
+  if ((head & labelled) != 0) {
+    store.labels.erase(ref);
+    store.custom_names.erase(ref);
+    if (const auto found = store.callbacks.find(ref); found != store.callbacks.end()) {
+      found->second->next = std::exchange(store.dropped_callbacks, found->second.get());
+      static_cast<void>(found->second.release());
+      store.callbacks.erase(found);
+    }
+  }
+  if ((head & opened) == 0) return;
+  for (const Ref own : store.kept_apart.at(ref)) free_leaf(own);
+  store.kept_apart.erase(ref);
+}
+
+// Pops the newest nodes as long as no handle holds them.
+void trim() {
+  Store& store = *tape.store;
+  const Ref before = tape.top;
+  if (tape.top == store.swept_end) {
+    while (store.swept_begin < chunk_at(store.current)) leave_chunk();
+    tape.top = store.swept_begin;
+  }
+  while (tape.top != tape.start) {
+    const Ref ref = tape.top - 4;
+    const Node& node = *tape.node(ref);
+    if (is_held(node)) break;
+    if (op_of(node) == chunk_start) {
+      leave_chunk();
+      continue;
+    }
+    if ((node.head & (labelled | opened)) != 0) forget(ref);
+    tape.top = ref - words_below(node);
+  }
+  if (before / chunk_words == tape.top / chunk_words && before > tape.top) poison(tape.top, before - tape.top);
+  tape.clean_from = std::min(tape.clean_from, tape.top);
+  store.swept_end = 0;
+  // What is the newest now may have been reached by a pass, and shows the gradient it got as long as it is there.
+  if (store.no_grad > 0 || tape.clean_from == tape.top) keep_newest();
+  if (tape.top == tape.start) begin_again();
+}
 
 void let_go_slowly(Ref ref) noexcept {
   Node* node = tape.node(ref);

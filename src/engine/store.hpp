@@ -49,6 +49,7 @@ struct Store {
   std::vector<Chunk> chunks;              // by place; creation order goes through `previous`
   std::uint32_t current = no_chunk;
   std::size_t chunks_used = 0;
+  bool went_round = false;                    // since the tape was last empty: older records may lie above newer ones
   std::size_t collect_at = least_to_collect;  // chunks in use at which dead ones are looked for
   std::size_t peak = 0;                       // chunks used at most since the tape was last empty
   // What the last sweep passed over, if only its root has handles: it goes at once. 0 as soon as that may have changed:
@@ -251,6 +252,7 @@ void need_derivatives(const char* call, Ref ref);  // refuses a node that has a 
 std::pair<std::uint64_t, std::size_t> written_id(const Value& value, std::unordered_map<Ref, std::size_t>& known);
 
 void enter_chunk(std::uint32_t place);
+void leave_chunk();
 std::uint32_t next_place();  // for a chunk
 void begin_again();          // on a tape that has become empty
 void trim();                 // pops the newest nodes as long as no handle holds them

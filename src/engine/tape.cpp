@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tape's slow paths: making room, and giving back what is dead.
+// The tape's chunks: making room in them, leaving them, and beginning again.
 #include "gradwalk/tape.hpp"
 
 #include <algorithm>
@@ -7,8 +7,6 @@
 #include "store.hpp"
 
 namespace gradwalk::detail {
-
-namespace {
 
 void leave_chunk() {
   Store& store = *tape.store;
@@ -22,14 +20,13 @@ void leave_chunk() {
   set_limit(chunk_at(store.current) + chunk_words);
 }
 
-}  // namespace
-
 // The tape has become empty: every waiting leaf can go, and the bottom chunk is the warmest.
 void begin_again() {
   Store& store = *tape.store;
   if (store.steps_to_census > 0 && --store.steps_to_census == 0) give_back_leaves();
   constexpr std::size_t many = 1024;  // chunks: 64 MiB
   if (store.peak == 1 && store.waiting_leaves == 0 && store.chunks.size() <= many) return;
+  store.went_round = false;
   if (store.current != 0) {
     leave_chunk();
     enter_chunk(0);
@@ -67,8 +64,10 @@ std::uint32_t next_place() {
   const auto is_free = [](const Chunk& chunk) { return !chunk.used; };
   auto found =
       std::find_if(chunks.begin() + static_cast<std::ptrdiff_t>(tape.store->current) + 1, chunks.end(), is_free);
-  if (found == chunks.end() && tape.store->chunks_used < chunks.size())
+  if (found == chunks.end() && tape.store->chunks_used < chunks.size()) {
     found = std::find_if(chunks.begin(), chunks.end(), is_free);
+    tape.store->went_round = true;
+  }
   if (found == chunks.end()) {
     Memory& memory = tape.store->memory;
     if ((chunks.size() + 1) * chunk_words > memory.records && !grow(memory, 0))
@@ -77,33 +76,6 @@ std::uint32_t next_place() {
     found = chunks.insert(found, Chunk{});
   }
   return static_cast<std::uint32_t>(found - chunks.begin());
-}
-
-// Pops the newest nodes as long as no handle holds them.
-void trim() {
-  Store& store = *tape.store;
-  const Ref before = tape.top;
-  if (tape.top == store.swept_end) {
-    while (store.swept_begin < chunk_at(store.current)) leave_chunk();
-    tape.top = store.swept_begin;
-  }
-  while (tape.top != tape.start) {
-    const Ref ref = tape.top - 4;
-    const Node& node = *tape.node(ref);
-    if (is_held(node)) break;
-    if (op_of(node) == chunk_start) {
-      leave_chunk();
-      continue;
-    }
-    if ((node.head & (labelled | opened)) != 0) forget(ref);
-    tape.top = ref - words_below(node);
-  }
-  if (before / chunk_words == tape.top / chunk_words && before > tape.top) poison(tape.top, before - tape.top);
-  tape.clean_from = std::min(tape.clean_from, tape.top);
-  store.swept_end = 0;
-  // What is the newest now may have been reached by a pass, and shows the gradient it got as long as it is there.
-  if (store.no_grad > 0 || tape.clean_from == tape.top) keep_newest();
-  if (tape.top == tape.start) begin_again();
 }
 
 void make_room(Ref words) {
@@ -116,23 +88,6 @@ void make_room(Ref words) {
                        (store.chunks_used + 1) * chunk_words > store.memory.records && !grow(tape.store->memory, 0);
   if (store.chunks_used >= store.collect_at || is_full) collect();
   if (tape.top + words > tape.limit) enter_chunk(next_place());
-}
-
-void forget(Ref ref) {
-  Store& store = *tape.store;
-  const Word head = tape.node(ref)->head;
-  if ((head & labelled) != 0) {
-    store.labels.erase(ref);
-    store.custom_names.erase(ref);
-    if (const auto found = store.callbacks.find(ref); found != store.callbacks.end()) {
-      found->second->next = std::exchange(store.dropped_callbacks, found->second.get());
-      static_cast<void>(found->second.release());
-      store.callbacks.erase(found);
-    }
-  }
-  if ((head & opened) == 0) return;
-  for (const Ref own : store.kept_apart.at(ref)) free_leaf(own);
-  store.kept_apart.erase(ref);
 }
 
 }  // namespace gradwalk::detail
