@@ -11,7 +11,7 @@ namespace {
 
 using gradwalk::Value;
 
-// x = sin(x) + x * b, which is two records and three nodes.
+// x = sin(x) + x * b: three nodes.
 Value built(long steps, const Value& b) {
   Value x = 0.5;
   for (long i = 0; i < steps; ++i) x = sin(x) + x * b;

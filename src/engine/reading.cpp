@@ -122,8 +122,7 @@ bool Reading::Numbers::put_operands(Ref ref) {
 // where an operand lies above its user: the tape went round.
 bool Reading::Numbers::scan(std::span<const Ref> tops) {
   for (const Ref top : tops) (apart(top) ? leaves : records).put(top);
-  bool in_order = true;
-  for (std::size_t chunk = records.blocks(); in_order && chunk-- > 0;) {
+  for (std::size_t chunk = records.blocks(); chunk-- > 0;) {
     if (records.block(chunk) == nullptr) continue;
     Places::Block& block = *records.block(chunk);
     const Ref begin = chunk_at(static_cast<std::uint32_t>(chunk));
@@ -133,33 +132,51 @@ bool Reading::Numbers::scan(std::span<const Ref> tops) {
     const Word* const base = tape.base;
     Ref last_leaf = 0;
     Ref ref = begin + static_cast<Ref>(word * 64 + 63) - static_cast<Ref>(std::countl_zero(bits[word])), next = 0;
-    for (; in_order && ref > begin; ref = next) {
-      __builtin_prefetch(base + ref - 512);  // a page ahead: the marks keep the processor from running ahead itself
+    // The bits of the records just below, where most operands lie, stay in a register: a mark that is stored and loaded
+    // again for the next record would hold it up.
+    std::size_t near = word;
+    std::uint64_t near_bits = bits[near];
+    for (; ref > begin; ref = next) {
+      __builtin_prefetch(base + ref - 1024);  // two pages ahead
       const Word operands = base[ref], head = base[ref + 2];
       const Op op = static_cast<Op>(head & 0xff);
       const Ref extra = static_cast<Ref>(head >> 32), at = ref - begin;
-      next = ref - 4 - (has_third(op) ? 0 : extra);
-      if ((bits[at / 64] >> at % 64 & 1) == 0) continue;
-      if (op == sum_of_products || op == Op::custom || op == Op::select) {
-        in_order = put_operands(ref);
-        continue;
+      next = ref - 4;  // known before the head is there
+      if (extra != 0 && !has_third(op)) [[unlikely]]
+        next -= extra;
+      if (at / 64 != near) {
+        bits[near] = near_bits;
+        near_bits = bits[near = at / 64];
       }
+      if ((near_bits >> at % 64 & 1) == 0) continue;
       const auto meet = [&](Ref operand) __attribute__((always_inline)) {
         if (operand - begin < at) {
-          Places::put(block, operand - begin);
+          if ((operand - begin) / 64 == near)
+            near_bits |= std::uint64_t{1} << operand % 64;
+          else
+            Places::put(block, operand - begin);
         } else if (operand >= first_leaf) {
           if (is_node(operand) && operand != last_leaf) leaves.put(last_leaf = operand);
         } else {
-          in_order &= operand < ref;
           records.put(operand);
+          return operand < ref;
         }
+        return true;
       };
-      meet(second(operands));
-      meet(first(operands));
-      if (has_third(op)) meet(extra);
+      if (extra != 0) {
+        if (op == sum_of_products || op == Op::custom || op == Op::select) {
+          bits[near] = near_bits;
+          if (!put_operands(ref)) return false;
+          near_bits = bits[near];
+          continue;
+        }
+        if (has_third(op) && !meet(extra)) return false;
+      }
+      if (!meet(second(operands)) || !meet(first(operands))) return false;
     }
+    bits[near] = near_bits;
   }
-  return in_order;
+  return true;
 }
 
 std::size_t Reading::Numbers::search_for(std::span<const Ref> tops) {
