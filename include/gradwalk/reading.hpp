@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A graph read from its root down in one pass, and numbered: what compilers, drawings and recorded derivatives start
-// from. Reading changes nothing, and takes less time than walking the graph back.
+// from. Reading changes nothing, and takes about as long as walking the graph back.
 //
 // What is numbered are records: the leaves first, then what was computed, operands before their users. A record may
 // stand for several nodes, as x + a * b does; read() gives the nodes that were written, with the numbers in them.
