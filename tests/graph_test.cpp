@@ -316,6 +316,29 @@ TEST(AStepBack, ThatThrowsLeavesTheEngineUsable) {
   EXPECT_EQ(a.grad(), 4);
 }
 
+TEST(AStepBack, ThatThrowsLeavesNothingThatALaterPassTakesForItsOwn) {
+  Value a = 0.5;
+  const Value p = sin(a);
+  {
+    const Value node = custom(3, std::vector{p}, [](const Value&) { throw std::runtime_error("no"); });
+    EXPECT_THROW((node * p).backward(), std::runtime_error);
+  }
+  a.grad() = 0;
+  (p * 2).backward();
+  EXPECT_EQ(p.grad(), 2);
+  EXPECT_EQ(a.grad(), 2 * std::cos(0.5));
+}
+
+TEST(AStepBack, ThatLetsGoOfTheRootLosesNoGradient) {
+  const Value a = 2, b = 3, c = 5;
+  Value p = a * b;
+  std::optional<Value> root;
+  root = p * custom(1, std::vector{c}, [&](const Value&) { root.reset(); });
+  root->backward();
+  const Value later = std::move(p) + c;
+  EXPECT_EQ(later.inputs().at(0).grad(), 1);
+}
+
 TEST(Custom, OfNoInputsIsALeaf) { EXPECT_EQ(custom(7, {}).op(), Op::leaf); }
 
 TEST(Custom, NeedsOneDerivativeAnInput) {

@@ -64,6 +64,82 @@ TEST(ASweptStretch, IsForgottenWhenItsChunkIsUsedAgain) {
   EXPECT_EQ(a.grad(), std::cos(0.5));
 }
 
+// As many products as fill so many chunks, and a few more.
+std::vector<Value> products(const Value& a, const Value& b, int count) {
+  std::vector<Value> all;
+  for (int i = 0; i < count; ++i) all.push_back(a * b);
+  return all;
+}
+void make_leaves_until_the_dead_are_looked_for() {
+  for (int i = 0; i < 40'000; ++i) const Value leaf{0.1};
+}
+
+TEST(ADeadChunk, InWhichAPassOnceEndedTakesNoLivingOneWithIt) {
+  const Value a{1.5}, b{0.25};
+  const std::vector<Value> kept = products(a, b, 4090);  // two chunks
+  std::vector<Value> passing = products(a, b, 100);
+  Value r = sin(a);
+  r.backward();  // in the middle of the third
+  for (int i = 0; i < 2'000; ++i) passing.push_back(a * b);
+  Value x = sin(b);  // in the fourth
+  passing.clear();
+  r = 0;
+  make_leaves_until_the_dead_are_looked_for();
+  x.backward();
+  x = 1;
+  const std::vector<Value> more = products(a, a, 3'000);
+  for (const Value& one : kept) ASSERT_EQ(one.data(), 1.5 * 0.25);
+}
+
+TEST(ADeadChunk, BelowALongGraphIsNotWalkedInto) {
+  Value a{1.5}, b{0.25};
+  for (const int length : {200'000, 4'000}) {
+    Value c = sin(a);
+    for (int i = 0; i < length; ++i) c = sin(c);
+  }
+  std::vector<Value> passing = products(a, b, 2'500);
+  Value x = sin(a);
+  passing.clear();
+  for (int i = 0; i < 100'000; ++i) x = sin(x);
+  x.backward();
+  x = 1;
+  b.grad() = 0;
+  const Value y = sin(a * b);
+  y.backward();
+  EXPECT_EQ(b.grad(), std::cos(1.5 * 0.25) * 1.5);
+}
+
+TEST(APass, ThatEndsWithItsChunkLeavesTheNextChunkItsBeginning) {
+  Value a{1.5}, b{0.25};
+  const std::vector<Value> kept = products(a, b, 2046);
+  const Value r = sin(a);  // the last that the chunk has room for
+  r.backward();
+  {
+    const Value x = sin(b);
+    x.backward();
+  }
+  const Value product = a * Value(0.3);
+  a.grad() = 0;
+  make_leaves_until_the_dead_are_looked_for();
+  const std::vector<Value> others(20'000, Value(7.1)), more = products(a, b, 10);
+  std::vector<Value> leaves;
+  for (int i = 0; i < 20'000; ++i) leaves.emplace_back(7.1);
+  product.backward();
+  EXPECT_EQ(a.grad(), 0.3);
+}
+
+TEST(AGradient, OfAFunctionOfAnOlderValueFurtherUpLeavesNoTrace) {
+  const Value a{1.5}, b{0.25};
+  std::vector<Value> passing = products(a, b, 2'500);
+  const Value captured = sin(a);
+  Value x = sin(b);
+  passing.clear();
+  while (x.id() > captured.id()) x = sin(x);  // until the tape goes round
+  const auto times_captured = [&](const std::vector<Value>& v) { return v[0] * captured; };
+  EXPECT_EQ(gradient(times_captured, std::vector{2.0}), std::vector{std::sin(1.5)});
+  EXPECT_EQ(captured.grad(), 0);
+}
+
 TEST(ACustomName, SurvivesTheTapeBecomingEmptyWhileItIsMade) {
   Value a{2.0};
   std::vector<Value> many(4'000, a);

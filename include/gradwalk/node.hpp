@@ -42,7 +42,7 @@ inline constexpr Ref nothing = 0xfffffffe;  // not a node: no operand
 inline constexpr Ref last_ref = 0xfffffff0;
 
 inline constexpr Word labelled = 1u << 8;     // has a label (in the store)
-inline constexpr Word touched = 1u << 9;      // its data or grad was handed out: must stay a node of its own
+inline constexpr Word touched = 1u << 9;      // its data or grad was handed out, or is a pass's: stays a node
 inline constexpr Word opened = 1u << 10;      // was looked into: owns nodes kept apart (graph.cpp)
 inline constexpr Word z_first = 1u << 11;     // multiply_add: the sum was written z + x * y
 inline constexpr Word unrecorded = 1u << 11;  // leaf: made under NoGrad; extra is the number of the guard (no_grad.cpp)

@@ -3,7 +3,7 @@
 //
 // Nodes lie in creation order, so their order on the tape is a topological order and backward() is one loop from the
 // newest down. A Value counts the handles of its node and nothing else: nodes without handles at the top are popped at
-// once; dead stretches in the middle are found when the tape has doubled (tape.cpp). Nodes never move while a handle
+// once; dead stretches in the middle are found when the tape has doubled (collect.cpp). Nodes never move while a handle
 // lives. Leaves lie apart, so a long-lived parameter pins nothing; fresh ones lie in order of creation.
 //
 // docs/architecture.md draws the layout and says why each part is as it is.
@@ -23,7 +23,7 @@ namespace gradwalk::detail {
 inline constexpr Ref first_leaf = sizeof(void*) == 8 ? 1u << 31 : 1u << 21;  // Refs from here on lie apart
 inline constexpr std::uint32_t no_tape = 0x7fffffff, is_number = 1u << 31;   // in the place of a tape's number
 
-struct Store;  // what is seldom needed: chunks, waiting leaves, labels, ... (tape.cpp)
+struct Store;  // what is seldom needed: chunks, waiting leaves, labels, ... (store.hpp)
 
 struct OpenTape {
   Word* base = nullptr;        // Ref 0

@@ -207,7 +207,7 @@ bool find_leaves(Ref root, Ref bottom, std::vector<Ref>& leaves) {
   for (Ref ref = root; is_within && ref >= bottom; ref = older(ref)) {
     each_operand(ref, [&](Ref operand) {
       if (!apart(operand)) {
-        is_within &= operand >= bottom;
+        is_within &= operand >= bottom && operand < ref;
       } else if ((tape.node(operand)->head & entered) == 0) {
         leaves.push_back(operand);
         tape.node(operand)->head |= entered;
@@ -292,6 +292,7 @@ void Value::backward(double seed) const {
     root->grad = seed;
     sweep(ref_, tape.clean_from);
   } else {
+    tape.clean_from = tape.top;  // also where a step back of a user's own throws, or lets go of the root
     search_and_sweep(ref_, seed);
   }
   tape.clean_from = tape.top;

@@ -45,7 +45,7 @@ void collect() {
       store.chunks[place] = Chunk{};
       --store.chunks_used;
       poison(chunk_at(place), chunk_words);
-      if (chunk_at(place) >= tape.clean_from) tape.clean_from = tape.top;
+      if (chunk_at(place) + chunk_words >= tape.clean_from) tape.clean_from = tape.top;  // a gap in what was clean
       store.chunks[user].previous = chunk.previous;
       store.chunks[user].end = chunk.end;
     }

@@ -45,7 +45,7 @@ void trim() {
   Store& store = *tape.store;
   const Ref before = tape.top;
   if (tape.top == store.swept_end) {
-    while (store.swept_begin < chunk_at(store.current)) leave_chunk();
+    while (store.swept_begin <= chunk_at(store.current)) leave_chunk();  // its first node was passed over too
     tape.top = store.swept_begin;
   }
   while (tape.top != tape.start) {

@@ -15,7 +15,8 @@ Memory reserve() {  // half a million nodes, and as many leaves
   void* const got = std::aligned_alloc(header_bytes, header_bytes + 2 * std::size_t{first_leaf} * sizeof(Word));
   if (got == nullptr) return memory;
   memory.base = reinterpret_cast<Word*>(static_cast<char*>(got) + header_bytes);
-  memory.records = memory.leaves = first_leaf;
+  memory.leaves = first_leaf;
+  memory.records = first_leaf - 8192;  // a chunk stays free: the first free word must not look like a leaf
   return memory;
 }
 

@@ -277,7 +277,7 @@ inline void release_lost() {  // handles that ended on other threads
 inline void settle() {
   if (apart(tape.top)) finish_result();
 }
-// The newest record must not become part of a sum that is not recorded.
+// The newest record must not become part of a sum: one that is not recorded, or one that would lose its gradient.
 inline void keep_newest() { tape.node(tape.top - 4)->head |= touched; }
 inline void set_limit(Ref limit) { (tape.store->no_grad > 0 ? tape.store->recorded_limit : tape.limit) = limit; }
 
