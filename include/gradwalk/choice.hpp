@@ -54,8 +54,8 @@ class GRADWALK_EXPORT Condition {
   // For the operators below; op is less, less_equal, equal or not_equal, of two Values or of a Value and a number.
   template <class X, class Y> Condition(Op op, bool holds, X&& x, Y&& y)
       : x_(operand(std::forward<X>(x))), y_(operand(std::forward<Y>(y))), op_(op), holds_(holds) {
-    if constexpr (!AnyValue<X>) number_ = x;
-    if constexpr (!AnyValue<Y>) number_ = y;
+    if constexpr (!AnyValue<X>) number_ = x;  // NOLINT(bugprone-use-after-move): of a number nothing is moved
+    if constexpr (!AnyValue<Y>) number_ = y;  // NOLINT(bugprone-use-after-move)
   }
 
  private:

@@ -47,6 +47,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace gradwalk::detail {
 
+// NOLINTNEXTLINE(misc-definitions-in-headers): HWY_ONCE
 template <> std::vector<Kernels<GRADWALK_NUMBER>> tables_of_this_machine() {
   [[maybe_unused]] const std::int64_t has = hwy::SupportedTargets();
   std::vector<Kernels<GRADWALK_NUMBER>> tables;

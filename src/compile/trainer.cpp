@@ -139,11 +139,11 @@ Trainer::Trainer(std::span<const Program> programs, const OptimizerConfig& confi
 
 Trainer::Trainer(Trainer&&) noexcept = default;
 
-Trainer::~Trainer() {
+Trainer::~Trainer() {  // NOLINT(bugprone-exception-escape): none does
   if (state_ == nullptr) return;
   try {
     write_back();
-  } catch (const Error&) {  // on another thread, where the Values cannot be reached
+  } catch (...) {  // NOLINT(bugprone-empty-catch): on another thread, where the Values cannot be reached
   }
 }
 

@@ -310,7 +310,7 @@ std::vector<double> expanded(std::span<const double> x, const std::vector<Column
 
 // The features of a table, where its columns are more than numbers.
 template <class Data>
-void finish(Data& data, std::vector<std::string>& names, std::vector<Column> table, const std::string& name) {
+void finish(Data& data, std::vector<std::string>& names, const std::vector<Column>& table, const std::string& name) {
   if (table.empty()) return;
   data.x = expanded(data.x, table, name);
   names.clear();

@@ -15,7 +15,7 @@ namespace {
 
 template <Op op> Ref compare(const Value* x, const Value* y, double number) {
   const char* const call = name(op).data();
-  if (x == nullptr) return with_number<op, false>(number, Handle::ref(*y, call));
+  if (x == nullptr) return with_number<op, false>(number, Handle::ref(*y, call));  // NOLINT: one of them is there
   if (y == nullptr) return with_number<op, false>(Handle::ref(*x, call), number);
   const Ref first = Handle::ref(*x, call);
   return binary<op, false, false>(first, Handle::ref(*y, call));

@@ -131,7 +131,7 @@ struct EndOfThread {
     leave_shared_tape();
     thread_has_ended = true;
     if (tape.store == store) open(nullptr);
-    store->in_use = false;
+    store->in_use = false;  // NOLINT(clang-analyzer-core.CallAndMessage): it was set when the thread began
     store->has_ended = true;
     remove_owner(*store);
   }

@@ -8,12 +8,12 @@
 
 #include <algorithm>
 
-extern "C" {
+extern "C" {  // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the sanitizers' names
 // There in sanitized programs: what is only reachable through our memory is no leak.
 [[gnu::weak]] void __lsan_register_root_region(const void* begin, std::size_t size);
 [[gnu::weak]] void __lsan_unregister_root_region(const void* begin, std::size_t size);
 [[gnu::weak]] void __tsan_acquire(void* address);
-}
+}  // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 namespace gradwalk::detail {
 namespace {

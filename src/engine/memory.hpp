@@ -32,7 +32,7 @@ inline std::uint32_t id_of(const Word* base) {
   return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(base) >> 16);
 }
 inline Header& header_of(std::uint32_t id) {
-  return *(reinterpret_cast<Header*>(static_cast<std::uintptr_t>(id) << 16) - 1);
+  return *(reinterpret_cast<Header*>(static_cast<std::uintptr_t>(id) << 16) - 1);  // NOLINT: an id is not 0
 }
 
 Memory reserve();  // base nullptr: there is none
