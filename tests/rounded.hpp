@@ -143,6 +143,7 @@ class Rounded {
   }
   friend Rounded pow(const Rounded& x, const Rounded& y) {
     doubt_if(std::abs(x.value) <= x.reach() && y.value < 0);
+    doubt_if(x.value < x.reach() && y.error != 0);  // whether it is a whole number is for rounding to say
     return function<Op::pow>(x, y);
   }
 
