@@ -283,8 +283,9 @@ class RoundedGraph {
       return;
     }
     const Rounded share = gradient * slope;
-    // Equal parts of a graph are one in a program: infinities of both signs may be one sum times infinity there.
-    Rounded::in_doubt |= std::isinf(to.value) && std::isinf(share.value) && to.value != share.value;
+    // Equal parts of a graph are one in a program: shares that are not finite may be one sum times infinity there, or
+    // nothing where that sum is 0.
+    Rounded::in_doubt |= !std::isfinite(to.value) && !std::isfinite(share.value) && to.value != share.value;
     to += share;
   }
 
