@@ -58,9 +58,9 @@ double power(double base, std::uint64_t exponent) {
 
 // The rules are copies, and so are m and v: numbers nothing else can be writing to, so that compilers take several at a
 // time.
-template <class T, class State> void apply(SGD rule, double lr_, std::span<T> data, std::span<const T> grad,
+template <class T, class State> void apply(SGD rule, double given_lr, std::span<T> data, std::span<const T> grad,
                                            State& state, std::size_t begin, std::size_t end) {
-  const T lr = static_cast<T>(lr_), decay = static_cast<T>(rule.weight_decay);
+  const T lr = static_cast<T>(given_lr), decay = static_cast<T>(rule.weight_decay);
   const T momentum = static_cast<T>(rule.momentum);
   for (std::size_t i = begin; i < end; ++i) {
     T step = grad[i] + decay * data[i];
@@ -70,11 +70,11 @@ template <class T, class State> void apply(SGD rule, double lr_, std::span<T> da
 }
 
 // By a mean of squares v: `kept` of the old one and `taken` of the new square.
-template <class T, class State> void apply_squares(double lr_, double kept_, double taken_, double epsilon_,
-                                                   std::span<T> data, std::span<const T> grad, State& state,
-                                                   std::size_t begin, std::size_t end) {
-  const T lr = static_cast<T>(lr_), kept = static_cast<T>(kept_), taken = static_cast<T>(taken_);
-  const T epsilon = static_cast<T>(epsilon_);
+template <class T, class State> void apply_squares(double given_lr, double given_kept, double given_taken,
+                                                   double given_epsilon, std::span<T> data, std::span<const T> grad,
+                                                   State& state, std::size_t begin, std::size_t end) {
+  const T lr = static_cast<T>(given_lr), kept = static_cast<T>(given_kept), taken = static_cast<T>(given_taken);
+  const T epsilon = static_cast<T>(given_epsilon);
   for (std::size_t i = begin; i < end; ++i) {
     const T g = grad[i], v = kept * state.second[i] + taken * g * g;
     data[i] -= lr * g / (std::sqrt(v) + epsilon);
