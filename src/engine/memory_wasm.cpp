@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "memory.hpp"
+#include "store.hpp"
 
 namespace gradwalk::detail {
 namespace {
@@ -16,7 +17,7 @@ Memory reserve() {  // half a million nodes, and as many leaves
   if (got == nullptr) return memory;
   memory.base = reinterpret_cast<Word*>(static_cast<char*>(got) + header_bytes);
   memory.leaves = first_leaf;
-  memory.records = first_leaf - 8192;  // a chunk stays free: the first free word must not look like a leaf
+  memory.records = first_leaf - chunk_words;  // a chunk stays free: the first free word must not look like a leaf
   return memory;
 }
 
