@@ -29,15 +29,20 @@ test('the ringed point has loss, and a neuron opens where it stands and closes t
   expect(Number(await textOf(train.getByTestId('train-loss')))).toBeLessThan(0.03)
   expect(Number(await textOf(train.getByTestId('ringed-loss')))).toBeGreaterThan(0)
   const neuron = train.getByRole('button', { name: 'open neuron k₂' })
-  const [was, stage] = [(await neuron.boundingBox())!, (await train.locator('.stage').first().boundingBox())!]
+  // Places are told from the figure's corner: the click may scroll the page.
+  const stage = async () => (await train.locator('.stage').first().boundingBox())!
+  const middle = async (box: { x: number; y: number; width: number; height: number }) => {
+    const { x, y } = await stage()
+    return { x: box.x + box.width / 2 - x, y: box.y + box.height / 2 - y }
+  }
+  const was = await middle((await neuron.boundingBox())!)
   await neuron.click()
   const panel = train.getByTestId('neuron-panel')
   await panel.waitFor()
   await expect.poll(async () => (await panel.boundingBox())!.width).toBeGreaterThan(400)
-  const now = (await panel.boundingBox())!
-  const middle = (box: typeof now) => ({ x: box.x + box.width / 2, y: box.y + box.height / 2 })
-  const far = Math.hypot(middle(now).x - middle(was).x, middle(now).y - middle(was).y)
-  expect(far).toBeLessThanOrEqual(0.1 * Math.hypot(stage.width, stage.height))
+  const now = await middle((await panel.boundingBox())!)
+  const { width, height } = await stage()
+  expect(Math.hypot(now.x - was.x, now.y - was.y)).toBeLessThanOrEqual(0.1 * Math.hypot(width, height))
   // Its words are the walk's: open the walk, and find the same output.
   const numbers = await panel.locator('svg text').allTextContents()
   expect(numbers.filter((one) => one === '×')).toHaveLength(4)
