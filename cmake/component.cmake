@@ -11,6 +11,7 @@ function(gradwalk_component name)
     CXX_EXTENSIONS OFF
     CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON
+    DEFINE_SYMBOL ""
     POSITION_INDEPENDENT_CODE ON
     INSTALL_RPATH $ORIGIN # libgradwalk lies beside it
     VERSION ${PROJECT_VERSION}

@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools/gradbench"))
 import inputs  # noqa: E402
 
-BIN = pathlib.Path(os.environ.get("GRADWALK_GRADBENCH", ROOT / "build/release/tools/gradbench/bin"))
+BIN = pathlib.Path(os.environ.get("GRADWALK_GRADBENCH", ROOT / "build/release/tools/gradbench/smoke"))
 WAYS = ["eager", "compiled", "by_hand"]
 NOT_BY_HAND = {"ba", "ht"}
 
