@@ -574,7 +574,7 @@ TEST(ModelFile, TakesMemoryInProportionToItsSize) {
   };
   const auto text = [](std::string_view part) {
     std::string result = "[";
-    while (result.size() < 1 << 20) result.append(part) += ',';
+    while (result.size() < tests::sized(1u << 20, 1u << 18)) result.append(part) += ',';
     return result + "0]";
   };
   // No network is made where its tensors are missing.
@@ -585,7 +585,7 @@ TEST(ModelFile, TakesMemoryInProportionToItsSize) {
       EXPECT_LT(with([&](SafetensorsFile& f) { f.metadata[key] = text(part); }), 64) << key << part;
   // As many keys as make a list that is searched for each of them slow.
   std::string keys = R"({"a":0)";
-  for (int i = 0; keys.size() < 1 << 20; ++i) keys += ",\"" + std::to_string(i) + "\":0";
+  for (int i = 0; keys.size() < tests::sized(1u << 20, 1u << 18); ++i) keys += ",\"" + std::to_string(i) + "\":0";
   for (const char* key : {"recipe", "training"})
     EXPECT_LT(with([&](SafetensorsFile& f) { f.metadata[key] = keys + "}"; }), 64);
   for (const char* field : {"/hidden", "/rate", "/seed", "/optimizer/kind"})
