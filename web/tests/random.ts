@@ -12,9 +12,6 @@ export function randomNumbers(seed: number): () => number {
   }
 }
 
-/** How many of something random are tried: all of them by `./test long`, a fifth by `./test`. */
-export const many = (all: number) => ('GRADWALK_LONG' in process.env ? all : all / 5)
-
 export function shuffled<T>(list: readonly T[], random: () => number): T[] {
   const all = [...list]
   for (let k = all.length - 1; k > 0; k--) {
