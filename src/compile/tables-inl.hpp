@@ -63,7 +63,9 @@ template <> std::vector<Kernels<GRADWALK_NUMBER>> tables_of_this_machine() {
 #if HWY_TARGETS & HWY_SSSE3
   if (has & HWY_SSSE3) tables.push_back(N_SSSE3::table<GRADWALK_NUMBER>());
 #endif
-  tables.push_back(HWY_NAMESPACE::table<GRADWALK_NUMBER>());  // what needs nothing, which is compiled last
+  // What needs nothing, which is compiled last; or one of the above, where the compiler may use that everywhere.
+  const Kernels<GRADWALK_NUMBER> least = HWY_NAMESPACE::table<GRADWALK_NUMBER>();
+  if (tables.empty() || tables.back().name != least.name) tables.push_back(least);
   return tables;
 }
 
