@@ -418,14 +418,18 @@ def test_without_a_page_anywhere_it_says_how_to_build_one():
     assert run.stderr.endswith("; build it with ./run lesson, or name its folder with --folder\n")
 
 
+def wait_for(path):
+    end = time.monotonic() + 10
+    while not path.exists() and time.monotonic() < end:
+        time.sleep(0.02)
+
+
 def test_open_starts_the_browser_with_the_address_and_does_without_one(page, tmp_path):
     opener = tmp_path / "xdg-open"
     opener.write_text(f'#!/bin/sh\necho "$#" "$@" > {tmp_path}/.opened && mv {tmp_path}/.opened {tmp_path}/opened\n')
     opener.chmod(0o755)
     running = Server("--port", 0, "--open", "--folder", page, env={**os.environ, "PATH": f"{tmp_path}:/usr/bin:/bin"})
-    end = time.monotonic() + 5
-    while not (tmp_path / "opened").exists() and time.monotonic() < end:
-        time.sleep(0.02)
+    wait_for(tmp_path / "opened")
     assert (tmp_path / "opened").read_text() == f"1 http://127.0.0.1:{running.port}/\n"
     assert running.stop()[::2] == (0, "")
 
@@ -433,7 +437,8 @@ def test_open_starts_the_browser_with_the_address_and_does_without_one(page, tmp
     assert running.ask("/")[0] == 200
     assert running.stop()[::2] == (0, "no browser was opened (there is no xdg-open here); open the address in one\n")
 
-    opener.write_text("#!/bin/sh\nexit 3\n")
+    opener.write_text(f"#!/bin/sh\ntouch {tmp_path}/tried\nexit 3\n")
     running = Server("--port", 0, "--open", "--folder", page, env={**os.environ, "PATH": f"{tmp_path}:/usr/bin:/bin"})
+    wait_for(tmp_path / "tried")
     time.sleep(0.6)
     assert running.stop()[::2] == (0, "no browser was opened (xdg-open found none); open the address in one\n")
