@@ -32,11 +32,16 @@ class Places {
   std::size_t blocks() const { return blocks_.size(); }
   Block* block(std::size_t i) const { return blocks_[i].get(); }
 
-  static void put(Block& block, Ref word) { block.bits[word / 64] |= std::uint64_t{1} << word % 64; }
+  // What is there is not stored again: the next to look at the same word would have to wait for it.
+  static void put(Block& block, Ref word) {
+    const std::uint64_t bit = std::uint64_t{1} << word % 64;
+    if ((block.bits[word / 64] & bit) == 0) block.bits[word / 64] |= bit;
+  }
   void put(Ref ref) {
-    std::unique_ptr<Block>& block = blocks_[(ref - begin_) / chunk_words];
-    if (block == nullptr) block = std::make_unique<Block>();
-    put(*block, (ref - begin_) % chunk_words);
+    const Ref word = ref - begin_;
+    if (word - last_ >= chunk_words) [[unlikely]]
+      turn_to(word);
+    put(*last_block_, word - last_);
   }
 
   std::size_t count() {
@@ -84,10 +89,23 @@ class Places {
   }
 
  private:
+  [[gnu::noinline]] void turn_to(Ref word) {
+    std::unique_ptr<Block>& block = blocks_[word / chunk_words];
+    if (block == nullptr) block = std::make_unique<Block>();
+    last_block_ = block.get();
+    last_ = word - word % chunk_words;
+  }
+
   Ref begin_;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<std::uint32_t> counted_;  // the blocks that exist
+  Block* last_block_ = nullptr;         // where the last one was put: the next is often nearby
+  Ref last_ = 1u << 31;                 // its first word; at the beginning, one that no place is near
 };
+
+static bool are_leaves(Word operands) {
+  return are_nodes(operands) && apart(first(operands)) && apart(second(operands));
+}
 
 static Ref end_of_records() {
   Ref end = tape.top;
@@ -130,7 +148,6 @@ bool Reading::Numbers::scan(std::span<const Ref> tops) {
     while (block.bits[word] == 0) --word;
     std::uint64_t* const bits = block.bits.data();
     const Word* const base = tape.base;
-    Ref last_leaf = 0;
     Ref ref = begin + static_cast<Ref>(word * 64 + 63) - static_cast<Ref>(std::countl_zero(bits[word])), next = 0;
     // The bits of the records just below, where most operands lie, stay in a register: a mark that is stored and loaded
     // again for the next record would hold it up.
@@ -142,8 +159,10 @@ bool Reading::Numbers::scan(std::span<const Ref> tops) {
       const Op op = static_cast<Op>(head & 0xff);
       const Ref extra = static_cast<Ref>(head >> 32), at = ref - begin;
       next = ref - 4;  // known before the head is there
-      if (extra != 0 && !has_third(op)) [[unlikely]]
+      if (extra != 0 && !has_third(op)) [[unlikely]] {
         next -= extra;
+        asm("" : "+r"(next));  // stays a branch, or the next record would wait for this one's head
+      }
       if (at / 64 != near) {
         bits[near] = near_bits;
         near_bits = bits[near = at / 64];
@@ -156,7 +175,7 @@ bool Reading::Numbers::scan(std::span<const Ref> tops) {
           else
             Places::put(block, operand - begin);
         } else if (operand >= first_leaf) {
-          if (is_node(operand) && operand != last_leaf) leaves.put(last_leaf = operand);
+          if (is_node(operand)) leaves.put(operand);
         } else {
           records.put(operand);
           return operand < ref;
@@ -164,7 +183,21 @@ bool Reading::Numbers::scan(std::span<const Ref> tops) {
         return true;
       };
       if (extra != 0) {
-        if (op == sum_of_products || op == Op::custom || op == Op::select) {
+        if (op == sum_of_products) {
+          bool in_order = true;
+          each_term(ref, [&](Word term, Ref) {
+            if (are_leaves(term)) {
+              leaves.put(second(term));
+              leaves.put(first(term));
+            } else {
+              in_order &= meet(second(term));
+              in_order &= meet(first(term));
+            }
+          });
+          if (!in_order) return false;
+          continue;
+        }
+        if (op == Op::custom || op == Op::select) {
           bits[near] = near_bits;
           if (!put_operands(ref)) return false;
           near_bits = bits[near];
