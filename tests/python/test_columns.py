@@ -6,7 +6,7 @@ import re
 
 import pytest
 from cli import gradwalk, gradwalk_json
-from test_train import folder, metadata, refused, rows_of, run  # noqa: F401
+from training import folder, metadata, refused, rows_of, run  # noqa: F401
 
 
 def messy(rows=120, seed=4):

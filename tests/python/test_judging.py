@@ -8,7 +8,7 @@ import re
 import pytest
 from cli import gradwalk, gradwalk_json
 from test_columns import messy
-from test_train import folder, metadata, refused, run, save  # noqa: F401
+from training import folder, metadata, refused, run, save  # noqa: F401
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ import time
 
 import pytest
 from cli import PROGRAM
-from test_train import ENDLESS, folder, metadata, numbers, run, save, temporary_files  # noqa: F401
+from training import ENDLESS, folder, metadata, numbers, run, save, temporary_files  # noqa: F401
 
 pytestmark = pytest.mark.skipif(
     shutil.which("mpirun") is None or not list(pathlib.Path(PROGRAM).parent.glob("src/mpi/libgradwalk-mpi.so*")),

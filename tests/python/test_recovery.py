@@ -9,7 +9,7 @@ import time
 
 import pytest
 from cli import PROGRAM, gradwalk
-from test_train import ENDLESS, folder, metadata, refused, run, save, temporary_files  # noqa: F401
+from training import ENDLESS, folder, metadata, refused, run, save, temporary_files  # noqa: F401
 
 RECOVERY = "gradwalk-recovery.safetensors"
 

@@ -15,7 +15,7 @@ from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
 from sklearn.model_selection import ShuffleSplit
 from sklearn.neural_network import MLPRegressor
 from sklearn.preprocessing import StandardScaler
-from test_train import folder, metadata, refused, run  # noqa: F401
+from training import folder, metadata, refused, run  # noqa: F401
 
 
 def write(path, x, y, names=None):

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: MIT
+"""Training that is stopped, killed or finished, and gone on with: as if it had never stopped, and nothing ever lost."""
+
+import json
+import os
+import random
+import re
+import signal
+import struct
+import subprocess
+import time
+
+import pytest
+from cli import PROGRAM, gradwalk, gradwalk_json
+from training import ENDLESS, FLOWERS, LONG, RECIPE, folder, header, interrupted, metadata, numbers, refused, run, save  # noqa: F401
+
+
+@pytest.mark.parametrize("options", [
+    ["moons"], ["flowers.csv"], ["circles", "--optimizer", "momentum", "--batch", "7"],
+    ["spiral", "--optimizer", "adamw", "--clip", "1", "--warm-up", "60", "--samples", "60"],
+    ["flowers.csv", "--optimizer", "rmsprop", "--activation", "elu", "--balance"],
+    ["flowers.csv", "--label", "kind", "--test-split", "0.3", "--raw", "--loss", "mse", "--batch", "all", "--lr", "0.001"],
+], ids=lambda options: options[0])
+def test_resuming_is_going_straight_through_byte_for_byte(options):
+    save(*options, "--steps", 100, to="straight")
+    save(*options, "--steps", 50, "--decay-steps", 40 if "--warm-up" in options else 100, to="half")
+    first = open("half", "rb").read()
+    run("train", "--resume", "half", "--steps", 100, "-q", "--save", "other")
+    assert open("half", "rb").read() == first
+    run("train", "--resume", "half", "--steps", 100, "-q")
+    assert open("half", "rb").read() == open("other", "rb").read() == open("straight", "rb").read()
+
+
+def rates(*arguments):
+    return [float(rate) for rate in re.findall(r"rate ([\d.e-]+)$", run("train", *arguments), re.MULTILINE)]
+
+
+def test_the_rate_falls_over_the_steps_asked_for():
+    for steps in (200, 4000):
+        falling = rates("flowers.csv", "--steps", steps)
+        assert falling[0] == 0.01 and falling == sorted(falling, reverse=True) and 0 < falling[-1] < 1e-6
+        assert falling[len(falling) // 2] == pytest.approx(0.005, rel=0.02)
+    short, long = (gradwalk_json("train", "spiral", "--steps", str(steps), "--json")["train"]["loss"] for steps in (1000, 2000))
+    assert long != short
+    assert refused("train", "flowers.csv", "--steps", 20, "--decay-steps", 10, status=2) == (
+        "train: needs a rate that is above 0 until step 20, got one that is 0 from step 10; give --final-rate, or more --decay-steps")
+    assert rates("flowers.csv", "--steps", 20, "--decay-steps", 10, "--final-rate", 0.5)[-1] == 0.005
+
+
+def test_a_finished_plan_that_is_gone_beyond_is_followed_by_another():
+    before = gradwalk_json("train", "spiral", "--steps", "500", "--save", "m.safetensors", "--json")["train"]["loss"]
+    shown = run("train", "--resume", "m.safetensors", "--steps", 1500)
+    assert "\na new plan from step 501 on: in 1000 steps the rate falls from 0.01 to 0 (cosine)\n" in shown
+    assert float(re.search(r"\ntrain +300 +([\d.]+)", shown).group(1)) < before
+    assert metadata("m.safetensors")["recipe"]["rate"] == {"kind": "cosine", "final": 0, "steps": 1000, "warm_up": 0, "begin": 500}
+    shown = run("train", "--resume", "m.safetensors", "--steps", 1600, "--lr", 0.002)
+    assert "\na new plan from step 1501 on: in 100 steps the rate falls from 0.002 to 0 (cosine)\n" in shown
+    assert re.search(r"step 1501 of 1600 .* rate 0.002\n", shown)
+    save("moons", *ENDLESS, "--steps", 10)
+    assert "\nfrom step 11 on the rate is 0.5\n" in run("train", "--resume", "m.safetensors", "--steps", 20, "--lr", 0.5)
+
+
+def test_a_plan_stopped_anywhere_goes_on_byte_for_byte():
+    chance = random.Random(3)
+    save("flowers.csv", "--steps", 60, to="straight")
+    run("train", "--resume", "straight", "--steps", 120, "-q", "--save", "beyond")
+    for stop in chance.sample(range(1, 60), 20):
+        done = gradwalk("train", "flowers.csv", "--steps", "60", "-q", "--save", "stopped", "--stop-at", str(stop))
+        assert (done.returncode, done.stderr) == (
+            0, f"stopped at step {stop} of 60; go on with: gradwalk train --resume stopped\n")
+        run("train", "--resume", "stopped", "-q")
+        assert open("stopped", "rb").read() == open("straight", "rb").read()
+    for stop in chance.sample(range(61, 120), 3):
+        done = gradwalk("train", "--resume", "straight", "--steps", "120", "-q", "--save", "stopped", "--stop-at", str(stop))
+        assert done.returncode == 0 and f"stopped at step {stop} of 120" in done.stderr
+        run("train", "--resume", "stopped", "-q")
+        assert open("stopped", "rb").read() == open("beyond", "rb").read()
+
+
+def test_the_example_of_the_help_goes_on_learning(folder):
+    example = re.search(r"train iris.csv --label species --save iris.safetensors\n +gradwalk (train --resume .*)", run("train", "--help"))
+    (folder / "iris.csv").write_text(FLOWERS.replace("kind", "species"))
+    run("train", "iris.csv", "--label", "species", "--save", "iris.safetensors", "-q")
+    shown = run(*example.group(1).split())
+    assert "a new plan from step 2001 on: in 3000 steps the rate falls from 0.01 to 0" in shown
+    assert min(float(rate) for rate in re.findall(r"rate ([\d.e-]+)$", shown, re.MULTILINE)) > 0
+
+
+@pytest.mark.parametrize("options", [["moons"], ["spiral", "--steps", "60"], ["flowers.csv", "--loss", "mse", "--steps", "60"]],
+                         ids=lambda options: options[0])
+def test_compiled_steps_are_the_eager_ones_to_rounding_and_both_times_are_shown(options):
+    assert re.search(r"\n\d+ steps in [\d.]+ m?s\n", run("train", *options))
+    shown = run("train", *options, "--eager")
+    assert re.search(r"\n\d+ steps in [\d.]+ m?s, eager; compiled [\d.]+ m?s, [\d.]+ times as fast\n", shown), shown
+    save(*options, to="compiled")
+    save(*options, "--eager", to="eager")
+    assert metadata("eager")["training"]["step"] == "eager"
+    assert metadata("compiled")["training"]["step"].startswith("compiled, ")
+    compiled, eager = numbers("compiled"), numbers("eager")
+    for name in eager:
+        assert compiled[name] == pytest.approx(eager[name], rel=1e-6, abs=1e-9), name
+    report = json.loads(run("train", *options, "--eager", "--json"))
+    assert report["step"] == "eager" and 0 < report["compiled_seconds"] and 0 < report["seconds"]
+
+
+def test_the_number_of_threads_changes_no_bit():
+    for threads in 1, 2, 3:
+        save("spiral", "--hidden", "300,300", "--batch", "256", "--samples", "1000", "--steps", 4, "--threads", threads, to=f"of{threads}")
+    assert open("of1", "rb").read() == open("of2", "rb").read() == open("of3", "rb").read()
+
+
+def test_going_on_with_steps_of_another_kind_says_so():
+    kind = save("moons", "--steps", 10)["training"]["step"]
+    before = open("m.safetensors", "rb").read()
+    for options, environment, now in (["--eager"], {}, "eager"), ([], {"GRADWALK_INSTRUCTION_SET": "SCALAR"}, "compiled, SCALAR"):
+        done = gradwalk("train", "--resume", "m.safetensors", "--steps", "12", "-q", "--save", "n", *options,
+                        env={**os.environ, **environment})
+        assert (done.returncode, done.stderr) == (0, f"the steps so far were {kind}; these are {now}, and round otherwise\n")
+        assert metadata("n")["training"]["step"] == now
+    assert open("m.safetensors", "rb").read() == before
+    assert "needs an instruction set of this machine, got 'MMX'; give one of" in refused(
+        "train", "moons", env={**os.environ, "GRADWALK_INSTRUCTION_SET": "MMX"})
+
+
+def test_resuming_finds_data_from_another_folder_and_under_another_name(folder):
+    save("flowers.csv", "--steps", 10, "--decay-steps", 20)
+    save("flowers.csv", "--steps", 20, to="straight")
+    os.mkdir("elsewhere")
+    run("train", "--resume", folder / "m.safetensors", "--steps", 20, "-q", cwd=folder / "elsewhere")
+    assert open("m.safetensors", "rb").read() == open("straight", "rb").read()
+    os.rename("flowers.csv", "renamed.csv")
+    assert "flowers.csv: needs a file that can be read" in refused("train", "--resume", "m.safetensors", "--steps", 30)
+    run("train", "renamed.csv", "--resume", "m.safetensors", "--steps", 30, "-q")
+    assert metadata("m.safetensors")["source"]["data"] == str(folder / "renamed.csv")
+
+
+def test_resuming_with_what_does_not_fit_is_refused_and_changes_nothing(folder):
+    save("flowers.csv", "--steps", 10)
+    before = open("m.safetensors", "rb").read()
+    resume = ("train", "--resume", "m.safetensors")
+    for options, shown, expected in RECIPE:
+        if options[0] not in ("--lr", "--patience"):
+            assert refused(*resume, *options, status=2) == (
+                "train: needs no recipe with --resume but --lr and --patience, for the model has its own, "
+                f"got {options[0]}; leave it out")
+    for options in (["--features", "size"], ["--drop", "size"], ["--missing", "drop"], ["--other"], ["--no-header"], ["--task", "regress"], ["--samples", 9], ["--noise", 1], ["--test-split", 0.5], ["--label", 1], ["--header", "no"], ["--separator", "tab"]):
+        assert refused(*resume, *options, "--steps", 20, status=2) == (
+            "train: needs no more than the data with --resume, for the model knows how it was read, "
+            f"got {options[0]}; leave it out")
+    for options, steps in ([], 10), (["--steps", 10], 10), (["--steps", 3], 3):
+        assert refused(*resume, *options) == (
+            f"train: needs more steps than the 10 the model has made, got {steps}; give --steps, which is the number in all")
+    other = "resume: needs the data the model was trained on, got other data; give the same, or train anew"
+    (folder / "flowers.csv").write_text(FLOWERS.replace("size", "siZe"))
+    assert refused(*resume, "--steps", 20) == other
+    (folder / "flowers.csv").write_text(FLOWERS.replace("\n", "0\n").replace("kind0", "kind"))
+    assert refused(*resume, "--steps", 20) == other
+    assert refused("train", "moons", *resume[1:], "--steps", 20) == other
+    assert open("m.safetensors", "rb").read() == before
+
+
+def test_a_model_without_its_training_is_used_but_not_resumed():
+    save("moons", "--steps", 5)
+    head, numbers = header("m.safetensors")
+    del head["__metadata__"]["training"]
+    text = json.dumps(head).encode()
+    with open("bare", "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + numbers)
+    assert refused("train", "--resume", "bare") == "bare: needs a model saved by training, got one without its training; train it anew"
+    assert "trained" not in run("inspect", "bare")
+
+
+@pytest.mark.parametrize("source", ["", "{}", "[" * 100000, '{"data":5}', json.dumps({
+    "data": "moons", "samples": 1e300, "noise": -1, "test_split": -1, "seed": 1, "label": "", "header": "", "separator": ""})])
+def test_a_damaged_description_of_the_data_is_refused(source):
+    save("moons", "--steps", 5)
+    head, numbers = header("m.safetensors")
+    head["__metadata__"]["source"] = source
+    text = json.dumps(head).encode()
+    with open("m.safetensors", "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + numbers)
+    assert refused("train", "--resume", "m.safetensors", "--steps", 9) == (
+        "m.safetensors: needs a description of the data it was trained on, got none that can be read; "
+        "the file is damaged, or of another program: take a copy, or train again")
+
+
+# ---- stopping ----
+
+
+@pytest.mark.parametrize("options, name, word", [
+    ([], "gradwalk-recovery.safetensors", "gradwalk-recovery.safetensors"),
+    (["--save", "my model"], "my model", "'my model'"),
+])
+def test_control_c_saves_and_going_on_is_as_if_never_stopped(options, name, word):
+    status, out, error = interrupted(*LONG, *options)
+    assert status == 130
+    stopped = re.fullmatch(rf"stopped at step (\d+) of 1000000; go on with: gradwalk train --resume {word}\n", error)
+    assert stopped and f"\nsaved {name}\n" in out
+    steps = int(stopped.group(1))
+    assert 1 <= steps < 100000 and f"trained     {steps} of 1000000 steps" in run("inspect", name)
+    run("train", "--resume", name, "--steps", steps + 20, "-q")
+    save("moons", *ENDLESS, "--steps", steps + 20, to="straight")
+    assert open(name, "rb").read() == open("straight", "rb").read()
+
+
+def test_a_request_to_end_saves_too():
+    status, _, error = interrupted(*LONG, by=signal.SIGTERM)
+    assert status == 143 and "go on with: gradwalk train --resume gradwalk-recovery.safetensors" in error
+    status, _, error = interrupted("--resume", "gradwalk-recovery.safetensors")
+    assert status == 130 and "go on with: gradwalk train --resume gradwalk-recovery.safetensors" in error
+
+
+def test_a_killed_save_leaves_the_old_model_or_the_new_one():
+    chance = random.Random(5)
+    loop = f"while true; do '{PROGRAM}' train moons --samples 8 --hidden 64 --steps 1 -q --seed $((n+=1)) --save m >&-; done"
+    found = set()
+    began = time.monotonic()
+    run("train", "moons", "--samples", 8, "--hidden", 64, "--steps", 1, "-q", "--save", "first")
+    usual = time.monotonic() - began  # of one run on this machine now, so that kills meet all of it
+    for number in range(200):
+        process = subprocess.Popen(["sh", "-c", f"n={number * 1000}; {loop}"], stderr=subprocess.DEVNULL, start_new_session=True)
+        time.sleep(chance.uniform(0.1, 3) * usual)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        if os.path.exists("m"):
+            found.add(json.loads(run("inspect", "m", "--json"))["seed"])
+    assert len(found) > 20  # killed before, while and after the file was replaced
+    run("train", "moons", "--steps", 1, "-q", "--save", "m")
