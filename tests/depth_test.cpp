@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <climits>
 #include <functional>
 
 #include "support.hpp"
@@ -12,7 +14,9 @@
 namespace gradwalk::tests {
 namespace {
 
-constexpr std::size_t small_stack = sanitized ? 512 * 1024 : 64 * 1024;  // a sanitizer's own frames are large
+// A sanitizer's own frames are large, and systems have a least stack of their own: on aarch64, 128 KB.
+const std::size_t small_stack =
+    std::max<std::size_t>(sanitized ? 512 * 1024 : 64 * 1024, static_cast<std::size_t>(PTHREAD_STACK_MIN));
 constexpr std::size_t usual_stack = 8 * 1024 * 1024;
 constexpr std::size_t deep = sized(10000000, 300000);
 

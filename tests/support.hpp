@@ -29,6 +29,13 @@ inline constexpr bool sanitized = true;
 inline constexpr bool sanitized = false;
 #endif
 
+// Run by an emulator, whose process it is that has memory, limits and threads.
+#ifdef GRADWALK_TESTS_EMULATED
+inline constexpr bool emulated = true;
+#else
+inline constexpr bool emulated = false;
+#endif
+
 constexpr std::size_t sized(std::size_t plain, std::size_t under_sanitizer) {
   return sanitized ? under_sanitizer : plain;
 }
