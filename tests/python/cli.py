@@ -44,6 +44,13 @@ def gradwalk_json(*arguments):
     return json.loads(run.stdout)
 
 
+def wait_for_file(name, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not os.path.exists(name):
+        assert time.monotonic() < deadline, f"{name} did not appear within {seconds} seconds"
+        time.sleep(0.002)
+
+
 def on_terminal(*arguments, columns=80, stop=None, kind="xterm"):
     """All that the program sends to a terminal of its own, and its exit status; interrupted once it has sent `stop`."""
     process, terminal = pty.fork()

@@ -11,7 +11,7 @@ import subprocess
 import time
 
 import pytest
-from cli import PROGRAM
+from cli import PROGRAM, wait_for_file
 from training import ENDLESS, folder, metadata, numbers, run, save, temporary_files  # noqa: F401
 
 pytestmark = pytest.mark.skipif(
@@ -117,10 +117,7 @@ def is_alive(process):
 def started(*arguments, name):
     command = ["mpirun", "--oversubscribe", "-n", "3", str(PROGRAM), "train", *map(str, arguments)]
     mother = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env={**os.environ, **ROOT}, stdin=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while not os.path.exists(name) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert os.path.exists(name)
+    wait_for_file(name)
     children = processes_of(mother.pid)
     assert len(children) == 3
     return mother, children

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import pytest
-from cli import PROGRAM, gradwalk
+from cli import PROGRAM, gradwalk, wait_for_file
 from training import ENDLESS, folder, metadata, refused, run, save, temporary_files  # noqa: F401
 
 RECOVERY = "gradwalk-recovery.safetensors"
@@ -17,9 +17,7 @@ RECOVERY = "gradwalk-recovery.safetensors"
 def killed(*arguments, after, name):
     """Trains until some time after the file is there, then kills it."""
     process = subprocess.Popen([PROGRAM, "train", *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 30
-    while not os.path.exists(name) and time.monotonic() < deadline:
-        time.sleep(0.002)
+    wait_for_file(name)
     time.sleep(after)
     process.kill()
     process.wait()
@@ -64,9 +62,7 @@ def test_a_save_on_the_way_that_fails_is_said_and_does_not_end_the_run(folder): 
     os.mkdir("place")
     process = subprocess.Popen([PROGRAM, "train", "moons", "--steps", "300000", *ENDLESS, "--recover", "1000", "--save", "place/m"],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 30
-    while not os.path.exists("place/m") and time.monotonic() < deadline:
-        time.sleep(0.002)
+    wait_for_file("place/m")
     os.rename("place", "gone")
     time.sleep(0.3)
     os.mkdir("place")
