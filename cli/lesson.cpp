@@ -2,18 +2,16 @@
 // gradwalk lesson: the lesson's page in a browser on this machine, until Ctrl-C.
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 
 #include "commands.hpp"
 #include "gradwalk/error.hpp"
@@ -52,61 +50,44 @@ fs::path page_folder(const std::string& given) {
               "build it with ./run lesson, or name its folder with --folder");
 }
 
-int bind_given(PageServer& server, int wanted) {
-  const int port = server.bind(wanted);
-  if (port > 0) return port;
-  const bool is_taken = errno == EADDRINUSE;
-  throw Error("gradwalk lesson", "a port it may listen on", fmt::format("{} ({})", wanted, std::strerror(errno)),
-              is_taken ? "stop the program that has it, or leave --port away to take the next free one"
-                       : "give another with --port, 1024 or more, or 0 for any");
-}
-
-int bind_free(PageServer& server) {
-  for (int wanted = first_port; wanted <= last_port; ++wanted) {
-    const int port = server.bind(wanted);
-    if (port < 0 && errno == EADDRINUSE) continue;
-    if (port < 0) break;
-    if (port != first_port) fmt::print(stderr, "port {} is taken, so this is {}\n", first_port, port);
-    return port;
+// Listens on the given port, or on the first free one of ours when none was given.
+std::unique_ptr<PageServer> make_server(const fs::path& folder, int given) {
+  const int first = given < 0 ? first_port : given, last = given < 0 ? last_port : given;
+  for (int port = first;; ++port) {
+    try {
+      auto server = std::make_unique<PageServer>(folder, port);
+      if (port != first) fmt::print(stderr, "port {} is taken, so this is {}\n", first, port);
+      return server;
+    } catch (const std::system_error& error) {
+      if (port < last) continue;
+      const std::string ports = first == last ? std::to_string(first) : fmt::format("{} to {}", first, last);
+      throw Error("gradwalk lesson", "a port it may listen on", fmt::format("{} ({})", ports, error.code().message()),
+                  "give another with --port, 1024 or more, or 0 for any free one");
+    }
   }
-  throw Error("gradwalk lesson", fmt::format("a free port from {} to {}", first_port, last_port),
-              fmt::format("none ({})", std::strerror(errno)), "give one with --port, or 0 for any");
 }
 
-void say_not_opened(const char* why) {
-  fmt::print(stderr, "no browser was opened ({}); open the address in one\n", why);
-}
-
-// In a session of its own, so that Ctrl-C here does not end the browser; -1 when there is no xdg-open.
+// Starts the browser in a session of its own, so that Ctrl-C here does not end it. Call it before there are threads.
 pid_t open_browser(const std::string& address) {
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  for (const int number : {0, 1, 2}) posix_spawn_file_actions_addopen(&files, number, "/dev/null", O_RDWR, 0);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, ignored;
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  ::setsid();
+  sigset_t none;
   sigemptyset(&none);
-  sigemptyset(&ignored);
-  sigaddset(&ignored, SIGPIPE);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &ignored);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  std::string name = "xdg-open", argument = address;
-  char* const arguments[] = {name.data(), argument.data(), nullptr};
-  pid_t child = -1;
-  const int error = posix_spawnp(&child, name.c_str(), &files, &attributes, arguments, environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&files);
-  if (error == 0) return child;
-  say_not_opened(error == ENOENT ? "there is no xdg-open here" : std::strerror(error));
-  return -1;
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  std::signal(SIGPIPE, SIG_DFL);  // cpp-httplib ignores it
+  const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (const int number : {0, 1, 2}) ::dup2(nowhere, number);
+  ::execlp("xdg-open", "xdg-open", address.c_str(), nullptr);
+  ::_exit(127);
 }
 
-// -1 once it has ended.
+// Reports once that no browser was opened. Returns -1 when the child has ended.
 pid_t look_after(pid_t child) {
   int status = 0;
-  if (child < 0 || waitpid(child, &status, WNOHANG) == 0) return child;
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) say_not_opened("xdg-open found none");
+  if (child < 0 || ::waitpid(child, &status, WNOHANG) == 0) return child;
+  const char* const reason = WEXITSTATUS(status) == 127 ? "there is no xdg-open here" : "xdg-open found none";
+  if (status != 0) fmt::print(stderr, "no browser was opened ({}); open the address in one\n", reason);
   return -1;
 }
 
@@ -118,21 +99,20 @@ void run(const Options& options) {
   sigaddset(&stop, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &stop, nullptr);
 
-  PageServer server(page_folder(options.folder));
-  const int port = options.port < 0 ? bind_free(server) : bind_given(server, options.port);
-  const std::string address = fmt::format("http://127.0.0.1:{}/", port);
-  pid_t browser = options.opens ? open_browser(address) : -1;  // it waits in the queue until the server starts
-  server.start();
+  const std::unique_ptr<PageServer> server = make_server(page_folder(options.folder), options.port);
+  const std::string address = fmt::format("http://127.0.0.1:{}/", server->port());
+  pid_t browser = options.opens ? open_browser(address) : -1;  // the kernel lets it wait until the server starts
+  server->start();
   fmt::print("the lesson is at {}\nCtrl-C stops it\n", address);
   std::fflush(stdout);
 
   const timespec moment{.tv_sec = 0, .tv_nsec = 200'000'000};
   while (sigtimedwait(&stop, nullptr, &moment) < 0) {
     browser = look_after(browser);
-    if (!server.is_running())
+    server->enforce_limits();
+    if (!server->is_running())
       throw Error("gradwalk lesson", "a network to listen on", "an error of the system's", "start it again");
   }
-  server.stop();
 }
 
 }  // namespace

@@ -1,33 +1,42 @@
 // SPDX-License-Identifier: MIT
-// A web server for one folder of files and the people at this machine: it listens on 127.0.0.1 alone, answers GET and
-// HEAD, and refuses a request that names another host, so that no page from elsewhere can read it under a false name.
-//
-// cpp-httplib accepts, parses and writes; connections and their limits are ours: every wait has an end, a request's
-// head has a size, and a client that sends nothing holds up nobody.
+// A web server for one folder and for this machine: it listens on 127.0.0.1 only, answers GET and HEAD, and refuses a
+// request that names another host, so that no page from elsewhere can read the folder by DNS rebinding.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <memory>
+#include <thread>
+
+namespace httplib {
+class Server;
+}
 
 namespace gradwalk::cli {
 
 class PageServer {
  public:
-  // Throws std::filesystem::filesystem_error when there is no such folder.
-  explicit PageServer(const std::filesystem::path& folder);
-  ~PageServer();
-  PageServer(const PageServer&) = delete;
-  PageServer& operator=(const PageServer&) = delete;
+  // Binds the port, or any free port for 0. Throws std::system_error with the reason when the port is not available,
+  // and std::filesystem::filesystem_error when there is no such folder.
+  PageServer(const std::filesystem::path& folder, int port);
+  ~PageServer();  // closes every connection and waits for the threads
 
-  // Takes the port, or any free one for 0, and gives its number; -1, and errno, when it cannot be had.
-  int bind(int port);
-  void start();             // answers on threads of its own from now on
-  bool is_running() const;  // false also when the system took the port away
-  void stop();              // closes every connection
+  int port() const { return port_; }
+  void start();                                    // answers on threads of its own from now on
+  bool is_running() const { return !has_ended_; }  // false also when the system took the socket away
+
+  // Disconnects clients that take too long or send too much; call it a few times per second. cpp-httplib limits each
+  // read and each header, but neither the time nor the size of a whole request.
+  void enforce_limits() const { disconnect(false); }
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  static constexpr int most_files = 1024;  // open at a time, connections included
+  void disconnect(bool everyone) const;
+
+  std::unique_ptr<httplib::Server> server_;
+  int port_ = 0, listener_ = -1;
+  std::atomic<bool> has_ended_ = false;
+  std::thread thread_;
 };
 
 }  // namespace gradwalk::cli

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""gradwalk lesson as browsers, scanners and clumsy clients meet it: raw sockets against a small made-up page."""
+"""gradwalk lesson as browsers, scanners and clumsy clients meet it: raw sockets against a small synthetic page.
 
-import concurrent.futures
+cpp-httplib's versions differ in the status of a refusal. Where the difference is harmless, a test accepts each of them."""
+
 import contextlib
 import gzip
 import http.client
@@ -15,25 +16,25 @@ import subprocess
 import time
 
 import pytest
-from cli import PROGRAM, ROOT, gradwalk
+from cli import PROGRAM, ROOT, gradwalk, wait_for_file
 
 SECRET = b"outside of the page"
+HUGE = 1 << 25  # bytes; more than the system keeps for a client that does not read
 TYPES = {
     "index.html": "text/html; charset=utf-8",
     "assets/index-B3x_9-Zq.js": "text/javascript; charset=utf-8",
-    "assets/worker.mjs": "text/javascript; charset=utf-8",
+    "assets/index-B3x_9-Zq.js.txt": "text/plain; charset=utf-8",
+    "assets/worker.js": "text/javascript; charset=utf-8",
     "assets/index-Dk2l0aPQ.css": "text/css; charset=utf-8",
     "assets/engine-a1B2c3D4.wasm": "application/wasm",
-    "assets/index-B3x_9-Zq.js.map": "application/json; charset=utf-8",
     "assets/font-AbCdEfGh.woff2": "font/woff2",
-    "data.json": "application/json; charset=utf-8",
-    "icon.svg": "image/svg+xml; charset=utf-8",
+    "data.json": "application/json",
+    "icon.svg": "image/svg+xml",
     "icon.png": "image/png",
-    "favicon.ico": "image/x-icon",
+    "notes-AbCdEfGh.txt": "text/plain; charset=utf-8",
     "robots.txt": "text/plain; charset=utf-8",
     "unknown.xyz": "application/octet-stream",
     "a b+ü.txt": "text/plain; charset=utf-8",
-    "empty.txt": "text/plain; charset=utf-8",
 }
 
 
@@ -55,15 +56,17 @@ class Server:
         return socket.create_connection(("127.0.0.1", self.port), timeout)
 
     def raw(self, data):
-        """Everything the server answers to these bytes until it closes."""
-        with self.connect() as client:
+        """Everything the server answers to these bytes until it closes or resets the connection."""
+        with self.connect() as client, contextlib.suppress(BrokenPipeError):
             client.sendall(data)
             return everything(client)
+        return b""
 
     def status(self, data):
+        """None when the server closed the connection without an answer."""
         answer = self.raw(data)
-        assert answer.startswith(b"HTTP/1.1 "), answer
-        return int(answer.split()[1])
+        assert not answer or answer.startswith(b"HTTP/1.1 "), answer
+        return int(answer.split()[1]) if answer else None
 
     def ask(self, target, method="GET", **headers):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
@@ -81,8 +84,9 @@ class Server:
 
 def everything(client):
     parts = []
-    while part := client.recv(65536):
-        parts.append(part)
+    with contextlib.suppress(ConnectionResetError):
+        while part := client.recv(65536):
+            parts.append(part)
     return b"".join(parts)
 
 
@@ -97,8 +101,13 @@ def page(tmp_path_factory):
     for name in TYPES:
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(b"" if name == "empty.txt" else b"these are the bytes of " + name.encode())
+        file.write_bytes(b"these are the bytes of " + name.encode())
     (folder / "large.txt").write_bytes(bytes(range(32, 127)) * 80000)
+    (folder / "empty.txt").touch()
+    (folder / "huge.bin").touch()
+    os.truncate(folder / "huge.bin", HUGE)
+    (folder / "refused.bin").touch()
+    os.truncate(folder / "refused.bin", (1 << 28) + 1)
     (folder / ".git").mkdir()
     (folder / ".git/config").write_bytes(SECRET)
     (folder / ".env").write_bytes(SECRET)
@@ -131,23 +140,27 @@ def test_every_file_comes_whole_and_with_its_type(server, page):
         assert headers["X-Content-Type-Options"] == "nosniff"
     assert server.ask("/large.txt")[2] == (page / "large.txt").read_bytes()
     assert server.ask("/inside.txt")[0] == 200
+    assert server.ask("/empty.txt")[::2] == (200, b"")
 
 
-def test_a_compressed_copy_is_served_to_who_takes_it(server, page):
+def test_a_compressed_copy_is_served_to_a_client_that_accepts_it(server, page):
     plain, packed = b"function f() {}\n" * 500, gzip.compress(b"function f() {}\n" * 500)
     (page / "copied.js").write_bytes(plain)
     (page / "copied.js.gz").write_bytes(packed)
-    for accepted in ("gzip", "br, gzip;q=0.5", "deflate, gzip", "*"):
-        status, headers, body = server.ask("/copied.js", Accept_Encoding=accepted)
-        assert (status, headers["Content-Encoding"], body) == (200, "gzip", packed), accepted
-        assert headers["Content-Type"] == TYPES["assets/index-B3x_9-Zq.js"] and headers["Vary"] == "Accept-Encoding"
-        assert server.ask("/copied.js", If_None_Match=headers["ETag"], Accept_Encoding=accepted)[0] == 304
-        assert server.ask("/copied.js", If_None_Match=headers["ETag"], Accept_Encoding="br")[0] == 200
-    for refused in ("", "br", "gzip;q=0", "gzip;q=0.0", "xgzip"):
+    for accepted in ("gzip", "br, gzip;q=0.5", "gzip, deflate, br, zstd"):
+        for method in ("GET", "HEAD"):
+            status, headers, body = server.ask("/copied.js", method, Accept_Encoding=accepted)
+            assert (status, headers["Content-Encoding"], headers["Vary"]) == (200, "gzip", "Accept-Encoding"), accepted
+            assert body == (packed if method == "GET" else b"") and headers["Content-Length"] == str(len(packed))
+            assert headers.get_all("Content-Type") == ["text/javascript; charset=utf-8"]
+    for refused in ("", "br", "gzip;q=0", "gzip;q=0.0, br", "xgzip"):
         status, headers, body = server.ask("/copied.js", Accept_Encoding=refused)
         assert (status, headers["Content-Encoding"], body) == (200, None, plain), refused
     os.utime(page / "copied.js.gz", (1, 1))  # a copy of something older
-    assert server.ask("/copied.js", Accept_Encoding="gzip")[1]["Content-Encoding"] is None
+    assert server.ask("/copied.js", Accept_Encoding="gzip")[2] == plain
+    (page / "copied.js.gz").unlink()
+    (page / "copied.js.gz").symlink_to("../secret.txt")
+    assert server.ask("/copied.js", Accept_Encoding="gzip")[2] == plain
 
 
 def test_the_root_is_the_index_and_a_query_changes_nothing(server):
@@ -178,22 +191,15 @@ def test_only_hashed_assets_are_kept_for_a_year(server):
     for name in TYPES:
         if name == "a b+ü.txt":
             continue
-        hashed = name.startswith("assets/") and "-" in name and not name.endswith(".map")
+        hashed = name.startswith("assets/") and "-" in name and not name.endswith(".txt")
         expected = "public, max-age=31536000, immutable" if hashed else "no-cache"
         assert server.ask("/" + name)[1]["Cache-Control"] == expected, name
 
 
-def test_an_unchanged_file_is_not_sent_again_and_a_changed_one_is(server, page):
-    file = page / "changing.txt"
-    file.write_text("old")
-    tag = server.ask("/changing.txt")[1]["ETag"]
-    for asked in (tag, f'"other", {tag}', f"W/{tag}", "*"):
-        status, headers, body = server.ask("/changing.txt", If_None_Match=asked)
-        assert (status, body, headers["ETag"], headers["Cache-Control"]) == (304, b"", tag, "no-cache")
-    assert server.ask("/changing.txt", If_None_Match='"other"')[0] == 200
-    file.write_text("new")
-    status, headers, body = server.ask("/changing.txt", If_None_Match=tag)
-    assert (status, body) == (200, b"new") and headers["ETag"] != tag
+def test_a_changed_file_is_sent_as_it_is_now(server, page):
+    for text in (b"old", b"newer"):
+        (page / "changing.txt").write_bytes(text)
+        assert server.ask("/changing.txt")[2] == text
 
 
 def test_head_gives_the_headers_of_get_and_no_body(server):
@@ -212,11 +218,18 @@ def test_other_methods_are_405(server, method):
 
 def test_a_body_is_never_read_as_a_request(server):
     inner = get("/robots.txt")
-    for headers in ([f"Content-Length: {len(inner)}"], ["Transfer-Encoding: chunked"], ["Content-Length: 0"] * 2):
-        head = "\r\n".join(["GET / HTTP/1.1", "Host: localhost", *headers, "", ""]).encode()
-        answer = server.raw(head + inner)
-        assert answer.startswith(b"HTTP/1.1 413 ") and answer.count(b"HTTP/1.1") == 1
-    assert server.status(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999999\r\n\r\n" + b"x" * 100000) == 405
+    for method in ("GET", "POST"):
+        for headers in ([f"Content-Length: {len(inner)}"], ["Transfer-Encoding: chunked"], ["Content-Length: 0"] * 2):
+            head = "\r\n".join([f"{method} / HTTP/1.1", "Host: localhost", *headers, "", ""]).encode()
+            answer = server.raw(head + inner)
+            assert answer.count(b"HTTP/1.1") <= 1 and b"robots.txt" not in answer
+
+
+def test_a_large_body_is_not_read(server):
+    head = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n"
+    start = time.monotonic()
+    assert server.status(head + b"x" * 10_000_000) in (405, None)
+    assert time.monotonic() - start < 3
 
 
 def test_what_is_not_there_is_404_in_a_line(server):
@@ -227,10 +240,16 @@ def test_what_is_not_there_is_404_in_a_line(server):
         assert server.ask(target)[0] == 404, target
 
 
+def test_a_file_that_cannot_be_read_is_500_and_tells_nothing_of_the_machine(server, page):
+    answer = server.raw(get("/refused.bin"))
+    assert answer.startswith(b"HTTP/1.1 500 ") and answer.endswith(b"500 This request cannot be answered.\n")
+    assert str(page).encode() not in answer
+
+
 TRAVERSALS = [
     "/../secret.txt", "/assets/../../secret.txt", "/assets/../index.html", "/..", "/.", "/./index.html",
     "/%2e%2e/secret.txt", "/%2E%2E/secret.txt", "/.%2e/secret.txt", "/%2e%2e%2fsecret.txt", "/..%2fsecret.txt",
-    "/..%5csecret.txt", "/..\\secret.txt", "\\..\\secret.txt", "/assets%2findex-B3x_9-Zq.js", "/assets\\worker.mjs",
+    "/..%5csecret.txt", "/..\\secret.txt", "\\..\\secret.txt", "/assets%2findex-B3x_9-Zq.js", "/assets\\data.js",
     "/%252e%252e/secret.txt", "/..%c0%afsecret.txt", "/%c0%ae%c0%ae/secret.txt", "/..;/secret.txt",
     "//etc/passwd", "///etc/passwd", "/%2fetc/passwd", "/etc/passwd", "/file:///etc/passwd", "file:///etc/passwd",
     "http://localhost/index.html", "index.html", "../secret.txt", "*", "?", "/?/../secret.txt/..", "/%00", "/index.html%00",
@@ -240,16 +259,15 @@ TRAVERSALS = [
 ]  # fmt: skip
 
 
-def test_no_target_leads_out_of_the_folder(server):
-    for target in TRAVERSALS:
+def test_no_target_leads_out_of_the_folder(server, page):
+    of_the_page = [(page / name).read_bytes() for name in ("index.html", "assets/index-B3x_9-Zq.js")]
+    for target in [*TRAVERSALS, "/\0../secret.txt", "/a b"]:
         answer = server.raw(get(target))
-        if target == "/?/../secret.txt/..":
-            assert answer.startswith(b"HTTP/1.1 200 ")  # a query, and the index
-        else:
-            assert answer.startswith(b"HTTP/1.1 404 "), target
         assert SECRET not in answer and b"root:" not in answer, target
-    for data in (b"GET /\0../secret.txt HTTP/1.1\r\nHost: localhost\r\n\r\n", b"GET /a b HTTP/1.1\r\nHost: localhost\r\n\r\n"):
-        assert server.status(data) == 400
+        if answer.startswith(b"HTTP/1.1 200 "):  # the target means a file of the page
+            assert answer.split(b"\r\n\r\n", 1)[1] in of_the_page, target
+        else:
+            assert answer.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 404 ")), target
 
 
 @pytest.mark.parametrize("host", ["localhost", "LocalHost", "127.0.0.1", "localhost:8000", "127.0.0.1:1"])
@@ -277,24 +295,40 @@ def test_what_is_no_request_is_refused_and_the_connection_closed(server):
     for data in (b"\r\n\r\n", b"nonsense\r\n\r\n", b"GET /\r\n\r\n", b"GET / HTTP/2.0\r\n\r\n", b"FOO / HTTP/1.1\r\n\r\n",
                  b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", bytes(range(256)) + b"\r\n\r\n"):  # fmt: skip
         answer = server.raw(data + get("/"))
-        assert answer.startswith(b"HTTP/1.1 400 ") and answer.count(b"HTTP/1.1 ") == 1 and b"Connection: close" in answer
+        assert answer.count(b"HTTP/1.1 ") <= 1
+        assert answer == b"" or answer.startswith(b"HTTP/1.1 400 ") and b"Connection: close" in answer, data
 
 
-def test_a_request_has_a_size(server):
-    assert server.status(get("/?" + "x" * 10000)) == 414
-    for data in (b"GET /" + b"a" * 1_000_000, get("/")[:-2] + b"X: " + b"y" * 1_000_000, b"A: b\r\n" * 100000):
-        try:
-            assert server.status(data) == 431
-        except (BrokenPipeError, ConnectionResetError):
-            pass  # it hung up while we were still sending
-    assert server.status(get("/", "X: " + "y" * 12000)) == 200
-    assert server.status(get("/", "Range: bytes=" + "0-1," * 3000 + "0-1")) == 200  # ranges are not served
+def test_long_targets_and_headers_are_refused(server):
+    for data in (get("/?" + "x" * 10000), get("/", "X: " + "y" * 10000), get("/" + "a" * 1_000_000)):
+        assert server.status(data) in (400, 414, 431, None)
+    assert server.status(get("/?" + "x" * 5000, "X: " + "y" * 5000)) == 200
+    assert server.status(get("/", "Accept-Encoding: gzip" + " " * 5000 + ";" + " " * 2000 + "q=0." + "0" * 1000)) == 200
 
 
-def test_requests_in_one_packet_and_in_single_bytes_are_answered_in_order(server):
-    both = get("/robots.txt").replace(b"Connection: close\r\n", b"") + get("/data.json")
-    answer = server.raw(both)
-    assert answer.count(b"HTTP/1.1 200 OK") == 2 and answer.index(b"robots.txt") < answer.index(b"data.json")
+def test_many_ranges_are_not_answered_with_many_copies(server):
+    for ranges in ("0-9", "0-,0-,0-", "0-," * 2000 + "0-"):
+        answer = server.raw(get("/large.txt", "Range: bytes=" + ranges))
+        assert answer.startswith(b"HTTP/1.1 416 ") and len(answer) < 500_000
+
+
+@pytest.mark.parametrize("part", [b"a" * 65536, b"A: b\r\n" * 10000], ids=["target", "headers"])
+def test_an_endless_request_is_cut_off(page, part):
+    server = Server("--port", 0, "--folder", page)
+    with server.connect() as client, contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        client.sendall(b"GET /" if part.startswith(b"a") else b"GET / HTTP/1.1\r\n")
+        client.setblocking(False)
+        sent, end = 0, time.monotonic() + 10
+        while not select.select([client], [], [], 0)[0]:  # readable: the end of the connection, or an answer
+            assert time.monotonic() < end and sent < 500_000_000
+            if select.select([], [client], [], 0.1)[1]:
+                sent += client.send(part)
+    status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
+    assert int(status.split("VmHWM:")[1].split()[0]) < 300_000  # kB, the most memory it ever held
+    assert server.stop()[::2] == (0, "")
+
+
+def test_a_request_in_single_bytes_is_answered(server):
     with server.connect() as client:
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for byte in get("/robots.txt"):
@@ -312,49 +346,36 @@ def test_it_listens_on_loopback_alone(server):
     assert listening == ["0100007F"]
 
 
-def test_ten_thousand_rapid_requests_are_all_answered(server, page):
+def test_many_clients_at_a_time_are_all_answered(server, page):
     index = (page / "index.html").read_bytes()
-
-    def kept_alive(count):
-        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
-        with contextlib.closing(connection):
-            for _ in range(count):
-                connection.request("GET", "/")
-                assert connection.getresponse().read() == index
-        return count
-
-    def one_by_one(count):
-        for _ in range(count):
-            assert server.raw(get("/")).endswith(index)
-        return count
-
-    with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        runs = [pool.submit(kept_alive, 2000) for _ in range(3)] + [pool.submit(one_by_one, 1000) for _ in range(4)]
-        assert sum(run.result() for run in runs) == 10000
+    clients = [server.connect() for _ in range(200)]
+    for client in clients:
+        client.sendall(get("/"))
+    for client in clients:
+        with client:
+            assert everything(client).endswith(index)
 
 
 def test_clients_that_hang_hold_up_nobody_and_are_let_go(server):
-    def hanging(number):
-        client = server.connect()
-        if number % 3 == 1:
-            client.sendall(b"GET / HTTP/1.1\r\nHost: lo")  # never goes on
-        if number % 3 == 2:
-            client.sendall(get("/large.txt"))  # never reads
-        return client
-
-    clients = [hanging(number) for number in range(100)]
     start = time.monotonic()
+    silent, slow = [server.connect() for _ in range(25)], [server.connect() for _ in range(25)]
+    deaf = server.connect()
+    deaf.sendall(get("/huge.bin"))  # and does not read until the end
     for _ in range(50):
         assert server.ask("/")[0] == 200
     assert time.monotonic() - start < 3
-    slow = clients[1]
-    while not select.select([slow], [], [], 0.5)[0]:  # a byte now and then buys it no time
-        slow.sendall(b"x")
-        assert time.monotonic() - start < 9
-    with clients[0] as silent:
-        assert everything(silent) == b""
-    assert time.monotonic() - start < 9
-    for client in clients:
+    waiting = silent + slow
+    while waiting and time.monotonic() - start < 15:
+        for client in slow:  # a byte now and then buys it no time
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                client.sendall(b"x")
+        for client in select.select(waiting, [], [], 0.2)[0]:
+            assert everything(client) == b""
+            waiting.remove(client)
+    assert waiting == []
+    time.sleep(max(0, start + 8 - time.monotonic()))
+    assert len(everything(deaf)) < HUGE  # only what the system had taken for it
+    for client in [*silent, *slow, deaf]:
         client.close()
 
 
@@ -378,7 +399,7 @@ def test_a_given_port_that_is_taken_says_what_to_do(page, server):
     assert (run.returncode, run.stdout) == (1, "")
     assert run.stderr == (
         f"gradwalk lesson: needs a port it may listen on, got {server.port} (Address already in use); "
-        "stop the program that has it, or leave --port away to take the next free one\n"
+        "give another with --port, 1024 or more, or 0 for any free one\n"
     )
     assert gradwalk("lesson", "--port", "65536").returncode == 2
     assert gradwalk("lesson", "--port", "-1").returncode == 2
@@ -418,27 +439,18 @@ def test_without_a_page_anywhere_it_says_how_to_build_one():
     assert run.stderr.endswith("; build it with ./run lesson, or name its folder with --folder\n")
 
 
-def wait_for(path):
-    end = time.monotonic() + 10
-    while not path.exists() and time.monotonic() < end:
-        time.sleep(0.02)
-
-
 def test_open_starts_the_browser_with_the_address_and_does_without_one(page, tmp_path):
     opener = tmp_path / "xdg-open"
     opener.write_text(f'#!/bin/sh\necho "$#" "$@" > {tmp_path}/.opened && mv {tmp_path}/.opened {tmp_path}/opened\n')
     opener.chmod(0o755)
     running = Server("--port", 0, "--open", "--folder", page, env={**os.environ, "PATH": f"{tmp_path}:/usr/bin:/bin"})
-    wait_for(tmp_path / "opened")
+    wait_for_file(tmp_path / "opened")
     assert (tmp_path / "opened").read_text() == f"1 http://127.0.0.1:{running.port}/\n"
     assert running.stop()[::2] == (0, "")
 
-    running = Server("--port", 0, "--open", "--folder", page, env={**os.environ, "PATH": str(tmp_path / "nothing")})
-    assert running.ask("/")[0] == 200
-    assert running.stop()[::2] == (0, "no browser was opened (there is no xdg-open here); open the address in one\n")
-
-    opener.write_text(f"#!/bin/sh\ntouch {tmp_path}/tried\nexit 3\n")
-    running = Server("--port", 0, "--open", "--folder", page, env={**os.environ, "PATH": f"{tmp_path}:/usr/bin:/bin"})
-    wait_for(tmp_path / "tried")
-    time.sleep(0.6)
-    assert running.stop()[::2] == (0, "no browser was opened (xdg-open found none); open the address in one\n")
+    opener.write_text("#!/bin/sh\nexit 3\n")
+    for path, why in ((f"{tmp_path}/nothing", "there is no xdg-open here"), (f"{tmp_path}:/usr/bin:/bin", "xdg-open found none")):
+        running = Server("--port", 0, "--open", "--folder", page, env={**os.environ, "PATH": path})
+        assert running.process.stderr.readline() == f"no browser was opened ({why}); open the address in one\n"
+        assert running.ask("/")[0] == 200
+        assert running.stop()[::2] == (0, "")
