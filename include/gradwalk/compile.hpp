@@ -2,7 +2,7 @@
 // compile(): a recorded graph as a program that runs whole batches of rows. The component gradwalk::compile.
 //
 //   Value x{0.0}, y{0.0};                                      // stand for a row's numbers
-//   Value loss = square(model.scalar({x}) - y);                // the loss of one row, in plain scalar code
+//   Value loss = pow(model.scalar({x}) - y, 2);                // the loss of one row, in plain scalar code
 //   Program program = compile(loss, {.inputs = {x, y}, .parameters = model.parameters()});
 //   double sum = program.run(rows);                            // of the losses; gradients are added to the parameters
 //

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The examples in the comments of the public headers compile. An example is a block of comment lines that are indented by
+# three spaces and end in a statement.
+# usage: tests/header_examples_test.sh COMPILER
+set -euo pipefail
+
+compiler=${1:?usage: tests/header_examples_test.sh COMPILER}
+include=$(CDPATH='' cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/../include" && pwd)
+examples=0 failed=0
+
+# The names that a header's example uses and leaves to its reader.
+context_of() {
+  case $1 in
+    compile.hpp) echo 'MLP model(1, {8, 1}); std::vector<double> rows;' ;;
+    mpi.hpp) echo 'Dataset data; Recipe recipe;' ;;
+    solve.hpp) echo 'Value rosenbrock(const std::vector<Value>&); std::vector<Value> residuals(const std::vector<Value>&);' ;;
+  esac
+}
+
+# The statements of FILE's examples, each line with the line number it has there.
+examples_of() {
+  awk '
+    function end() { if (last ~ /[;}] *$/) printf "%s", block; block = last = "" }
+    match($0, /^ *\/\/   /) {
+      last = substr($0, RLENGTH + 1)
+      block = block "#line " NR "\n" last "\n"
+      sub(/ *\/\/.*/, "", last)
+      next
+    }
+    { end() }
+    END { end() }' "$1"
+}
+
+for header in "$include"/gradwalk/*.hpp; do
+  name=${header##*/}
+  statements=$(examples_of "$header")
+  if [[ -z $statements ]]; then continue; fi
+  examples=$((examples + 1))
+  "$compiler" -std=c++20 -fsyntax-only -I"$include" -x c++ - <<END || failed=1
+#include <gradwalk/gradwalk.hpp>
+#include <gradwalk/$name>
+using namespace gradwalk;
+void example() {
+  $(context_of "$name")
+#line 1 "the example in gradwalk/$name"
+$statements
+}
+END
+done
+((examples >= 3)) || { echo "needs the examples of compile.hpp, mpi.hpp and solve.hpp, found $examples"; failed=1; }
+exit "$failed"
