@@ -17,7 +17,7 @@ std::string code_of(const char* text, Language language) {
 
 constexpr const char* text = "a=2; b=-3; c=10; e=a+b; f=e*c";
 
-TEST(code, is_a_whole_program_in_cpp) {
+TEST(Code, IsAWholeProgramInCpp) {
   EXPECT_EQ(code_of(text, Language::cpp), R"(#include <gradwalk/gradwalk.hpp>
 #include <iostream>
 using namespace gradwalk;
@@ -36,7 +36,7 @@ int main() {
 )");
 }
 
-TEST(code, is_what_microgrades_users_write_in_python) {
+TEST(Code, IsInPythonWhatUsersOfMicrogradWrite) {
   EXPECT_EQ(code_of(text, Language::python), R"(from gradwalk import Value
 
 a = Value(2.0)
@@ -51,7 +51,7 @@ print("c:", c.grad)
 )");
 }
 
-TEST(code, is_double_precision_in_pytorch) {
+TEST(Code, HasDoublePrecisionInPyTorch) {
   EXPECT_EQ(code_of("a=1.5; b=tanh(a)", Language::pytorch), R"(import torch
 torch.set_default_dtype(torch.float64)
 
@@ -62,7 +62,7 @@ print("a:", a.grad.item())
 )");
 }
 
-TEST(code, says_which_node_each_line_makes_and_which_goes_backward) {
+TEST(Code, TellsWhichNodeEachLineMakesAndWhichLineCallsBackward) {
   const Snapshot graph = snapshot(parse("a=2; b=a*3").root);
   for (const Language language : {Language::cpp, Language::python, Language::pytorch}) {
     const Code code = to_code(graph, language);
@@ -74,7 +74,7 @@ TEST(code, says_which_node_each_line_makes_and_which_goes_backward) {
   }
 }
 
-TEST(code, gives_names_the_languages_can_have) {
+TEST(Code, TurnsLabelsIntoValidIdentifiers) {
   EXPECT_THAT(code_of("lambda=1; int=lambda*lambda; EOF=int+lambda", Language::cpp),
               testing::HasSubstr(R"(  Value lambda_ = Value(1.0);
   Value int_ = lambda_ * lambda_;
@@ -88,7 +88,7 @@ TEST(code, gives_names_the_languages_can_have) {
     EXPECT_THAT(code, testing::HasSubstr(std::string(line) + "\n"));
 }
 
-TEST(code, writes_constants_so_that_they_can_stand_where_they_stand) {
+TEST(Code, ParenthesizesOrWrapsConstantsWhereNeeded) {
   EXPECT_THAT(code_of("a=2; b=a*-3; c=b**-2; d=2**c; e=max(d,-1)", Language::python),
               testing::HasSubstr(R"(b = a * (-3.0)
 c = b ** (-2.0)
@@ -100,7 +100,7 @@ e = gradwalk.max(d, -1.0)
   EXPECT_THAT(code_of("a=2; b=a**3", Language::cpp), testing::HasSubstr("Value b = pow(a, 3.0);"));
 }
 
-TEST(code, refuses_a_rule_it_does_not_know) {
+TEST(Code, RefusesACustomOp) {
   const Value a = 2.0;
   const Value r = custom(4.0, {{a, 2.0}}, "mine");
   EXPECT_EQ(tests::error_of([&] { to_code(snapshot(r), Language::cpp); }),

@@ -48,7 +48,7 @@ std::vector<std::vector<double>> factors_of(const Recipe& recipe, int steps, con
   return factors;
 }
 
-TEST(dropout, leaves_out_its_share_of_the_hidden_neurons_anew_in_each_row_and_step) {
+TEST(Dropout, DrawsNewHiddenNeuronsToLeaveOutInEachRowAndStep) {
   for (const double chance : {0.2, 0.5, 0.9}) {
     const std::vector<std::vector<double>> steps = factors_of(dropping(chance, 10), 300);
     double dropped = 0, all = 0;
@@ -69,7 +69,7 @@ TEST(dropout, leaves_out_its_share_of_the_hidden_neurons_anew_in_each_row_and_st
   EXPECT_NE(factors_of(other, 1), factors_of(dropping(0.5), 1));
 }
 
-TEST(dropout, of_a_team_is_that_of_one_alone) {
+TEST(Dropout, IsTheSameForATeamAsForOneProcess) {
   const std::vector<std::vector<double>> alone = factors_of(dropping(0.5, 7), 6);
   std::vector<std::vector<double>> together(6);
   for (std::size_t member = 0; member < 3; ++member) {
@@ -80,7 +80,7 @@ TEST(dropout, of_a_team_is_that_of_one_alone) {
   EXPECT_EQ(together, alone);
 }
 
-TEST(dropout, multiplies_the_outputs_of_hidden_neurons) {
+TEST(Dropout, MultipliesTheOutputsOfHiddenNeurons) {
   const MLP network(2, {3, 2, 1}, {.activation = Activation::tanh});
   ASSERT_EQ(network.hidden(), 5u);
   const std::vector<double> x{0.3, -0.7}, factors{2, 0, 1, 0.5, 3};
@@ -99,7 +99,7 @@ TEST(dropout, multiplies_the_outputs_of_hidden_neurons) {
             "with_factors: needs 5 factors, got 4; give one for each hidden neuron");
 }
 
-TEST(dropout, of_an_eager_step_is_that_of_its_factors) {
+TEST(Dropout, AppliesTheGivenFactorsInAnEagerStep) {
   const Dataset data = moons();
   const TrainingRun run(data, dropping(0));
   const MLP& network = run.network();
@@ -120,7 +120,7 @@ TEST(dropout, of_an_eager_step_is_that_of_its_factors) {
   for (std::size_t i = 0; i < parameters.size(); ++i) EXPECT_NEAR(sums.gradient()[i], parameters[i].grad(), 1e-14);
 }
 
-TEST(dropout, from_any_state_goes_on_as_straight_through) {
+TEST(Dropout, ContinuesFromAnySavedStateAsIfUninterrupted) {
   const Dataset data = moons();
   for (const std::size_t batch : {0u, 8u}) {
     TrainingRun straight(data, dropping(0.3, batch)), without(data, dropping(0, batch));
@@ -138,7 +138,7 @@ TEST(dropout, from_any_state_goes_on_as_straight_through) {
   }
 }
 
-TEST(dropout, is_none_where_a_model_is_used_or_judged) {
+TEST(Dropout, IsOffWhenAModelPredictsOrIsEvaluated) {
   const Dataset data = moons();
   Recipe recipe = dropping(0.5);
   recipe.validation = 0.2;
@@ -152,7 +152,7 @@ TEST(dropout, is_none_where_a_model_is_used_or_judged) {
   EXPECT_EQ(run.model().scores(data.row(0))[0], run.network()(x)[0].data());
 }
 
-TEST(dropout, that_cannot_be_is_refused) {
+TEST(Dropout, RefusesAnImpossibleChance) {
   const auto with = [](double chance) { return error_of([&] { TrainingRun(moons(), dropping(chance)); }); };
   EXPECT_EQ(with(-0.1), "train: needs 0 <= dropout < 1, got -0.1; 0.2 is usual");
   EXPECT_EQ(with(1), "train: needs 0 <= dropout < 1, got 1; 0.2 is usual");

@@ -10,7 +10,7 @@
 namespace gradwalk::json_test {
 namespace {
 
-TEST(json, puts_commas_between_values_and_none_elsewhere) {
+TEST(Json, PutsCommasBetweenValuesAndNowhereElse) {
   JsonWriter json;
   json.object([&] {
     json("a").value(std::size_t{1});
@@ -23,14 +23,14 @@ TEST(json, puts_commas_between_values_and_none_elsewhere) {
   EXPECT_EQ(json.take(), R"({"a":1,"b":[0.1,-2],"c":{},"d":[],"e":null,"f":true})");
 }
 
-TEST(json, escapes_text_and_makes_it_utf8) {
+TEST(Json, EscapesTextAndMakesItUtf8) {
   JsonWriter json;
   json.array(std::vector<std::string_view>{"a\"b\\c\n\x01", "\xff\xc3\xa9", "{", "["},
              [&](std::string_view text) { json.value(text); });
   EXPECT_EQ(json.take(), "[\"a\\\"b\\\\c\\u000a\\u0001\",\"\xEF\xBF\xBD\xc3\xa9\",\"{\",\"[\"]");
 }
 
-TEST(json, writes_numbers_it_cannot_say_as_strings) {
+TEST(Json, WritesInfinitiesAndNanAsStrings) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   JsonWriter json;
   json.array(std::vector<double>{infinity, -infinity, std::numeric_limits<double>::quiet_NaN(), 1e300},

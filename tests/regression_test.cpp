@@ -32,7 +32,7 @@ Recipe small(LossKind loss = LossKind::mse) {
   return {.hidden = {8}, .activation = Activation::tanh, .loss = loss, .rate = {.steps = 300}, .batch = 7};
 }
 
-TEST(regression, losses_are_those_of_an_error_in_deviations) {
+TEST(Regression, ComputesItsLossesFromTheErrorInDeviations) {
   const Value output = 0.25;
   EXPECT_DOUBLE_EQ(number_loss(LossKind::mse, output, 1.0).data(), 0.5625);
   EXPECT_DOUBLE_EQ(number_loss(LossKind::mae, output, 1.0).data(), 0.75);
@@ -51,7 +51,7 @@ TEST(regression, losses_are_those_of_an_error_in_deviations) {
             "train: needs a loss for classes, got huber; use the loss softmax, bce, hinge or mse");
 }
 
-TEST(regression, learns_numbers_in_their_own_units) {
+TEST(Regression, LearnsNumbersInTheirOwnUnits) {
   const Dataset data = numbers();
   for (const LossKind loss : {LossKind::mse, LossKind::mae, LossKind::huber}) {
     TrainingRun run(data, small(loss));
@@ -74,7 +74,7 @@ TEST(regression, learns_numbers_in_their_own_units) {
   }
 }
 
-TEST(regression, of_a_state_goes_on_bit_for_bit) {
+TEST(Regression, ContinuesFromASavedStateBitForBit) {
   const Dataset data = numbers(20);
   TrainingRun straight(data, small());
   for (int i = 0; i < 12; ++i) straight.step();
@@ -90,7 +90,7 @@ TEST(regression, of_a_state_goes_on_bit_for_bit) {
   }
 }
 
-TEST(regression, refuses_what_is_no_number_to_learn) {
+TEST(Regression, RefusesTargetsThatCannotBeLearned) {
   const auto with = [](auto change, Recipe recipe = small()) {
     Dataset data = numbers(5);
     change(data);
@@ -120,7 +120,7 @@ TEST(regression, refuses_what_is_no_number_to_learn) {
             "set_data: needs classes, got numbers; give it data of the kind it was made for");
 }
 
-TEST(regression, splits_and_selects_its_rows_whole) {
+TEST(Regression, KeepsEachRowsTargetWithItWhenSplit) {
   const Dataset data = numbers(10);
   const Split parts = split(data, 0.3, 1);
   EXPECT_EQ(parts.train.rows(), 7u);
@@ -132,13 +132,15 @@ TEST(regression, splits_and_selects_its_rows_whole) {
     }
 }
 
-TEST(regression, of_targets_that_are_all_one_number_has_an_r2_of_0_or_1) {
+TEST(Regression, HasAnR2OfZeroOrOneWhereAllTargetsAreEqual) {
   TrainingRun run(numbers(), small());
   Dataset same = numbers(3);
   same.targets.assign(3, 7);
   EXPECT_EQ(run.regressor().evaluate(same).r2, 0);
   const std::vector<double> exact(3, run.regressor().in_deviations(7));
   EXPECT_NEAR(run.regressor().evaluate(same, exact).rmse, 0, 1e-12);
+  same.targets.assign(3, run.regressor().in_units(0));
+  EXPECT_EQ(run.regressor().evaluate(same, std::vector<double>(3, 0)).r2, 1);
 }
 
 }  // namespace

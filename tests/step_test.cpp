@@ -21,7 +21,7 @@ using tests::error_of;
 Recipe small() { return {.hidden = {5}, .loss = LossKind::bce, .rate = {.steps = 20}, .batch = 7, .clip = 1}; }
 Dataset moons() { return make_moons(20, 0.1, 7); }
 
-TEST(steps, eager_sums_are_those_of_the_rows_times_the_weight) {
+TEST(BatchSteps, AddUpTheWeightedRowsWhenEager) {
   const Dataset data = moons();
   Recipe recipe = small();
   recipe.standardise = false;
@@ -61,7 +61,7 @@ class OneSlope : public BatchStep {
   }
 };
 
-TEST(steps, of_another_kind_are_followed) {
+TEST(BatchSteps, MayBeOfAKindOfTheUsersOwn) {
   Recipe recipe = small();
   recipe.optimizer = SGD{.lr = 0.5}, recipe.rate.kind = RatePlan::Kind::constant;
   recipe.l2 = recipe.clip = 0;
@@ -81,7 +81,7 @@ std::vector<double> numbers_of(const TrainingRun& run) {
   return numbers;
 }
 
-TEST(steps, of_a_team_are_those_of_one_alone) {
+TEST(BatchSteps, AreTheSameForATeamAsForOneProcess) {
   constexpr int steps = 12;
   TrainingRun alone(moons(), small());
   for (int i = 0; i < steps; ++i) alone.step();
@@ -110,7 +110,7 @@ TEST(steps, of_a_team_are_those_of_one_alone) {
   }
 }
 
-TEST(steps, of_a_team_that_cannot_be_are_refused) {
+TEST(BatchSteps, RefuseAnImpossibleTeam) {
   const auto with = [](const Team& team) { return error_of([&] { TrainingRun(moons(), small(), eager_step, team); }); };
   EXPECT_EQ(with({2, 2, [](std::span<double>) {}}),
             "train: needs a member of the team's 2, got number 2; count members from 0");

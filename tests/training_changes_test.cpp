@@ -8,7 +8,7 @@
 namespace gradwalk::training_changes_test {
 namespace {
 
-TEST(training_changes, other_rows_meet_the_same_network) {
+TEST(ATrainingRun, TrainsTheSameNetworkOnOtherRows) {
   const Dataset all = make_moons(40, 0.1, 1);
   const std::vector<std::size_t> few{3, 1, 4};
   TrainingRun run(all, micrograd_recipe());
@@ -20,7 +20,7 @@ TEST(training_changes, other_rows_meet_the_same_network) {
   EXPECT_EQ(report.accuracy, expected);
 }
 
-TEST(training_changes, another_rate_stays) {
+TEST(ATrainingRun, KeepsANewLearningRate) {
   TrainingRun run(make_moons(40, 0.1, 1), micrograd_recipe());
   EXPECT_EQ(run.step().rate, 1);
   run.set_rate(0.25);
@@ -29,7 +29,7 @@ TEST(training_changes, another_rate_stays) {
   EXPECT_EQ(learning_rate(run.recipe().optimizer), 0.25);
 }
 
-TEST(training_changes, a_new_plan_begins_where_the_run_is) {
+TEST(ATrainingRun, StartsANewScheduleAtItsPresentStep) {
   Recipe recipe = micrograd_recipe();
   recipe.rate = {.kind = RatePlan::Kind::linear, .final = 0, .steps = 2};
   TrainingRun run(make_moons(40, 0.1, 1), recipe);
@@ -47,13 +47,13 @@ TEST(training_changes, a_new_plan_begins_where_the_run_is) {
   EXPECT_EQ(run.step().rate, 0.125);
 }
 
-TEST(training_changes, all_rows_right_are_an_accuracy_of_1) {
+TEST(ATrainingRun, ReportsAnAccuracyOfOneWhenAllRowsAreRight) {
   TrainingRun run(make_moons(100, 0, 1), micrograd_recipe());
   for (int i = 0; i < 100; ++i) run.step();
   EXPECT_EQ(run.step().accuracy, 1);
 }
 
-TEST(training_changes, rows_that_are_not_all_there_are_refused_unread) {
+TEST(ATrainingRun, RefusesIncompleteRowsWithoutReadingThem) {
   const Dataset moons = make_moons(40, 0.1, 1);
   Dataset torn = moons;
   torn.x.resize(3);
@@ -67,7 +67,7 @@ TEST(training_changes, rows_that_are_not_all_there_are_refused_unread) {
   }
 }
 
-TEST(training_changes, what_does_not_fit_the_network_is_refused) {
+TEST(ATrainingRun, RefusesDataThatDoesNotFitItsNetwork) {
   const Dataset moons = make_moons(40, 0.1, 1);
   Dataset empty, narrow;
   narrow.columns = 1, narrow.x = {1}, narrow.labels = {0};

@@ -44,7 +44,7 @@ std::multiset<std::pair<double, double>> points(const Dataset& data) {
   return result;
 }
 
-TEST(validation, rows_are_a_share_of_each_class_and_not_learned_from) {
+TEST(Validation, HoldsOutAShareOfEachClassThatIsNotLearnedFrom) {
   const Dataset data = noise();
   const LearningSplit parts = learning_split(data, judged());
   EXPECT_EQ(parts.learned.rows(), 30u);
@@ -64,7 +64,7 @@ TEST(validation, rows_are_a_share_of_each_class_and_not_learned_from) {
   EXPECT_EQ(other.validation_rows(), 0u);
 }
 
-TEST(validation, after_each_epoch_keeps_the_parameters_of_the_least_loss) {
+TEST(Validation, KeepsTheParametersOfTheEpochWithTheLeastLoss) {
   TrainingRun run(noise(), judged());  // 30 rows by 8: 4 steps an epoch
   const Dataset kept = learning_split(noise(), judged()).validation;
   double least = 1e300;
@@ -87,7 +87,7 @@ TEST(validation, after_each_epoch_keeps_the_parameters_of_the_least_loss) {
   EXPECT_NEAR(classifier_of(model).evaluate(kept).loss, least, 1e-12);
 }
 
-TEST(validation, without_any_the_last_parameters_are_kept) {
+TEST(Validation, KeepsTheLastParametersWhereNoRowsAreHeldOut) {
   TrainingRun run(noise(), judged(0));
   for (int i = 0; i < 9; ++i) EXPECT_FALSE(run.step().validation);
   EXPECT_EQ(run.state().best.step, 0u);
@@ -98,7 +98,7 @@ TEST(validation, without_any_the_last_parameters_are_kept) {
   EXPECT_EQ(numbers_of(model_of(early.kept_model()).network), numbers_of(early.network()));
 }
 
-TEST(validation, ends_a_run_when_its_patience_does) {
+TEST(Validation, EndsARunWhenItsPatienceRunsOut) {
   TrainingRun run(noise(), judged(0.25, 20)), patient(noise(), judged());
   while (!run.is_done() && run.steps() < 1000) run.step();
   ASSERT_LT(run.steps(), 1000u);
@@ -112,7 +112,7 @@ TEST(validation, ends_a_run_when_its_patience_does) {
   EXPECT_EQ(run.steps(), patient.steps() + 1);
 }
 
-TEST(validation, from_any_state_goes_on_as_straight_through) {
+TEST(Validation, ContinuesFromAnySavedStateAsIfUninterrupted) {
   for (const std::size_t batch : {0u, 8u, 7u}) {
     Recipe recipe = judged();
     recipe.batch = batch;
@@ -136,7 +136,7 @@ TEST(validation, from_any_state_goes_on_as_straight_through) {
   }
 }
 
-TEST(validation, of_numbers_and_of_balanced_classes_is_by_the_loss_that_is_learned) {
+TEST(Validation, UsesTheTrainingLossForNumbersAndBalancedClasses) {
   Dataset numbers = noise();
   numbers.labels.clear(), numbers.label_names.clear(), numbers.target_name = "t";
   for (std::size_t i = 0; i < 40; ++i) numbers.targets.push_back(numbers.row(i)[0] * 100 + numbers.row(i)[1]);
@@ -164,7 +164,7 @@ TEST(validation, of_numbers_and_of_balanced_classes_is_by_the_loss_that_is_learn
   EXPECT_NEAR(*last, (of[0] / count[0] + of[1] / count[1]) / 2, 1e-12);
 }
 
-TEST(validation, that_cannot_be_is_refused) {
+TEST(Validation, RefusesImpossibleSharesPatienceAndStates) {
   const auto with = [](double share, std::uint64_t patience) {
     return error_of([&] { TrainingRun(noise(), judged(share, patience)); });
   };
@@ -190,7 +190,7 @@ TEST(validation, that_cannot_be_is_refused) {
   EXPECT_EQ(state_with([](BestParameters& best) { best.loss = 0.0 / 0.0; }), others);
 }
 
-TEST(validation, of_other_rows_begins_anew) {
+TEST(Validation, StartsAnewWithOtherRows) {
   TrainingRun run(noise(), judged());
   for (int i = 0; i < 8; ++i) run.step();
   EXPECT_GT(run.state().best.step, 0u);
