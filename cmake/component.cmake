@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # gradwalk_component(<name> <source>...): the library gradwalk::<name> (libgradwalk-<name>), installed and exported with
-# its pkg-config file cmake/gradwalk-<name>.pc.in. The caller adds what only this component depends on.
+# its pkg-config file cmake/gradwalk-*.pc.in. The caller adds what only this component depends on.
 function(gradwalk_component name)
   set(target gradwalk_${name})
   add_library(${target} ${ARGN})

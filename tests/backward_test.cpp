@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What backward() does to gradients, row by row of DESIGN.md's table: seeds, repeated passes, shared graphs, graphs
-// beside each other on the tape, and products of zero and infinity.
+// What backward() does to gradients, row by row of the table of passes in docs/semantics.md: seeds, repeated
+// passes, shared graphs, graphs beside each other on the tape, and products of zero and infinity.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

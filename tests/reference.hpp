@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // An independent engine to compare with: micrograd written naively, one shared node an operation, no tape, no fusing.
-// It shares no code with the library. Backward follows DESIGN.md: leaves accumulate, any other node's gradient is that
-// of the last pass that reached it. Beside each gradient stands the sum of its deposits' magnitudes, the measure for
-// what rounding may change when deposits are added in another order.
+// It shares no code with the library. Backward follows docs/semantics.md: leaves accumulate, any other node's gradient
+// is that of the last pass that reached it. Beside each gradient stands the sum of its deposits' magnitudes, the
+// measure for what rounding may change when deposits are added in another order.
 #pragma once
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The yardstick for code that takes a batch at once: the moons step with eight rows a vector, token for token as the
-// reference workloads have it (hand2.cpp, VAR=1), then the loop their harness timed. Not style to follow.
+// reference workloads have it, then the loop their harness timed. Not style to follow.
 #include "hand.hpp"
 using namespace bench::hand;
 namespace {

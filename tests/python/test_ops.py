@@ -41,7 +41,7 @@ def is_rounded_to_whole(x, y):
 
 EXCEPTIONS = [
     Except("pow", ("dy",), lambda x, y: x == 0 and y < 0, lambda x, y: 0.0,
-           "DESIGN.md: the exponent's derivative is 0 where the base is 0; PyTorch has it infinite for y < 0"),
+           "docs/semantics.md: the exponent's derivative is 0 where the base is 0; PyTorch has it infinite for y < 0"),
     Except("pow", ("value",), lambda x, y: abs(x) == LARGEST and y == 1, lambda x, y: x,
            "x**1 is x; PyTorch's pow overflows"),
     Except("sinh", ("value",), lambda x: 709.7 < abs(x) < 710.4, math.sinh, "PyTorch's sinh overflows too early"),
