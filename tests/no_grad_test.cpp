@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include <thread>
 
@@ -157,27 +156,21 @@ TEST(NoGrad, RunsForEverInConstantMemory) {
     x = tanh(x * 1.5 + x * x);
     if (i % 1000 == 0) kept = x;
   }
-  EXPECT_TRUE(tests::sanitized || tests::resident_megabytes() - before < 1);
+  tests::expect_resident_below(before + 1);
 }
 
 TEST(NoGrad, KeepsAResultAtThePriceOfALeaf) {
-  const auto resident_megabytes = [] {
-    std::size_t total = 0, pages = 0;
-    std::ifstream("/proc/self/statm") >> total >> pages;
-    return static_cast<double>(pages) * 4096e-6;
-  };
   const Value a{0.5};
   std::vector<Value> kept;
   kept.reserve(300'000);
-  const double before = resident_megabytes();
+  const double before = tests::resident_megabytes();
   for (int i = 0; i < 300'000; ++i) {  // more than the tape has chunks
     const NoGrad guard;
     Value x = a + i;
     for (int k = 0; k < 20; ++k) x = sin(x) * 2.0 + x * a;
     kept.push_back(std::move(x));
   }
-  const double grown = tests::sanitized ? 0 : resident_megabytes() - before;  // a sanitizer needs memory of its own
-  EXPECT_LT(grown, 300'000 * 40e-6 + 4.2);
+  tests::expect_resident_below(before + 300'000 * 40e-6 + 4.2);
   EXPECT_EQ(kept[17].op(), Op::leaf);
   const Value recorded = kept[0] * a + kept[299'999];
   recorded.backward();
