@@ -36,9 +36,9 @@ def printed(output):
     return [float(line.split(": ")[1]) for line in output.splitlines()]
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("text", TEXTS)
 def test_pytorch_code_prints_the_gradients(text):
-    pytest.importorskip("torch")
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
         exec(code_of("pytorch", text), {})

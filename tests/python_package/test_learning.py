@@ -4,13 +4,15 @@
 import math
 
 import pytest
-import torch
 
 import gradwalk
 from gradwalk import Value
 
 
+@pytest.mark.torch
 def test_losses_and_optimizers_agree_with_torch():
+    import torch
+
     numbers = [0.3, -0.7, 1.1]
     for config, rule in [(gradwalk.SGD(lr=0.1, momentum=0.9), lambda p: torch.optim.SGD(p, 0.1, momentum=0.9)),
                          (gradwalk.Adam(lr=0.1), lambda p: torch.optim.Adam(p, 0.1)),

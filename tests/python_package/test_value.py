@@ -420,6 +420,7 @@ def test_a_fork_beside_threads_that_compute():
             thread.join()
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("first", ["numpy", "torch", "gradwalk"])
 def test_imports_in_any_order(first):
     code = f"import {first}, gradwalk, numpy, torch; v = gradwalk.Value(2.0); (v * v).backward(); assert v.grad == 4"
