@@ -21,7 +21,7 @@ NAME = re.compile(rf"(?<![\w./@$<{{}},-])(?:\.{{1,2}}/)*((?:{PART}+/)*{PART}+\.(
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(?:#[^)\s]*)?\)")
 SKIPPED_FOLDERS = {".cache", ".git", ".hypothesis", ".pytest_cache", "__pycache__", "build", "dist", "node_modules"}
 ALLOWED = [
-    "dist", "dist/*", "gradwalk.wasm", "_core.pyi", "gradwalk_code", "libgradwalk-mpi.so*", "CPackConfig.cmake", "gradwalkConfigVersion.cmake",  # built
+    "dist", "dist/*", "gradwalk.wasm", "_core.pyi", "gradwalk_code", "gradwalk_oracle", "libgradwalk-mpi.so*", "CPackConfig.cmake", "gradwalkConfigVersion.cmake",  # built
     "first.cpp", "script.py", "demo.ipynb", "FILE.md",  # a user's own
     "program.py", "commands.sh", "a/b.hpp", "a/c.hpp",  # written by tests, or examples in them
     "codi.hpp",  # CoDiPack
