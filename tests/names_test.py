@@ -21,7 +21,7 @@ NAME = re.compile(rf"(?<![\w./@$<{{}},-])(?:\.{{1,2}}/)*((?:{PART}+/)*{PART}+\.(
 SKIPPED_FOLDERS = {".cache", ".git", ".hypothesis", ".pytest_cache", "__pycache__", "build", "dist", "node_modules"}
 ALLOWED = [
     "dist", "dist/*", "gradwalk.wasm", "_core.pyi", "gradwalk_code", "libgradwalk-mpi.so*", "CPackConfig.cmake", "gradwalkConfigVersion.cmake",  # built
-    "first.cpp", "product.*", "twice.*", "fast.*", "neuron.py", "train.py", "moons.py", "script.py", "demo.ipynb", "FILE.md",  # a user's own
+    "first.cpp", "product.*", "total.*", "twice.*", "fast.*", "neuron.py", "train.py", "moons.py", "script.py", "demo.ipynb", "FILE.md",  # a user's own
     "program.py", "commands.sh", "a/b.hpp", "a/c.hpp",  # written by tests, or examples in them
     "codi.hpp",  # CoDiPack
 ]
