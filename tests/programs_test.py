@@ -3,7 +3,7 @@
 """Every ```cpp block of the documentation is one of three things:
 - a program with a main(). The next ```sh block that calls g++ builds and runs it against an installed gradwalk, and it
   prints the ```text block that follows; a duration (`12 ms`) stands for any.
-- a quotation: it stands in an example, a public header or tests/reference.hpp, line for line but for its indentation.
+- a quotation: its lines stand in an example, a public header or tests/reference.hpp, but for comments and indentation.
 - a fragment, which compiles; the names of earlier fragments of the page are visible to it.
 usage: tests/programs_test.py BUILD_DIR [FILE.md...]
 """
@@ -40,8 +40,10 @@ def install(build, folder):
     return {**os.environ, "PKG_CONFIG_PATH": str(package), "LD_LIBRARY_PATH": str(package.parent)}
 
 
-def without_indent(code):
-    return "\n".join(line.strip() for line in code.splitlines()) + "\n"
+def code_alone(text):
+    """The lines of C++ without comments and indentation."""
+    lines = (re.sub(r"//.*", "", line).strip() for line in text.splitlines())
+    return "\n".join(["", *filter(None, lines), ""])
 
 
 def without_durations(text):
@@ -81,7 +83,7 @@ def main():
     if len(sys.argv) < 2:
         sys.exit("usage: tests/programs_test.py BUILD_DIR [FILE.md...]")
     paths = [pathlib.Path(name).resolve() for name in sys.argv[2:]] or [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
-    quoted = [without_indent(path.read_text()) for pattern in QUOTED for path in ROOT.glob(pattern)]
+    quoted = [code_alone(path.read_text()) for pattern in QUOTED for path in ROOT.glob(pattern)]
     count, checks = 0, []
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         environment = install(sys.argv[1], folder)
@@ -94,7 +96,7 @@ def main():
                 count += 1
                 if "int main(" in code:
                     checks.append(pool.submit(check_program, page, code, blocks[i + 1 :], environment))
-                elif not any(without_indent(code) in file for file in quoted):
+                elif not any(code_alone(code) in file for file in quoted):
                     fragments.append(code)
             if fragments:
                 checks.append(pool.submit(check_fragments, page, fragments, environment))
