@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::RuntimeError& status) {  // the command has said why
     return status.get_exit_code();
   } catch (const CLI::ParseError& error) {
-    if (!gradwalk::cli::is_first_process()) return error.get_exit_code() == 0 ? 0 : 2;  // one of them says it
+    if (!gradwalk::cli::is_first_process()) return gradwalk::cli::silent_status;
     const bool may_be_unknown =
         dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
         (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && app.get_subcommands().empty());

@@ -31,7 +31,7 @@ const MpiCalls* loaded() {
   void* handle = ::dlopen(library, RTLD_NOW | RTLD_GLOBAL);  // global: MPI loads parts of itself that look for it
   const void* calls = handle == nullptr ? nullptr : ::dlsym(handle, "gradwalk_mpi_calls");
   const bool is_first_here = from_environment("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", 0) == 0;
-  if (calls == nullptr && !is_first_here) throw CLI::RuntimeError(1);  // one of a machine says it
+  if (calls == nullptr && !is_first_here) throw CLI::RuntimeError(silent_status);
   if (calls == nullptr)
     throw Error("train", fmt::format("gradwalk::mpi, for the {} processes of mpirun", processes()),
                 fmt::format("none ({})", ::dlerror()),

@@ -13,6 +13,9 @@
 namespace gradwalk::cli {
 
 bool is_first_process();  // as mpirun tells each in its environment
+// The exit status of a process that leaves the message, and the status of them all, to another. It is that of success,
+// because mpirun kills the other processes as soon as one fails, perhaps before the message is written.
+inline constexpr int silent_status = 0;
 
 class Together {
  public:

@@ -11,12 +11,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/clone"
 cd "$root"
-if [[ -e .git ]]; then
-  git -c safe.directory="$root" ls-files -z --cached --others --exclude-standard
-else
-  find . \( -name node_modules -o -path ./build \) -prune -o -type f -print0
-fi | while IFS= read -r -d '' file; do if [[ -f $file ]]; then printf '%s\0' "$file"; fi; done |
-  tar --create --null --files-from=- | tar --extract --directory "$work/clone"
+tools/sources | tar --create --null --files-from=- | tar --extract --directory "$work/clone"
 cd "$work/clone"
 
 fail() { echo "scripts_test: $*" >&2; exit 1; }

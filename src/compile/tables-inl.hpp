@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The table of kernels for GRADWALK_NUMBER, made once for each instruction set, and the list of those tables.
+// The table of kernels, made once for each instruction set, and the list of the tables for GRADWALK_NUMBER.
 //
-// The file that includes this one has included hwy/foreach_target.h, so that it is itself included for each set.
-// Floats and doubles have a file each because compiling them takes long.
+// A file that defines GRADWALK_NUMBER has included hwy/foreach_target.h, so that it is itself included for each set.
+// Floats and doubles have a file each because compiling them takes long. A file that does not define it gets no list.
 #if defined(GRADWALK_COMPILE_TABLES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef GRADWALK_COMPILE_TABLES_INL_HPP
 #undef GRADWALK_COMPILE_TABLES_INL_HPP
@@ -44,7 +44,7 @@ template <class T> Kernels<T> table() {
 }  // namespace gradwalk::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
+#if HWY_ONCE && defined(GRADWALK_NUMBER)
 namespace gradwalk::detail {
 
 // NOLINTNEXTLINE(misc-definitions-in-headers): HWY_ONCE
@@ -63,9 +63,14 @@ template <> std::vector<Kernels<GRADWALK_NUMBER>> tables_of_this_machine() {
 #if HWY_TARGETS & HWY_SSSE3
   if (has & HWY_SSSE3) tables.push_back(N_SSSE3::table<GRADWALK_NUMBER>());
 #endif
-  // What needs nothing, which is compiled last; or one of the above, where the compiler may use that everywhere.
+#if HWY_STATIC_TARGET < HWY_EMU128 || defined(HWY_COMPILE_ONLY_STATIC)
+  // The set that the compiler may use everywhere, which is compiled last. It may be one of the above.
   const Kernels<GRADWALK_NUMBER> least = HWY_NAMESPACE::table<GRADWALK_NUMBER>();
   if (tables.empty() || tables.back().name != least.name) tables.push_back(least);
+#endif
+#ifndef HWY_COMPILE_ONLY_STATIC
+  tables.push_back(scalar_table<GRADWALK_NUMBER>());
+#endif
   return tables;
 }
 

@@ -12,4 +12,9 @@ template <class T> std::vector<Kernels<T>> tables_of_this_machine();
 template <> std::vector<Kernels<float>> tables_of_this_machine();
 template <> std::vector<Kernels<double>> tables_of_this_machine();
 
+// The kernels as plain scalar code.
+template <class T> Kernels<T> scalar_table();
+template <> Kernels<float> scalar_table();
+template <> Kernels<double> scalar_table();
+
 }  // namespace gradwalk::detail

@@ -3,6 +3,7 @@
 // of one point, so its two errors depend on 15 numbers: eleven of the camera, three of the point and its weight.
 #include "../../bench/objectives/ba.hpp"
 
+#include <algorithm>
 #include <array>
 #include <span>
 

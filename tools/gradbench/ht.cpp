@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // ht: hand tracking (hand.hpp). The Jacobian has a row an error, and a column for each of theta; where us are given,
 // two before them: by the first and by the second of the two that belong to the row's point.
+#include <algorithm>
+#include <array>
 #include <span>
 
 #include "gradient.hpp"
