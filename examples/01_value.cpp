@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Goal: a value and its gradient. This is the expression of micrograd's README.
-// You will see what the expression gives, and how fast that changes with a and with b: backward() works out the
-// derivative of g by every Value below it. The last lines try it: b moves by a little, and g by that times the
-// gradient.
+// Goal: compute a value and its gradient. The expression is the one in micrograd's README.
+// The program prints the value of g and its derivatives with respect to a and b, which backward() computes. The last
+// lines check one of them: they move b a little, and g moves by that much times the gradient.
 #include <cstdio>
 #include <gradwalk/gradwalk.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Goal: what backward() does, done by hand. A neuron, tanh(x1*w1 + x2*w2 + b), is a graph of ten nodes.
-// topological_order() lists them, inputs before those who use them. In the reverse order each passes its gradient on to
-// its inputs, times the local derivative: micrograd's _backward(), here propagate().
-// You will see the nodes as they are visited, with the gradient each has by then, and that backward() gives the same.
+// Goal: do by hand what backward() does. The neuron tanh(x1*w1 + x2*w2 + b) is a graph of ten nodes.
+// topological_order() lists the nodes, inputs before their users. In the reverse order, each node passes its gradient
+// times the local derivative to its inputs. propagate() does this for one node, as micrograd's _backward() does.
+// The program prints each node when it is visited, with its gradient, and then the gradients that backward() computes.
 #include <algorithm>
 #include <cstdio>
 #include <gradwalk/gradwalk.hpp>

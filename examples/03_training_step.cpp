@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Goal: all of training, in one loop: forward, loss, zero the gradients, backward, update.
-// A network of 41 parameters learns four rows by heart. You will see the loss fall for 20 steps, and then what the
-// network says of each row.
+// Goal: a whole training loop: forward pass, loss, zero the gradients, backward pass, update.
+// A network of 41 parameters memorises four rows. The program prints the loss of 20 steps, and then the network's
+// output for each row.
 #include <cstdio>
 #include <gradwalk/gradwalk.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Goal: micrograd's demo. A network of 337 parameters learns to tell two half moons apart.
-// You will see the loss fall and the accuracy reach 100%, and then a map: # where the network says one moon, . where it
-// says the other, with the points 1 and 0 they were learnt from.
+// Goal: micrograd's demo. A network of 337 parameters learns to separate two half moons.
+// The program prints how the loss falls and the accuracy reaches 100%. Then it prints a map of the network's answers:
+// # for one moon and . for the other, with the points 1 and 0 that it learned from.
 #include <cmath>
 #include <cstdio>
 #include <gradwalk/gradwalk.hpp>
@@ -13,7 +13,7 @@ struct Result {
   double accuracy;
 };
 
-// The mean of hinge losses, max(0, 1 - sign * score), plus a price for large parameters.
+// Returns the mean of the hinge losses, max(0, 1 - sign * score), plus a penalty for large parameters.
 Result evaluate(const MLP& model, const Dataset& data, const std::vector<double>& sign) {
   std::vector<Value> scores;
   std::size_t right = 0;
@@ -27,7 +27,7 @@ Result evaluate(const MLP& model, const Dataset& data, const std::vector<double>
 
 void print_map(const MLP& model, const Dataset& data) {
   const NoGrad guard;
-  const double width = 1.0 / 15, height = 1.0 / 8;  // of a character
+  const double width = 1.0 / 15, height = 1.0 / 8;  // of one character
   for (int line = 0; line <= 20; ++line) {
     for (int column = 0; column <= 60; ++column) {
       const double x = -1.5 + column * width, y = 1.5 - line * height;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Goal: operations of your own. The first way is a function of Values: what it is made of brings the derivatives.
-// The second is custom(): you give the result and the local derivatives as numbers, which makes one node of it.
-// You will see both at work, checked against finite differences; and what the check says of a derivative that is wrong.
+// Goal: write your own operations. There are two ways. A function of Values needs no derivative of its own: the
+// operations it calls have theirs. custom() makes one node from a result and local derivatives that you give as
+// numbers. The program uses both, checks them against finite differences, and shows the check of a wrong derivative.
 #include <cmath>
 #include <cstdio>
 #include <gradwalk/gradwalk.hpp>
@@ -14,7 +14,7 @@ Value swish(const Value& x) { return x * sigmoid(x); }
 // x * tanh(log(1 + exp(x)))
 Value mish(const Value& x) { return x * tanh(softplus(x)); }
 
-// sqrt(x*x + y*y), and its derivatives x/r and y/r; hypot does not overflow where the squares would.
+// sqrt(x*x + y*y) with its derivatives x/r and y/r. std::hypot does not overflow where the squares would.
 Value length(const Value& x, const Value& y) {
   const double r = std::hypot(x.data(), y.data());
   return custom(r, {{x, x.data() / r}, {y, y.data() / r}}, "length");

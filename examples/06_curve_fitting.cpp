@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Goal: second derivatives. Newton's method fits a * exp(-b * x) + c to points of such a curve: each step solves
-// H * step = -gradient, H being the Hessian, the matrix of all second derivatives.
-// You will see the gradient's size: near the end each step doubles the number of its zeros, for the method squares the
-// error.
+// Goal: second derivatives. Newton's method fits a * exp(-b * x) + c to points near such a curve. Each step solves
+// H * step = -gradient, where H is the Hessian, the matrix of all second derivatives.
+// The program prints the norm of the gradient. Near the end each step squares the error, so the norm's exponent
+// doubles.
 #include <cmath>
 #include <cstdio>
 #include <gradwalk/gradwalk.hpp>
 
 using namespace gradwalk;
 
-double noise(int i) { return 0.05 * ((i * 7) % 5 - 2); }  // the same for everybody
+double noise(int i) { return 0.05 * ((i * 7) % 5 - 2); }  // the same on every machine
 
-// The sum of squares by which a curve misses the points.
+// Returns the sum of the squared distances between the curve and the points.
 Value misfit(const std::vector<Value>& parameters) {
   const Value &a = parameters[0], &b = parameters[1], &c = parameters[2];
   Value sum = 0.0;
@@ -22,7 +22,7 @@ Value misfit(const std::vector<Value>& parameters) {
   return sum;
 }
 
-// The solution of A * x = y by Gaussian elimination, each pivot the largest of its column.
+// Returns the solution of A * x = y, by Gaussian elimination with the largest number of each column as the pivot.
 Numbers solve(std::vector<Numbers> A, Numbers y) {
   const std::size_t n = y.size();
   for (std::size_t k = 0; k < n; ++k) {

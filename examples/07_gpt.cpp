@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // 07_gpt [FILE] [--steps N] [--batch N] [--seed N] [--eager]
 //
-// Goal: a GPT that learns to invent names, with nothing but Values; gpt.hpp has the model. Its loss of a name is
-// compiled, once for each length of names, and takes all names of a batch at a time (08_compile shows how that is
-// done); with --eager, the same steps are taken by building and walking back a graph for each name.
-// FILE has one name a line, plain or gzipped; without one, Debian's list of proper names is taken. You will see how
-// large the model is, its loss fall from about ln(27) = 3.3, what guessing gives, to below 2.3, and 20 new names; and,
-// on stderr, how long a name took.
+// Goal: a GPT of plain Values that learns to invent names. gpt.hpp has the model. The loss of a name is compiled into
+// one program per name length, and a program takes all names of that length in a batch at once (08_compile explains
+// compile). With --eager, the same steps build a graph for each name and run its backward pass.
+// FILE has one name per line, plain or gzipped; the default is Debian's list of proper names. The program prints the
+// size of the model, the loss as it falls from about ln(27) = 3.3 (guessing) to below 2.3, and 20 new names. It prints
+// the time per name on stderr.
 #include <zlib.h>
 
 #include <algorithm>
@@ -27,11 +27,11 @@
 
 using namespace gradwalk;
 
-// a to z are 0 to 25; one more token stands before and after each name.
+// The tokens 0 to 25 are the letters a to z. One more token marks the beginning and the end of a name.
 using Tokens = std::vector<std::size_t>;
 constexpr std::size_t boundary = 26, vocabulary = 27;
 
-// Letters are made small; whatever is none, as the hyphen of Jean-Luc, is left out.
+// Upper-case letters become lower-case. Other characters, such as the hyphen of Jean-Luc, are left out.
 Tokens tokens_of(const std::string& name) {
   Tokens tokens{boundary};
   for (const char c : name) {
@@ -69,10 +69,10 @@ std::vector<Tokens> read_names(const std::string& path) {
 
 constexpr Adam adam{.lr = 0.01, .beta1 = 0.85, .beta2 = 0.99};
 
-// Takes a step on a batch of names and gives their mean loss.
+// Makes one training step on a batch of names and returns their mean loss.
 using Step = std::function<double(std::span<const Tokens> names)>;
 
-// A graph a name, walked back with its share of the mean.
+// Builds one graph per name. The seed of its backward pass is the name's share of the mean.
 Step steps_by_graphs(const gpt::Model& model, const Schedule& rate) {
   auto optimizer = std::make_shared<Optimizer>(model.parameters(), adam);
   return [=, &model](std::span<const Tokens> names) {
@@ -89,9 +89,9 @@ Step steps_by_graphs(const gpt::Model& model, const Schedule& rate) {
   };
 }
 
-// A program a length, made once; all names of that length are its rows.
+// Compiles one program per name length. The names of that length are its rows.
 Step steps_by_programs(const gpt::Model& model, const Schedule& rate, const std::vector<Tokens>& names) {
-  std::map<std::size_t, std::size_t> program_of;  // a number of tokens
+  std::map<std::size_t, std::size_t> program_of;  // by number of tokens
   std::vector<Program> programs;
   for (const Tokens& name : names) {
     if (!program_of.emplace(name.size(), programs.size()).second) continue;
@@ -130,9 +130,9 @@ std::size_t choose(const gpt::Vector& probabilities, Random& random) {
   return probabilities.size() - 1;
 }
 
-// Letter by letter, each drawn from what the model thinks likely after those before it.
+// Draws letter after letter, each from the probabilities that the model gives after the letters before it.
 std::string invent(const gpt::Model& model, Random& random) {
-  const double temperature = 0.5;  // below 1: keeps to what it is surer of
+  const double temperature = 0.5;  // below 1, likely letters become likelier
   const NoGrad guard;
   gpt::Memory memory(model.shape());
   std::string name;
@@ -202,10 +202,10 @@ int main(int count, char** words) try {
     const Step step = options.eager ? steps_by_graphs(model, rate) : steps_by_programs(model, rate, names);
     const double before = seconds_since(start);
     train(names, options.steps, options.batch, step);
-    const double all = seconds_since(start);  // told apart, so that stdout is the same each time
+    const double all = seconds_since(start);  // printed on stderr, so that stdout is the same each time
     std::fprintf(stderr, "made ready in %.2f s, trained in %.2f s, %.1f us a name\n", before, all - before,
                  1e6 * (all - before) / static_cast<double>(std::max<std::size_t>(options.steps * options.batch, 1)));
-  }  // here a Trainer writes the parameters back to the model's Values
+  }  // the Trainer ends here and writes the parameters back to the model's Values
 
   std::printf("\nnames it invents:\n");
   for (int i = 0; i < 20; ++i) std::printf("%s\n", invent(model, random).c_str());

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Goal: the same scalar code, many times faster. The loss of one row is recorded once; compile() makes a program
-// of the graph that takes all rows at a time, with vector instructions, forwards and backwards. You will see that both
-// ways give the same loss and gradient, how long a step takes each way, and what became of the loops: three matrix
-// products.
+// Goal: the same scalar code, many times faster. The loss of one row is recorded once. compile() turns its graph into a
+// program that runs all rows at once with SIMD instructions, forward and backward. The program prints that both ways
+// give the same loss and gradient, the time per step of each way, and what the loops became: three matrix products.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -11,7 +10,7 @@
 
 using namespace gradwalk;
 
-double microseconds(auto what) {  // the shortest of several
+double microseconds(auto what) {  // the shortest of several runs
   double shortest = 1e9;
   for (int i = 0; i < 20; ++i) {
     const auto begin = std::chrono::steady_clock::now();
@@ -22,7 +21,7 @@ double microseconds(auto what) {  // the shortest of several
   return shortest;
 }
 
-// Any function of Values: how far the network misses y, squared.
+// The squared error of the network for one row; any function of Values can be compiled.
 Value loss(const MLP& model, const Value& x0, const Value& x1, const Value& y) {
   return pow(tanh(model(std::vector{x0, x1})[0]) - y, 2);
 }
@@ -48,7 +47,7 @@ int main() {
   });
   std::printf("eager:    loss %.6f, first gradient %.6f, %.1f us a step\n", sum, parameters[0].grad(), eager);
 
-  // Three lines: inputs that stand for a row's numbers, the same function, and the program.
+  // The inputs stand for the numbers of one row. The same function records the loss, and compile() makes the program.
   Value x0, x1, y;
   Program program = compile(loss(model, x0, x1, y), {.inputs = {x0, x1, y}, .parameters = parameters});
   const double compiled = microseconds([&] {
@@ -62,7 +61,7 @@ int main() {
   for (const std::string& layer : about.layers) std::printf(" %s", layer.c_str());
   std::printf("\n");
 
-  // A Trainer keeps the parameters in the program from step to step.
+  // A Trainer keeps the parameters in the program between steps.
   Trainer trainer(program, Adam{.lr = 0.01});
   const RunOptions mean{.result = RunOptions::Result::mean};
   const double before = trainer.step(rows, mean);

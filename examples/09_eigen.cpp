@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Goal: linear algebra. A Gaussian process draws a curve through noisy points and says how sure it is of it. How smooth
-// the curve is, how high, and how noisy the points, it finds itself: by Newton's method on the logarithm of their
-// likelihood, whose gradient and Hessian come through Eigen's Cholesky decomposition.
-// You will see the likelihood rise to its maximum, then the curve beside the true one: least sure where no points are.
+// Goal: linear algebra. A Gaussian process fits a curve to noisy points and estimates its own error. It also finds its
+// three parameters (smoothness, height and noise): Newton's method maximises the log likelihood of the points, whose
+// gradient and Hessian come through Eigen's Cholesky decomposition.
+// The program prints how the likelihood rises to its maximum, and then the fitted curve beside the true one. The
+// estimated error is largest where there are no points.
 #include <Eigen/Dense>
 #include <cmath>
 #include <cstdio>
@@ -11,20 +12,20 @@
 using namespace gradwalk;
 using Eigen::VectorXd, Eigen::Vector3d, Eigen::Matrix3d, Eigen::Index;
 
-// For numbers and for Values: what is learned from is what is used.
+// The same code serves numbers and Values, so that training and prediction use one model.
 template <class T> using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
 template <class T> using Vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
-template <class T> using Parameters = Eigen::Matrix<T, 3, 1>;  // logarithms: smoothness, height, noise
+template <class T> using Parameters = Eigen::Matrix<T, 3, 1>;  // the logarithms of smoothness, height and noise
 
 double curve(double x) { return std::sin(2 * x) + x / 2; }
-double noise(Index i) { return 0.04 * static_cast<double>((i * 37) % 11 - 5); }  // the same for everybody
+double noise(Index i) { return 0.04 * static_cast<double>((i * 37) % 11 - 5); }  // the same on every machine
 
 const Index count = 24;
 const VectorXd places =
     VectorXd::NullaryExpr(count, [](Index i) { return (i < 12 ? 0.0 : 1.2) + 0.14 * static_cast<double>(i); });
 const VectorXd heights = VectorXd::NullaryExpr(count, [](Index i) { return curve(places(i)) + noise(i); });
 
-// How much the curve at points a has to do with the curve at points b.
+// The covariance of the curve at the points a with the curve at the points b.
 template <class T> Matrix<T> covariance(const VectorXd& a, const VectorXd& b, const Parameters<T>& p) {
   using std::exp;
   const T variance = exp(2 * p(1)), scale = -0.5 * exp(-2 * p(0));
@@ -48,7 +49,7 @@ template <class T> T log_likelihood(const Parameters<T>& p) {
   return -0.5 * (fit + log_determinant + static_cast<double>(count) * std::log(2 * M_PI));
 }
 
-// Where the likelihood rises: Newton's step, shortened until it does.
+// Returns the parameters after Newton's step, which is shortened until the likelihood rises.
 Vector3d improved(const Vector3d& p, double value, const Vector3d& slope) {
   const Matrix3d bend = hessian(log_likelihood<Value>, p);
   for (double damping = 1e-3;; damping *= 4) {

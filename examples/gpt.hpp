@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A GPT on scalar Values, after Karpathy's microgpt: every number of the model is a Value, every step plain arithmetic.
+// A GPT on scalar Values, after Karpathy's microgpt: every parameter is a Value, every step plain arithmetic.
 //
-// It reads one token at a time. What earlier tokens left for it to attend to, a key and a value each, is in a Memory.
-// RMSNorm instead of LayerNorm, ReLU instead of GELU, no biases; otherwise as GPT-2.
+// It reads one token at a time. A Memory holds one key and one value for each earlier token, for attention.
+// It uses RMSNorm instead of LayerNorm, ReLU instead of GELU, and no biases; otherwise it is GPT-2.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace gpt {
 
 using gradwalk::Random, gradwalk::Value;
 using Vector = std::vector<Value>;
-using Matrix = std::vector<Vector>;  // a Vector a row
+using Matrix = std::vector<Vector>;  // one Vector per row
 
 // {f(0), f(1), ..., f(n - 1)}
 template <class F> Vector vector_of(std::size_t n, F f) {
@@ -44,7 +44,7 @@ inline Vector relu(const Vector& x) {
   return vector_of(x.size(), [&](std::size_t i) { return relu(x[i]); });
 }
 
-// x over the root of its mean square.
+// Divides x by the root of its mean square.
 inline Vector rms_norm(const Vector& x) {
   const Value scale = 1 / sqrt(dot(x, x) / x.size() + 1e-5);
   return vector_of(x.size(), [&](std::size_t i) { return x[i] * scale; });
@@ -56,34 +56,34 @@ inline Value total(const Vector& x) {
   return sum;
 }
 
-// Recorded, so that a compiled program finds the largest of each row; no gradient goes through it.
+// The largest element. It is recorded, so that a compiled program finds it for each row; no gradient passes through it.
 inline Value largest(const Vector& x) {
   Value found = x[0];
   for (std::size_t i = 1; i < x.size(); ++i) found = max(found, x[i]);
   return stop(found);
 }
 
-// exp() of each, over exp(most), which keeps it from overflowing.
+// exp() of each score divided by exp(most), which prevents overflow.
 inline Vector powers(const Vector& scores, const Value& most) {
   return vector_of(scores.size(), [&](std::size_t i) { return exp(scores[i] - most); });
 }
 
-// Scores as probabilities.
+// Turns scores into probabilities.
 inline Vector softmax(const Vector& scores) {
   const Vector parts = powers(scores, largest(scores));
   const Value all = total(parts);
   return vector_of(parts.size(), [&](std::size_t i) { return parts[i] / all; });
 }
 
-// -log of the probability that softmax(scores) gives to a token: one of them, or numbers of which its own is 1 and the
-// others are 0. Those may be inputs of a compiled program; which token it is then differs from row to row.
+// -log of the probability that softmax(scores) gives to a token. The token is an index, or a one-hot Vector. Inputs of
+// a compiled program can form a one-hot Vector, so that each row has its own token.
 inline Value surprise(const Vector& scores, std::size_t token) { return softmax_cross_entropy(scores, token); }
 inline Value surprise(const Vector& scores, const Vector& token) {
   const Value most = largest(scores);
   return log(total(powers(scores, most))) + most - dot(token, scores);
 }
 
-// A document whose tokens are inputs of a compiled program, as Vectors that surprise() takes.
+// A document whose tokens are inputs of a compiled program: one one-hot Vector per token.
 struct OneHot {
   std::vector<Vector> tokens;
   OneHot(std::size_t count, std::size_t vocabulary) {
@@ -96,7 +96,7 @@ struct OneHot {
   }
 };
 
-// A document as the program's row: for each of its tokens the vocabulary's length in numbers, all 0 but the token's.
+// Appends a document as one row of such a program: one one-hot vector of numbers per token.
 template <class Number>
 void append_one_hot(std::vector<Number>& rows, std::span<const std::size_t> tokens, std::size_t vocabulary) {
   for (const std::size_t token : tokens) {
@@ -107,18 +107,18 @@ void append_one_hot(std::vector<Number>& rows, std::span<const std::size_t> toke
 
 struct Shape {
   std::size_t vocabulary = 27;
-  std::size_t context = 16;    // tokens it can look back on, its own included
-  std::size_t embedding = 16;  // numbers a token
+  std::size_t context = 16;    // tokens it can look back on, including the current one
+  std::size_t embedding = 16;  // numbers per token
   std::size_t heads = 4;
   std::size_t layers = 1;  // at least one
 };
 
 struct Layer {
   Matrix query, key, value, output;  // attention
-  Matrix up, down;                   // the two of the MLP
+  Matrix up, down;                   // the two layers of the MLP
 };
 
-// The keys and values of the tokens so far, layer by layer.
+// The keys and values of the tokens so far, for each layer.
 struct Memory {
   std::vector<Matrix> keys, values;
   explicit Memory(const Shape& shape) : keys(shape.layers), values(shape.layers) {}
@@ -142,7 +142,7 @@ class Model {
     head_ = matrix(shape.vocabulary, n);
   }
 
-  // The scores of what comes after this token, which is remembered.
+  // Returns the scores of the next token, and adds this token's keys and values to the memory.
   template <class Token> Vector operator()(const Token& token, Memory& memory) const {
     Vector x = rms_norm(add(embedding(token), positions_[memory.position()]));
     for (std::size_t i = 0; i < layers_.size(); ++i) {
@@ -152,8 +152,8 @@ class Model {
     return linear(head_, x);
   }
 
-  // How surprised it is by each token after the first, of at least two, in the mean. Tokens are numbers, or Vectors as
-  // surprise() has them: then it is the loss of any document of this length.
+  // The mean surprise() of the tokens after the first; there are at least two tokens. Tokens are indices, or one-hot
+  // Vectors: then this is the loss of any document of this length.
   template <class Token> Value loss(const std::vector<Token>& tokens) const {
     const std::size_t count = std::min(tokens.size() - 1, shape_.context);
     Memory memory(shape_);
@@ -186,8 +186,8 @@ class Model {
     return vector_of(shape_.embedding, [&](std::size_t i) { return dot(token, column(i)); });
   }
 
-  // Each head has its own few of the numbers. How well its query fits the key of each token so far says how much of
-  // that token's value it takes.
+  // Each head works on its own slice of the embedding. It compares its query with the keys of all tokens so far, and
+  // returns the mean of their values, weighted by how well the keys fit.
   Vector attention(const Layer& layer, const Vector& x, Matrix& keys, Matrix& values) const {
     const Vector query = linear(layer.query, x);
     keys.push_back(linear(layer.key, x));

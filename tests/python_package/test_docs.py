@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The Python in docstrings, README.md and docs/python.md runs and prints what it says."""
+"""The Python in docstrings, README.md, docs/python.md and docs/tutorial.md runs and prints what it says."""
 
 import doctest
 import pathlib
@@ -44,3 +44,17 @@ def test_the_documents_python_runs():
     x = Value(2.0)
     names["cube"](x).backward()
     assert x.grad == 12 and names["loss"] < 1
+
+
+def without_durations(text):
+    return re.sub(r"\b[0-9.]+ ms\b", "T ms", text)
+
+
+def test_the_tutorials_python_prints_what_it_says(capsys):
+    page = re.findall(r"^```(\w+)\n(.*?)^```$", (ROOT / "docs/tutorial.md").read_text(), re.MULTILINE | re.DOTALL)
+    programs = [i for i, (language, _) in enumerate(page) if language == "python"]
+    assert len(programs) == 6
+    for i in programs:
+        expected = next(text for language, text in page[i:] if language == "text")
+        exec(page[i][1], {})
+        assert without_durations(capsys.readouterr().out) == without_durations(expected)
