@@ -41,13 +41,23 @@ class Simplifier {
   const Scalar& scalar(Id id) const { return scalars_.nodes[id]; }
   bool is_constant(Id id) const { return scalar(id).op == Op::constant; }
   double number(Id id) const { return scalars_.numbers[scalar(id).operands[0]]; }
-  // What may be taken out as a factor: what still is a number then. Dividing by 0, or by what is next to it, may not.
-  bool is_factor(Id id, double with = 1) const {
-    return is_constant(id) && std::isfinite(number(id)) &&
-           (std::isnormal(with * number(id)) || number(id) == 0 || with == 0);
+  // Multiplying by such a factor in another order than the written one loses nothing but rounding: it overflows or
+  // underflows only where the written order comes as close to it as this factor. That holds for float32, too.
+  static bool is_moderate(double factor) { return std::abs(factor) >= 1.0 / 256 && std::abs(factor) <= 256; }
+  // Multiplying by a power of two is exact, so such a factor may be distributed over the terms of a sum. Any other
+  // would round each term by itself: (x - 1) * 3e5 would lose the digits that x - 1 has near x = 1.
+  static bool is_distributive(double factor) {
+    int exponent = 0;
+    return is_moderate(factor) && std::abs(std::frexp(factor, &exponent)) == 0.5;
   }
+  // Whether a constant may be taken out as a factor beside the one that has been taken out before.
+  static bool may_join(double with, double factor) {
+    if (std::abs(with) == 1) return std::isfinite(factor) && (std::isnormal(factor) || factor == 0);
+    return is_moderate(with) && is_moderate(factor) && is_moderate(with * factor);
+  }
+  bool is_factor(Id id, double with = 1) const { return is_constant(id) && may_join(with, number(id)); }
   bool is_divisor(Id id, double with = 1) const {
-    return is_constant(id) && std::isnormal(1 / number(id)) && (std::isnormal(with / number(id)) || with == 0);
+    return is_constant(id) && std::isnormal(1 / number(id)) && may_join(with, 1 / number(id));
   }
   Domain domain(Id id) const { return scalar(id).domain; }
 
@@ -67,8 +77,11 @@ class Simplifier {
 
   // What is a finite constant times something is that something, and a factor. Where several need the product, and
   // nobody else the sum it is of, that sum is not computed for the sake of its factor.
+  // Only a few are looked at: in a long chain of such products, each of which somebody needs, every node would walk to
+  // the end of the chain.
   Part without_factors(Part part, Id root) const {
-    for (;;) {
+    constexpr int few = 8;
+    for (int i = 0; i < few; ++i) {
       const Part before = part;
       const Scalar& node = scalar(part.id);
       const auto [x, y, z] = node.operands;
@@ -92,6 +105,7 @@ class Simplifier {
       part.alone = part.alone && (part.id == root || uses_[part.id] == 1);
       part.id = next;
     }
+    return part;
   }
 
   void make(Id id) {
@@ -162,6 +176,12 @@ class Simplifier {
     return found_.size() >= 8 ? left : none;
   }
 
+  // A factor of a product without its constant factors, as long as they are moderate together.
+  Part of_product(Part part, Id root) const {
+    const Part found = without_factors(part, root);
+    return is_moderate(found.factor) ? found : part;
+  }
+
   // The products that the node is a sum of, into found_; gives what is left, a number.
   double expand(Id root, Domain of_root) {
     double start = 0;
@@ -178,12 +198,12 @@ class Simplifier {
       }
       const Scalar& node = scalar(part.id);
       const bool inside = part.alone && node.domain == of_root;
-      if (inside && (node.op == Op::add || node.op == Op::sub)) {
+      if (inside && (node.op == Op::add || node.op == Op::sub) && is_distributive(part.factor)) {
         parts_.push_back({node.operands[1], node.op == Op::sub ? -part.factor : part.factor, true});
         parts_.push_back({node.operands[0], part.factor, true});
-      } else if (inside && node.op == Op::mul) {
-        const Part a = without_factors({node.operands[0], part.factor, true}, root);
-        const Part b = without_factors({node.operands[1], a.factor, true}, root);
+      } else if (inside && node.op == Op::mul && is_moderate(part.factor)) {
+        const Part a = of_product({node.operands[0], part.factor, true}, root);
+        const Part b = of_product({node.operands[1], a.factor, true}, root);
         found_.push_back({b.factor, a.id, b.id});
       } else {
         found_.push_back({part.factor, part.id, none});
@@ -217,7 +237,8 @@ class Simplifier {
     const auto is_plain = [](const Product& one) { return one.b == none && std::abs(one.factor) == 1; };
     const auto is_single = [](const Product& one) { return one.b == none; };
     if (weighted_.empty() && rest_.size() >= 4 && std::all_of(rest_.begin(), rest_.end(), is_single) &&
-        !std::all_of(rest_.begin(), rest_.end(), is_plain)) {
+        !std::all_of(rest_.begin(), rest_.end(), is_plain) &&
+        std::none_of(rest_.begin(), rest_.end(), [](const Product& term) { return term.factor == 0; })) {
       for (const Product& one : rest_) weighted_.push_back({one.factor, none, one.a});
       rest_.clear();
     }
