@@ -98,4 +98,30 @@ TEST(TheVerifier, FindsWhatScheduleMustNotLeave) {
   EXPECT_THAT(message([](Instructions& all) { all.constants.clear(); }), HasSubstr("computed before"));
 }
 
+// Weights, inputs, kinds of nodes and packs are found by hash. With a mask of 0 all hashes are equal, and what is found
+// is told apart by comparing it.
+TEST(EqualHashes, AreNotTakenForEqualContents) {
+  std::vector<Value> x(6), w(30), outputs;
+  std::size_t next = 0;
+  for (std::size_t first = 0; first < 3; ++first)  // layers of equal shape on several lists of inputs
+    for (std::size_t o = 0; o < 3; ++o) {
+      Value sum = w[next++ % w.size()];
+      for (std::size_t i = first; i < first + 3; ++i) sum += (o == 2 ? 2 : 1) * w[next++ % w.size()] * x[i];
+      outputs.push_back(o % 2 == 0 ? tanh(sum) : exp(sum));
+    }
+  Value loss = outputs[0];
+  for (std::size_t i = 1; i < outputs.size(); ++i) loss = loss * outputs[i] + outputs[i - 1];
+  const Scalars scalars = record({&loss, 1}, x, w).scalars;
+  const Terms terms = simplify(scalars);
+  const Groups groups = lift(terms);
+  for (const std::uint64_t mask : {0u, 1u, 7u}) {
+    const Groups masked = lift(terms, mask);
+    verify(terms, masked);
+    EXPECT_EQ(dump(terms, masked), dump(terms, groups)) << mask;
+    const Instructions program = schedule(terms, masked, mask);
+    verify(program);
+    EXPECT_EQ(dump(program), dump(schedule(terms, groups))) << mask;
+  }
+}
+
 }  // namespace gradwalk::passes_test

@@ -24,7 +24,8 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t more) {
 
 class Lifter {
  public:
-  explicit Lifter(const Terms& terms) : terms_(terms), group_of_(terms.nodes.size(), 0) {}
+  Lifter(const Terms& terms, std::uint64_t hash_mask)
+      : terms_(terms), hash_mask_(hash_mask), group_of_(terms.nodes.size(), 0) {}
 
   Groups run() {
     if (terms_.inputs == 0) {  // no layers
@@ -96,48 +97,98 @@ class Lifter {
     return all;
   }
 
-  // Nodes with the same weights, and what tells whether others are to be done on the same inputs.
+  // Nodes with the same weights, one per copy of the layer, and the hash of their inputs.
   struct Row {
     std::uint64_t inputs = 0;
     std::uint32_t depth = 0;
-    std::vector<Id> members;  // a copy each
+    std::vector<Id> members;
   };
+
+  std::span<const Product> weighted(Id id) const {
+    const auto all = products(id);
+    return all.first(all.size() - (has_bias(all) ? 1 : 0));
+  }
+  bool have_same_weights(Id x, Id y) const {
+    return products(x).size() == products(y).size() &&
+           std::ranges::equal(weighted(x), weighted(y),
+                              [](const Product& p, const Product& q) { return p.a == q.a && p.factor == q.factor; });
+  }
+  // A layer's members also agree on whether they have a bias, and on whether their weights are constants.
+  bool have_same_inputs(Id x, Id y) const {
+    return products(x).size() == products(y).size() && (products(x)[0].a == none) == (products(y)[0].a == none) &&
+           std::ranges::equal(weighted(x), weighted(y), [](const Product& p, const Product& q) { return p.b == q.b; });
+  }
+  bool have_same_inputs(const Row& x, const Row& y) const {
+    return std::ranges::equal(x.members, y.members, [&](Id p, Id q) { return have_same_inputs(p, q); });
+  }
+
+  // The entry of the map that `is_same` accepts, looked for from the hash on, or a new one with the number given.
+  template <class Number, class IsSame>
+  std::pair<Number, bool> find_or_add(std::unordered_map<std::uint64_t, Number>& map, std::uint64_t hash, Number number,
+                                      IsSame is_same) const {
+    for (hash &= hash_mask_;; ++hash) {
+      const auto [entry, is_new] = map.try_emplace(hash, number);
+      if (is_new || is_same(entry->second)) return {entry->second, is_new};
+    }
+  }
 
   // Rows whose copies have the same inputs, one by one, are a layer. Where that would make more layers than there are
   // lists of inputs, each list is a layer by itself.
   void join_layers(std::span<const Id> nodes) {
     std::vector<Row> rows, singles;
-    std::unordered_map<std::uint64_t, std::size_t> row_of, lists, layers;
+    std::unordered_map<std::uint64_t, std::size_t> row_of;
     for (const Id id : nodes) {
-      const auto all = products(id);
-      const auto depth = static_cast<std::uint32_t>(all.size() - (has_bias(all) ? 1 : 0));
-      std::uint64_t weights = mixed(mixed(depth, all.size()), all[0].a == none ? 1 : 0), inputs = weights;
-      for (const Product& product : all.first(depth)) {
+      const auto inputs_and_weights = weighted(id);
+      const auto depth = static_cast<std::uint32_t>(inputs_and_weights.size());
+      std::uint64_t weights = mixed(mixed(depth, products(id).size()), inputs_and_weights[0].a == none ? 1 : 0);
+      std::uint64_t inputs = weights;
+      for (const Product& product : inputs_and_weights) {
         weights = mixed(mixed(weights, product.a), std::bit_cast<std::uint64_t>(product.factor));
         inputs = mixed(inputs, product.b);
       }
       singles.push_back({inputs, depth, {id}});
-      lists.emplace(inputs, 0);
-      const auto [row, is_new] = row_of.try_emplace(weights, rows.size());
+      const auto [row, is_new] = find_or_add(row_of, weights, rows.size(), [&](std::size_t known) {
+        return have_same_weights(rows[known].members[0], id);
+      });
       if (is_new) rows.push_back({0, depth, {}});
-      rows[row->second].members.push_back(id);
-      rows[row->second].inputs = mixed(rows[row->second].inputs, inputs);
+      rows[row].members.push_back(id);
+      rows[row].inputs = mixed(rows[row].inputs, inputs);
     }
-    for (const Row& row : rows) layers.emplace(row.inputs, 0);
-    add_layers(layers.size() > lists.size() ? singles : rows);
+    const std::vector<std::size_t> layers = with_same_inputs(rows), lists = with_same_inputs(singles);
+    const bool by_rows = count_of(layers) <= count_of(lists);
+    add_layers(by_rows ? rows : singles, by_rows ? layers : lists);
   }
 
-  void add_layers(const std::vector<Row>& rows) {
-    std::unordered_map<std::uint64_t, std::uint32_t> groups;
-    for (const Row& row : rows) {
-      const auto [group, is_new] = groups.try_emplace(row.inputs, static_cast<std::uint32_t>(groups_.groups.size()));
-      if (is_new) {
-        const auto copies = static_cast<std::uint32_t>(row.members.size());
-        groups_.groups.push_back({Group::Form::layer, Op::leaf, Domain::varying, row.depth, copies, {}});
+  // For each row the first one that has the same inputs.
+  std::vector<std::size_t> with_same_inputs(const std::vector<Row>& rows) const {
+    std::unordered_map<std::uint64_t, std::size_t> known;
+    std::vector<std::size_t> first;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      first.push_back(find_or_add(known, rows[i].inputs, i, [&](std::size_t other) {
+                        return have_same_inputs(rows[other], rows[i]);
+                      }).first);
+    return first;
+  }
+  static std::size_t count_of(const std::vector<std::size_t>& first) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < first.size(); ++i) count += first[i] == i ? 1 : 0;
+    return count;
+  }
+
+  // A layer for each row that is the first with its inputs, and in it all rows with the same.
+  void add_layers(const std::vector<Row>& rows, const std::vector<std::size_t>& first) {
+    std::vector<std::uint32_t> layer(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (first[i] == i) {
+        const auto copies = static_cast<std::uint32_t>(rows[i].members.size());
+        layer[i] = static_cast<std::uint32_t>(groups_.groups.size());
+        groups_.groups.push_back({Group::Form::layer, Op::leaf, Domain::varying, rows[i].depth, copies, {}});
+      } else {
+        layer[i] = layer[first[i]];
       }
-      std::vector<Id>& members = groups_.groups[group->second].members;
-      members.insert(members.end(), row.members.begin(), row.members.end());
-      for (const Id id : row.members) group_of_[id] = group->second + 1;
+      std::vector<Id>& members = groups_.groups[layer[i]].members;
+      members.insert(members.end(), rows[i].members.begin(), rows[i].members.end());
+      for (const Id id : rows[i].members) group_of_[id] = layer[i] + 1;
     }
   }
 
@@ -165,9 +216,7 @@ class Lifter {
       key = mixed(key, is_long ? 0 : node.count);
       if (is_long) {
         // Of one kind if all their products are: only then can they share a loop over the products.
-        bool pairs = true, singles = true;
-        for (const Product& product : all) (product.b == none ? pairs : singles) = false;
-        key = mixed(key, (pairs ? 1 : 0) + (singles ? 2 : 0));
+        key = mixed(key, pairs_and_singles(id));
       } else {
         for (const Product& product : all) key = mixed(key, kind_of(product.a) * 4 + kind_of(product.b));
       }
@@ -179,14 +228,39 @@ class Lifter {
       }
       key = mixed(key, node.kind == Kind::extreme ? 3 : 4);
     }
-    group_of_[id] = place(key, after, like);
+    group_of_[id] = place(id, key, after, like);
     groups_.groups[group_of_[id] - 1].members.push_back(id);
   }
 
   std::uint64_t kind_of(Id id) const { return id == none ? 3 : static_cast<std::uint64_t>(terms_.nodes[id].domain); }
 
-  // The first group with this key after the one given, or a new one.
-  std::uint32_t place(std::uint64_t key, std::uint32_t after, const Group& like) {
+  // Whether two nodes may be members of one group: what the key is a hash of.
+  bool are_of_one_kind(Id x, Id y) const {
+    const Node &p = terms_.nodes[x], &q = terms_.nodes[y];
+    if (p.kind != q.kind || p.op != q.op || p.domain != q.domain) return false;
+    if (p.kind == Kind::extreme) return true;
+    if (p.kind == Kind::function)
+      return std::ranges::equal(operands(x), operands(y), [&](Id a, Id b) { return kind_of(a) == kind_of(b); });
+    if (p.count >= long_sum && q.count >= long_sum) return pairs_and_singles(x) == pairs_and_singles(y);
+    return std::ranges::equal(products(x), products(y), [&](const Product& a, const Product& b) {
+      return kind_of(a.a) == kind_of(b.a) && kind_of(a.b) == kind_of(b.b);
+    });
+  }
+
+  // 1 for a sum of products of two, 2 for a sum of single terms, 0 for a sum of both.
+  std::uint64_t pairs_and_singles(Id id) const {
+    bool pairs = true, singles = true;
+    for (const Product& product : products(id)) (product.b == none ? pairs : singles) = false;
+    return (pairs ? 1 : 0) + (singles ? 2 : 0);
+  }
+
+  // The first group of this kind after the one given, or a new one.
+  std::uint32_t place(Id id, std::uint64_t key, std::uint32_t after, const Group& like) {
+    key &= hash_mask_;
+    const auto is_of_other_kind = [&](const std::vector<std::uint32_t>& groups) {
+      return !groups.empty() && !are_of_one_kind(groups_.groups[groups.front() - 1].members.front(), id);
+    };
+    while (is_of_other_kind(by_key_[key])) ++key;
     std::vector<std::uint32_t>& same = by_key_[key];
     const auto found = std::upper_bound(same.begin(), same.end(), after);
     if (found != same.end()) return *found;
@@ -196,6 +270,7 @@ class Lifter {
   }
 
   const Terms& terms_;
+  std::uint64_t hash_mask_;
   std::vector<bool> is_layer_;
   std::vector<std::uint32_t> layers_below_;
   std::vector<std::uint32_t> group_of_;
@@ -205,6 +280,6 @@ class Lifter {
 
 }  // namespace
 
-Groups lift(const Terms& terms) { return Lifter(terms).run(); }
+Groups lift(const Terms& terms, std::uint64_t hash_mask) { return Lifter(terms, hash_mask).run(); }
 
 }  // namespace gradwalk::compiler

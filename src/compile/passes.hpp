@@ -26,8 +26,11 @@ Watched record(const RowFunction& function, const std::vector<std::vector<double
                const CompileOptions& options);
 
 Terms simplify(const Scalars& scalars);
-Groups lift(const Terms& terms);
-Instructions schedule(const Terms& terms, const Groups& groups);
+// Equal weights, inputs and packs are found by their hashes, and compared. A test gives a mask that lets hashes
+// collide.
+inline constexpr std::uint64_t whole_hash = ~std::uint64_t{0};
+Groups lift(const Terms& terms, std::uint64_t hash_mask = whole_hash);
+Instructions schedule(const Terms& terms, const Groups& groups, std::uint64_t hash_mask = whole_hash);
 void join_relus(Instructions& all);  // the end of it
 
 // An Error that says what is wrong, where a pass has left something no later one may meet.

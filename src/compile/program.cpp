@@ -26,6 +26,7 @@ std::size_t Program::outputs() const { return state().outputs; }
 Program::Description Program::describe() const { return state().description; }
 
 double Program::run(std::span<const double> rows, const RunOptions& options) {
+  const State::Use use(state(), "Program::run");
   const std::size_t count = state().count_rows("Program::run", rows.size());
   state().load_parameters();
   const double result = state().run("Program::run", rows.data(), count, options);
@@ -34,6 +35,7 @@ double Program::run(std::span<const double> rows, const RunOptions& options) {
 }
 
 double Program::run() {
+  const State::Use use(state(), "Program::run");
   state().need_no_inputs("Program::run");
   state().load_parameters();
   const double result = state().run<double>("Program::run", nullptr, 1, {});
@@ -42,6 +44,7 @@ double Program::run() {
 }
 
 double Program::gradients(std::span<const double> rows, std::span<double> gradients, const RunOptions& options) {
+  const State::Use use(state(), "Program::gradients");
   state().check_buffer("Program::gradients", gradients.size());
   const std::size_t count = state().count_rows("Program::gradients", rows.size());
   state().load_parameters();
@@ -51,6 +54,7 @@ double Program::gradients(std::span<const double> rows, std::span<double> gradie
 }
 
 double Program::gradients(std::span<double> gradients) {
+  const State::Use use(state(), "Program::gradients");
   state().need_no_inputs("Program::gradients");
   state().check_buffer("Program::gradients", gradients.size());
   state().load_parameters();
@@ -60,6 +64,7 @@ double Program::gradients(std::span<double> gradients) {
 }
 
 double Program::gradient_at(std::span<const double> parameters, std::span<double> gradient) {
+  const State::Use use(state(), "Program::gradient_at");
   state().check_buffer("Program::gradient_at", gradient.size());
   const double result = state().run_at("Program::gradient_at", parameters, true);
   state().copy_gradients(gradient);
@@ -67,19 +72,23 @@ double Program::gradient_at(std::span<const double> parameters, std::span<double
 }
 
 double Program::value_at(std::span<const double> parameters) {
+  const State::Use use(state(), "Program::value_at");
   return state().run_at("Program::value_at", parameters, false);
 }
 
 void Program::jacobian_at(std::span<const double> parameters, std::span<double> jacobian) {
+  const State::Use use(state(), "Program::jacobian_at");
   state().jacobian_at(parameters, jacobian);
 }
 
 void Program::evaluate(std::span<double> outputs) {
+  const State::Use use(state(), "Program::evaluate");
   state().need_no_inputs("Program::evaluate");
   state().evaluate(nullptr, 1, outputs);
 }
 
 void Program::evaluate(std::span<const double> rows, std::span<double> outputs) {
+  const State::Use use(state(), "Program::evaluate");
   state().evaluate(rows.data(), state().count_rows("Program::evaluate", rows.size()), outputs);
 }
 
@@ -117,17 +126,16 @@ struct Compiled {
   compiler::Instructions program;
 };
 
+// Each pass is verified before the next one reads what it made.
 Compiled passes(const compiler::Scalars& scalars) {
   Compiled made;
+  if (verifies) compiler::verify(scalars);
   made.terms = compiler::simplify(scalars);
+  if (verifies) compiler::verify(made.terms);
   made.groups = compiler::lift(made.terms);
+  if (verifies) compiler::verify(made.terms, made.groups);
   made.program = compiler::schedule(made.terms, made.groups);
-  if (verifies) {
-    compiler::verify(scalars);
-    compiler::verify(made.terms);
-    compiler::verify(made.terms, made.groups);
-    compiler::verify(made.program);
-  }
+  if (verifies) compiler::verify(made.program);
   return made;
 }
 

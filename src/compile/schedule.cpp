@@ -25,7 +25,8 @@ using Column = std::vector<Place>;
 
 class Scheduler {
  public:
-  Scheduler(const Terms& terms, const Groups& groups) : terms_(terms), groups_(groups), places_(terms.nodes.size()) {
+  Scheduler(const Terms& terms, const Groups& groups, std::uint64_t hash_mask)
+      : terms_(terms), groups_(groups), hash_mask_(hash_mask), places_(terms.nodes.size()) {
     all_.parameters = terms.parameters;
     all_.inputs = terms.inputs;
   }
@@ -38,6 +39,7 @@ class Scheduler {
       place_members(group.domain);
       emit(group);
     }
+    all_.uniform.insert(all_.uniform.begin(), constant_copies_.begin(), constant_copies_.end());
     all_.uniform.insert(all_.uniform.end(), packs_.begin(), packs_.end());
     for (const Id output : terms_.outputs) all_.outputs.push_back({places_[output].domain, places_[output].at});
     join_relus(all_);
@@ -308,7 +310,7 @@ class Scheduler {
       made.count = 1;
       made.out = copy = all_.uniform_places++;
       made.start = {Domain::constant, at, 0, none};
-      all_.uniform.insert(all_.uniform.begin(), made);
+      constant_copies_.push_back(made);
     }
     return {Domain::uniform, copy};
   }
@@ -540,14 +542,17 @@ class Scheduler {
       hash = (hash ^ column[i].at) * 0x9e3779b97f4a7c15u;
       hash = (hash ^ hash >> 29 ^ std::bit_cast<std::uint64_t>(numbers_[i])) * 0x9e3779b97f4a7c15u;
     }
-    std::uint32_t& at = packed_[hash];
-    if (at != none) return at;
+    hash &= hash_mask_;
+    while (packed_[hash] != none && !is_pack_of(packs_[packed_[hash]], column)) ++hash;
+    std::uint32_t& known = packed_[hash];
+    if (known != none) return packs_[known].out;
+    known = static_cast<std::uint32_t>(packs_.size());
     all_.uniform_places = (all_.uniform_places + alignment - 1) / alignment * alignment;
     Instruction made;
     made.form = Instruction::Form::sums;
     made.domain = Domain::uniform;
     made.count = static_cast<std::uint32_t>(column.size());
-    made.out = at = all_.uniform_places;
+    made.out = all_.uniform_places;
     all_.uniform_places += made.count;
     made.begin = static_cast<std::uint32_t>(all_.factors.size());
     made.terms = 1;
@@ -556,13 +561,27 @@ class Scheduler {
     return made.out;
   }
 
+  // Whether the pack holds numbers_[i] * column[i].
+  bool is_pack_of(const Instruction& pack, const Column& column) const {
+    if (pack.count != column.size()) return false;
+    const Factors& factors = all_.factors[pack.begin];
+    for (std::uint32_t i = 0; i < pack.count; ++i) {
+      const double factor = factors.factor.exists() ? all_.constants[all_.place(factors.factor, i)] : 1;
+      if (factor != numbers_[i] || factors.a.domain != column[i].domain || all_.place(factors.a, i) != column[i].at)
+        return false;
+    }
+    return true;
+  }
+
   const Terms& terms_;
   const Groups& groups_;
+  std::uint64_t hash_mask_;
   std::vector<Place> places_;
   Instructions all_;
   NumberMap constants_, packed_, copies_;
-  std::vector<Instruction> packs_;  // after all that is uniform
-  std::vector<Id> members_;         // of the group at hand
+  std::vector<Instruction> constant_copies_;  // before all that is uniform
+  std::vector<Instruction> packs_;            // after all that is uniform
+  std::vector<Id> members_;                   // of the group at hand
   std::vector<Column> columns_;
   std::vector<double> numbers_;
   std::vector<std::uint32_t> strides_;
@@ -571,6 +590,8 @@ class Scheduler {
 
 }  // namespace
 
-Instructions schedule(const Terms& terms, const Groups& groups) { return Scheduler(terms, groups).run(); }
+Instructions schedule(const Terms& terms, const Groups& groups, std::uint64_t hash_mask) {
+  return Scheduler(terms, groups, hash_mask).run();
+}
 
 }  // namespace gradwalk::compiler
