@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 #include <variant>
 
@@ -27,6 +28,30 @@ struct Program::State {
   Description description;
   Either machine;
   std::vector<double> seeds;
+  std::atomic<const void*> user = nullptr;  // the thread that a call is running on
+
+  // Every call that uses the machine holds one. A call on a second thread meanwhile is an Error: both would write to
+  // the same numbers. Calls inside a call, as from a Trainer's hook, are on the same thread.
+  class Use {
+   public:
+    Use(State& state, const char* call) : user_(state.user) {
+      static thread_local const char this_thread = 0;
+      const void* before = nullptr;
+      is_first_ = user_.compare_exchange_strong(before, &this_thread, std::memory_order_acquire);
+      if (!is_first_ && before != &this_thread)
+        throw Error(call, "one thread at a time", "a call while another thread's is running",
+                    "compile one program per thread, or take turns");
+    }
+    ~Use() {
+      if (is_first_) user_.store(nullptr, std::memory_order_release);
+    }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+
+   private:
+    std::atomic<const void*>& user_;
+    bool is_first_;
+  };
 
   std::unique_ptr<State> twin() const;  // the same with a machine of its own
   static std::unique_ptr<State> make(compiler::Recorded recorded, std::vector<bool> guards, std::size_t inputs,

@@ -44,12 +44,14 @@ struct Trainer::State {
   }
 
   template <class N> double step(const N* rows, std::size_t count, const RunOptions& options) {
+    const Program::State::Use use(first(), call);
     const double result = only().run(call, rows, count, options);
     if (count > 0) move();
     return result;
   }
 
   template <class N> double step_of_all(std::span<const std::vector<N>> rows, const RunOptions& options) {
+    const Program::State::Use use(first(), call);
     if (rows.size() != programs.size())
       throw Error(call, "rows of each of its programs, " + std::to_string(programs.size()) + " vectors",
                   std::to_string(rows.size()), "give an empty vector where a program has no rows");
@@ -174,8 +176,14 @@ void Trainer::clip_norm(double most) {
   state().most_norm = most;
 }
 void Trainer::before_update(std::function<void(std::span<double>)> hook) { state().hook = std::move(hook); }
-void Trainer::write_back() { state().first().store_parameters(); }
-void Trainer::read_again() { state().first().load_parameters(); }
+void Trainer::write_back() {
+  const Program::State::Use use(state().first(), "Trainer::write_back");
+  state().first().store_parameters();
+}
+void Trainer::read_again() {
+  const Program::State::Use use(state().first(), "Trainer::read_again");
+  state().first().load_parameters();
+}
 std::uint64_t Trainer::steps() const { return state().steps(); }
 
 }  // namespace gradwalk
