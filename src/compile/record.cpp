@@ -85,6 +85,8 @@ class Recorder {
   }
 
   Id node(Op op, std::array<Id, 3> operands) {
+    // -(-x) is x: so chains of negations stay short.
+    if (op == Op::neg && all_.nodes[operands[0]].op == Op::neg) return all_.nodes[operands[0]].operands[0];
     const Domain first = domain(operands[0]), second = domain(operands[1]);
     if (first == Domain::constant || second == Domain::constant)
       if (const Id same = without_constant(op, operands); same != none) return same;
@@ -149,19 +151,33 @@ std::string named(const Value& value) {
   return value.label().empty() ? "a node with data " + std::to_string(value.data()) : "\"" + value.label() + "\"";
 }
 
+[[noreturn]] void refuse_twice(const Value& leaf) {
+  throw Error("compile", "each leaf once, as an input or as a parameter", named(leaf) + " twice", "give it once");
+}
+
 // The places in the listing of the leaves that are inputs or parameters, and what they are.
-void mark(std::span<const Value> leaves, const Reading& reading, const char* what, Id first, std::vector<Id>& places) {
+// Those on which nothing depends are added to `unused`.
+void mark(std::span<const Value> leaves, const Reading& reading, const char* what, Id first, std::vector<Id>& places,
+          std::vector<const Value*>& unused) {
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     if (leaves[i].op() != Op::leaf)
       throw Error("compile", std::string("leaves as ") + what, named(leaves[i]) + ", which was computed",
                   std::string("give the leaves it was computed from as ") + what);
     const auto number = reading.find(leaves[i]);
-    if (!number) continue;  // nothing depends on it
-    if (places[*number] != none)
-      throw Error("compile", "each leaf once, as an input or as a parameter", named(leaves[i]) + " twice",
-                  "give it once");
-    places[*number] = first + static_cast<Id>(i);
+    if (!number)
+      unused.push_back(&leaves[i]);
+    else if (places[*number] != none)
+      refuse_twice(leaves[i]);
+    else
+      places[*number] = first + static_cast<Id>(i);
   }
+}
+
+void check_each_once(std::vector<const Value*>& leaves) {
+  std::sort(leaves.begin(), leaves.end(), [](const Value* x, const Value* y) { return x->id() < y->id(); });
+  const auto twice = std::adjacent_find(leaves.begin(), leaves.end(),
+                                        [](const Value* x, const Value* y) { return x->id() == y->id(); });
+  if (twice != leaves.end()) refuse_twice(**twice);
 }
 
 [[noreturn]] void refuse_custom(const Reading& reading) {
@@ -191,8 +207,10 @@ Recorded record(std::span<const Value> outputs, std::span<const Value> inputs, s
 
   Recorder recorder(all);
   std::vector<Id> places(listing.nodes.size(), none);  // where the nodes of the listing are in ours
-  mark(parameters, reading, "parameters", 0, places);
-  mark(inputs, reading, "inputs", static_cast<Id>(parameters.size()), places);
+  std::vector<const Value*> unused;
+  mark(parameters, reading, "parameters", 0, places, unused);
+  mark(inputs, reading, "inputs", static_cast<Id>(parameters.size()), places, unused);
+  check_each_once(unused);
   for (std::size_t i = 0; i < listing.leaves; ++i)
     if (places[i] == none && reading.is_held(i)) recorded.frozen.push_back({reading.node(i), reading.data(i)});
   // The other leaves are constants, added where they are first used: leaves are listed as they lie in memory, and a

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // record, of a function: called on several rows and watched. What must not differ from row to row is compared; what may
 // come out otherwise on a row yet to come becomes a guard.
+#include <algorithm>
 #include <bit>
 
 #include "gradwalk/error.hpp"
+#include "gradwalk/reading.hpp"
 #include "passes.hpp"
 #include "text/numbers.hpp"
 
@@ -15,16 +17,43 @@ struct Once {
   std::vector<bool> guards;
 };
 
+const char* const advice =
+    "leave data(), detach() and NoGrad out of the function, or write select(condition, a, b) in place of a branch";
+
+// A number that was detached, cast or made under NoGrad is the same on every row if the graph below it has no input and
+// no parameter.
+bool depends_on(const Value& value, std::span<const Value> leaves) {
+  const Reading reading({&value, 1}, "compile");
+  return std::any_of(leaves.begin(), leaves.end(), [&](const Value& leaf) { return reading.find(leaf).has_value(); });
+}
+
+void refuse_left(const std::vector<Value>& left, std::span<const Value> inputs, std::span<const Value> parameters) {
+  for (const Value& value : left) {
+    if (!depends_on(value, inputs) && !depends_on(value, parameters)) continue;
+    std::string which = value.label().empty() ? "" : " \"" + value.label() + "\"";
+    which = value.op() == Op::leaf ? "leaf" + which : "result of " + std::string(value.op_name()) + which;
+    throw Error("compile", "a function whose numbers stay in the graph",
+                "the " + which + " with data " + detail::format_number(value.data()) +
+                    ", which was detached, cast to a number or computed under NoGrad",
+                "write stop(x) in place of x.detach(), and select(condition, a, b) in place of a branch or an index");
+  }
+}
+
 Once record_once(const RowFunction& function, const std::vector<double>& row, const CompileOptions& options) {
   const std::vector<Value> inputs(row.begin(), row.end());
+  // As nodes, not as numbers in their Values: a number that is cast is reported with its node.
+  for (const Value& leaf : inputs) leaf.id();
+  for (const Value& leaf : options.parameters) leaf.id();
   std::vector<Condition> decided;
+  std::vector<Value> left;
   Once once;
   std::vector<Value> outputs;
   {
     const WatchRecording watch([&](const Condition& condition) { decided.push_back(condition); },
-                               [](const Value&) {});  // a number that left the graph is a constant: see compare()
+                               [&](const Value& value) { left.push_back(value); });
     outputs.push_back(function(inputs));
   }
+  refuse_left(left, inputs, options.parameters);
   for (const Condition& condition : decided) {
     outputs.emplace_back(condition);
     once.guards.push_back(condition.holds());
@@ -32,9 +61,6 @@ Once record_once(const RowFunction& function, const std::vector<double>& row, co
   once.recorded = record(outputs, inputs, options.parameters);
   return once;
 }
-
-const char* const advice =
-    "leave data(), detach() and NoGrad out of the function, or write select(condition, a, b) in place of a branch";
 
 void compare(const Once& first, const Once& other, std::size_t row) {
   const auto differ = [&](const std::string& wanted, const std::string& got) {
