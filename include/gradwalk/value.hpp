@@ -23,16 +23,19 @@ class Condition;
 
 namespace detail {
 struct Handle;
-// Makes the nodes of operations (operations.hpp). An operand that ends, for it is a temporary, is used up.
+// Records operations (operations.hpp) and returns the new node. A consumed operand is a temporary, whose handle the
+// operation takes over.
 struct Operations {
-  template <Op op, bool x_ends> static Ref make(const Value& x);
-  template <Op op, bool x_ends, bool y_ends, class X, class Y> static Ref make(const X& x, const Y& y);
-  struct Made {
-    Ref ref, x, y;
+  template <Op op, bool x_consumed> static Ref make(const Value& x);
+  template <Op op, bool x_consumed, bool y_consumed, class X, class Y> static Ref make(const X& x, const Y& y);
+  struct Result {
+    Ref ref, x, y;  // The new node, and its operands: those that were numbers may have become leaves.
   };
-  template <Op op, bool x_ends, bool y_ends>
-  static Made make_of_numbers(Ref x, std::uint32_t x_tape, Ref y, std::uint32_t y_tape);
-  template <Op op, bool x_ends, bool y_ends> static Ref of_refs(Ref x, Ref y);
+  template <Op op, bool x_consumed, bool y_consumed>
+  static Result of_handles(Ref x, std::uint32_t x_tape, Ref y, std::uint32_t y_tape);
+  template <Op op, bool x_consumed> static Ref of_number(Ref x, double y);
+  template <Op op, bool y_consumed> static Ref of_number(double x, Ref y);
+  template <Op op, bool x_consumed, bool y_consumed> static Ref of_nodes(Ref x, Ref y);
 };
 }  // namespace detail
 
@@ -196,10 +199,11 @@ class GRADWALK_EXPORT Value {
     tape_ = detail::tape.id;
   }
   detail::Node* node(const char* call) const { return detail::tape.node(node_ref(call)); }
-  // A temporary known to hold a number, as T(1) in T(1) - x: its operation has a number instead of an operand.
-  GRADWALK_INLINE bool is_written_number() const {
-    const bool is_one = holds_number();
-    return __builtin_constant_p(is_one) && is_one;
+  // Whether the compiler can see that this temporary holds a number, as T(1) in T(1) - x does. It only saves a call:
+  // Operations::of_handles() records the same constant at run time.
+  GRADWALK_INLINE bool is_known_number() const {
+    const bool is_number = holds_number();
+    return __builtin_constant_p(is_number) && is_number;
   }
 
   // The node's Ref and its tape's number; or the bits of a float and the tape's number with is_number. tape_ 0: empty.
