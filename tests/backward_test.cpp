@@ -163,6 +163,89 @@ TEST(Backward, OverwritesAGradientTheUserSetInside) {
   EXPECT_EQ(a.grad(), 12);
 }
 
+TEST(ReadingAGradient, LeavesRecordsAndLaterPassesAsTheyWere) {
+  Value a{2}, b{3}, c{4};
+  Value sum = a * b + c * a + 1, scaled = sum * 0.5;
+  const Value root = tanh(scaled) + sum * b;
+  root.backward();
+  const Value newer = sum * a;
+  const std::size_t records = Reading(root).size();
+  const detail::OpenTape before = detail::tape;
+  EXPECT_NE(sum.grad() + scaled.grad(), 0);
+  EXPECT_EQ(Reading(root).size(), records);
+  EXPECT_EQ(detail::tape.top, before.top);
+  EXPECT_EQ(detail::tape.clean_from, before.clean_from);  // below it a pass has to search
+}
+
+TEST(ReadingAGradient, BeforeAnyPassLeavesRecordsAndTheFirstPassAsTheyWere) {
+  Value a{2}, b{3};
+  Value sum = a * b + 1, square = sum * sum;
+  const std::size_t records = Reading(square).size();
+  const detail::OpenTape before = detail::tape;
+  EXPECT_EQ(sum.grad() + square.grad(), 0);
+  EXPECT_EQ(Reading(square).size(), records);
+  EXPECT_EQ(detail::tape.clean_from, before.clean_from);
+  square.backward();
+  EXPECT_EQ(Reading(square).size(), records);
+  EXPECT_EQ(sum.grad(), 14);
+  EXPECT_EQ(a.grad(), 42);
+}
+
+TEST(AGradientWrittenInside, LeavesThePartsOfAFusedRecordTheGradientOfThePass) {
+  Value a{2}, b{3}, c{4};
+  Value sum = a * b + c;
+  const Value root = sum * 2;
+  root.backward();
+  sum.grad() = 100;
+  const Snapshot seen = snapshot(root);
+  EXPECT_EQ(seen.nodes[seen.nodes.size() - 1].grad, 1);
+  EXPECT_EQ(seen.nodes[2].grad, 2);  // a * b
+  EXPECT_EQ(sum.grad(), 100);
+  EXPECT_EQ(sum.inputs()[0].grad(), 2);
+  EXPECT_EQ(sum.grad(), 100);
+}
+
+TEST(AGradientWrittenInside, ThroughAReferenceFromBeforeThePassIsNotMistakenForThePasss) {
+  Value a{2}, b{3}, c{4};
+  Value sum = a * b + c;
+  double& gradient = sum.grad();
+  const Value root = sum * 2;
+  root.backward();
+  EXPECT_EQ(gradient, 2);
+  root.backward(5);
+  EXPECT_EQ(gradient, 10);
+  gradient = 100;
+  EXPECT_EQ(sum.inputs()[0].grad(), 10);
+}
+
+TEST(AGradientWrittenInside, BeforeThePassLeavesThePartsOfAFusedRecordWithoutOne) {
+  Value a{2}, b{3}, c{4};
+  Value sum = a * b + c;
+  sum.grad() = 100;
+  const Value other = a * 3;
+  other.backward();
+  EXPECT_EQ(sum.grad(), 100);
+  EXPECT_EQ(sum.inputs()[0].grad(), 0);
+  EXPECT_EQ(a.grad(), 3);
+}
+
+TEST(AGradientWrittenInside, OfANodeThatDiesIsForgotten) {
+  Value a{2};
+  for (int i = 0; i < 3; ++i) {
+    Value inner = a * a + a;
+    inner.grad() = 100;
+    Value root = inner * 3;
+    root.grad() = 100;
+    root = 0;
+    inner = 0;
+    const Value fresh = a * a + a, top = fresh * 3;
+    a.grad() = 0;
+    top.backward();
+    EXPECT_EQ(fresh.grad(), 3);
+    EXPECT_EQ(a.grad(), 15);
+  }
+}
+
 TEST(Backward, AddsToAGradientTheUserSetInALeaf) {
   Value a{2};
   a.grad() = 100;

@@ -215,6 +215,7 @@ class Session {
 
   void write() {
     Twin& twin = any();
+    if (chance(2)) return static_cast<void>(twin.value.grad());  // only read, through a reference that could be written
     if (chance(3)) {
       twin.value.propagate(), reference::propagate(*twin.node);
       return check();

@@ -157,9 +157,35 @@ constexpr bool is_plain(Op op) { return is_plain(info(op).dx) && is_plain(info(o
     }
   }
   // If only the root has a handle, all of this goes with it.
-  const bool goes_at_once = held == 1 && (heads & (labelled | opened)) == 0;
+  const bool goes_at_once = held == 1 && (heads & (labelled | opened | exposed)) == 0;
   tape.store->swept_begin = begin;
   tape.store->swept_end = goes_at_once ? root + 4 : 0;
+}
+
+// Whether a user has written a gradient where a pass expects 0.
+bool has_written_gradient() {
+  const Store& store = *tape.store;
+  return std::any_of(store.exposed_clean.begin(), store.exposed_clean.end(), [&](Ref ref) {
+    return store.exposed_gradients.contains(ref) && tape.node(ref)->grad != 0;
+  });
+}
+
+// After a pass: no node is clean any more, and the exposed ones that it reached have its gradient.
+void end_sweep() {
+  Store& store = *tape.store;
+  tape.clean_from = tape.top;
+  for (const Ref ref : store.exposed_clean)
+    if (const auto found = store.exposed_gradients.find(ref); found != store.exposed_gradients.end())
+      found->second = tape.node(ref)->grad;
+  store.exposed_clean.clear();
+}
+void end_search(const std::vector<Ref>& reached) {
+  Store& store = *tape.store;
+  tape.clean_from = tape.top;
+  store.exposed_clean.clear();
+  if (store.exposed_gradients.empty()) return;
+  for (const Ref ref : reached)
+    if (!apart(ref) && (tape.node(ref)->head & exposed) != 0) store.exposed_gradients[ref] = tape.node(ref)->grad;
 }
 
 void deposit(Ref ref) {
@@ -184,6 +210,7 @@ void walk_back_with_callbacks(Ref root, double seed) {
     else
       deposit(*ref);
   }
+  end_search(order);
 }
 
 void search_and_sweep(Ref root, double seed) {
@@ -193,6 +220,12 @@ void search_and_sweep(Ref root, double seed) {
   for (const Ref ref : order) tape.node(ref)->grad = 0;
   tape.node(root)->grad = seed;
   for (auto ref = order.rbegin(); ref != order.rend(); ++ref) deposit(*ref);
+  end_search(order);
+}
+
+// A sweep is only right where the graph lies as it was recorded, and its gradients are 0.
+bool must_search() {
+  return !tape.store->kept_apart.empty() || !tape.store->callbacks.empty() || has_written_gradient();
 }
 
 // Finds the leaves below a root. False where not all of its records lie between it and `bottom`.
@@ -224,8 +257,7 @@ bool find_leaves(Ref root, Ref bottom, std::vector<Ref>& leaves) {
 std::optional<std::vector<double>> gradients_of_newest(const Value& root, Ref bottom, std::span<const Value> inputs) {
   const Ref ref = Handle::ref(root, "gradient");
   const bool is_newest = !apart(ref) && is_recorded(ref) && ref >= bottom && ref < tape.top;
-  if (!is_newest || tape.clean_from > bottom || !tape.store->kept_apart.empty() || !tape.store->callbacks.empty())
-    return std::nullopt;
+  if (!is_newest || tape.clean_from > bottom || must_search()) return std::nullopt;
   std::vector<Ref> leaves;
   if (!find_leaves(ref, bottom, leaves)) return std::nullopt;
   std::vector<Ref> refs;
@@ -236,7 +268,7 @@ std::optional<std::vector<double>> gradients_of_newest(const Value& root, Ref bo
   tape.node(ref)->grad = 1;
   tape.node(ref)->head |= touched;
   sweep(ref, bottom);
-  tape.clean_from = tape.top;
+  end_sweep();
   for (std::size_t i = 0; i < refs.size(); ++i) result[i] = tape.node(refs[i])->grad;
   for (std::size_t i = 0; i < saved.size(); ++i) tape.node(leaves[i])->grad = saved[i];
   return result;
@@ -283,25 +315,24 @@ void Value::backward(double seed) const {
                 "compute it where no NoGrad guard lives");
   if (!is_recorded(ref_)) {
     root->grad = seed;
-    if (!apart(ref_)) expose_gradient(ref_);
     return;
   }
   root->head |= touched;  // or a later sum could take over its record, and the gradient would be lost
-  const bool must_search = !tape.store->kept_apart.empty() || !tape.store->callbacks.empty();
-  if (!must_search && (tape.clean_from == tape.start || reaches_only_clean_nodes(ref_))) {
+  if (!must_search() && (tape.clean_from == tape.start || reaches_only_clean_nodes(ref_))) {
     root->grad = seed;
     sweep(ref_, tape.clean_from);
+    end_sweep();
   } else {
     tape.clean_from = tape.top;  // also where a step back of a user's own throws, or lets go of the root
     search_and_sweep(ref_, seed);
   }
-  tape.clean_from = tape.top;
 }
 
 // Deposits made by hand are not a pass: the operands' gradients count as written by their user.
 void Value::propagate() const {
   using namespace detail;
   const Ref ref = look_into(*this, "propagate");
+  tape.store->swept_end = 0;  // an operand without a handle may become exposed
   each_operand(ref, [](Ref operand) {
     if (!apart(operand)) expose_gradient(operand);
   });

@@ -22,11 +22,11 @@ bool is_compound(const Node& node) {
   return op > Op::constant && op < Op::custom && (first(node.operands) == literal || second(node.operands) == literal);
 }
 
-// What the last pass would have deposited in these nodes, had they been there.
+// Makes the deposits in the parts of a record that the last pass would have made, had they been nodes.
 void deposit_in_parts(Ref owner, const std::vector<Ref>& own) {
   const auto is_own = [&](Ref ref) { return apart(ref) && !is_leaf(ref) && extra_of(*tape.node(ref)) == owner; };
   const auto pay = [&](Ref ref) {
-    const double gradient = tape.node(ref)->grad;
+    const double gradient = pass_gradient(ref);
     if (gradient == 0) return;
     each_local(ref, [&](Ref operand, double local) {
       if (is_own(operand)) tape.node(operand)->grad += gradient * local;
@@ -107,14 +107,31 @@ void open(Ref owner) {
   node->head = (without_extra(node->head) & ~(Word{0xff} | z_first)) | opened | unheld(last_op, words_below(*node));
   node->operands = last_operands;
   deposit_in_parts(owner, own);
+  // With expanded nodes every pass searches, so it does not matter any more what the user writes.
+  tape.store->exposed_gradients.erase(owner);
+  node->head &= ~exposed;
 }
 
-// A gradient that its user may write: from now on it is not clean, and it must not be taken for one that a pass made,
-// of which the parts of a compound node would have had their share.
+// The user gets a reference to the gradient and may write it at any time. The record stays as it is; the engine takes
+// notes where a written gradient would be mistaken for one that a pass made:
+// - If no pass has reached the record, the next pass expects 0 there. It first checks whether that is still true.
+// - If the record is fused, its parts get their share when it is expanded: their share of the gradient of the last pass.
 void expose_gradient(Ref ref) {
-  tape.node(ref)->head |= touched;
-  tape.clean_from = tape.top;
-  open(ref);
+  settle();
+  Node* node = tape.node(ref);
+  node->head |= touched;
+  const bool is_clean = ref >= tape.clean_from && ref < tape.top;
+  if ((node->head & exposed) != 0 || !(is_clean || is_compound(*node))) return;
+  Store& store = *tape.store;
+  if (is_clean) store.exposed_clean.push_back(ref);
+  store.exposed_gradients[ref] = node->grad;
+  node->head |= exposed;
+}
+
+double pass_gradient(Ref ref) {
+  const Node& node = *tape.node(ref);
+  const bool is_exposed = !apart(ref) && (node.head & exposed) != 0;
+  return is_exposed ? tape.store->exposed_gradients.at(ref) : node.grad;
 }
 
 Ref look_into(const Value& value, const char* call) {

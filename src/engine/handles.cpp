@@ -35,6 +35,7 @@ void forget(Ref ref) {
       store.callbacks.erase(found);
     }
   }
+  if ((head & exposed) != 0) store.exposed_gradients.erase(ref);
   if ((head & opened) == 0) return;
   for (const Ref own : store.kept_apart.at(ref)) free_leaf(own);
   store.kept_apart.erase(ref);
@@ -45,6 +46,7 @@ void trim() {
   Store& store = *tape.store;
   const Ref before = tape.top;
   if (tape.top == store.swept_end) {
+    if ((tape.node(tape.top - 4)->head & exposed) != 0) forget(tape.top - 4);
     while (store.swept_begin <= chunk_at(store.current)) leave_chunk();  // its first node was passed over too
     tape.top = store.swept_begin;
   }
@@ -56,7 +58,7 @@ void trim() {
       leave_chunk();
       continue;
     }
-    if ((node.head & (labelled | opened)) != 0) forget(ref);
+    if ((node.head & (labelled | opened | exposed)) != 0) forget(ref);
     tape.top = ref - words_below(node);
   }
   if (before / chunk_words == tape.top / chunk_words && before > tape.top) poison(tape.top, before - tape.top);

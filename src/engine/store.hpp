@@ -67,6 +67,8 @@ struct Store {
   Ref free_cell = 0;                                     // where results may lie: a list through `operands`
   std::vector<bool> has_cells;                           // by batch of leaves: whether cells lie there instead
   std::unordered_map<Ref, std::vector<Ref>> kept_apart;  // an opened node's own nodes; with any, backward() searches
+  std::unordered_map<Ref, double> exposed_gradients;     // of exposed records: the gradient that the last pass left
+  std::vector<Ref> exposed_clean;                        // those that no pass had reached; some may be gone
   std::unordered_map<Ref, std::string> labels;
   std::unordered_map<Ref, std::size_t> spilled_handles;
   std::unordered_map<Ref, std::string> custom_names;
@@ -238,6 +240,8 @@ inline constexpr const char* handover_advice =
 // deposit but in those records and in the inputs.
 std::optional<std::vector<double>> gradients_of_newest(const Value& root, Ref bottom, std::span<const Value> inputs);
 
+// The gradient that the last pass left in a record, also if its user has written another one since.
+double pass_gradient(Ref ref);
 void open(Ref ref);                                   // makes the parts of a record nodes of their own
 Ref look_into(const Value& value, const char* call);  // the node, its parts made nodes of their own
 const std::string& custom_name(Ref ref);

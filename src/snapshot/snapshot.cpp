@@ -89,8 +89,9 @@ class Nodes {
     for (std::size_t k = begin; k + 1 < nodes.size(); ++k) nodes[k].id = id, nodes[k].part = k - begin + 1;
     for (std::size_t k = nodes.size(); k-- > begin;) {  // what the last pass would have deposited in the parts
       const Snapshot::Node& user = nodes[k];
-      for (std::size_t j = 0; user.grad != 0 && j < user.operands.size(); ++j)
-        if (user.operands[j] >= begin) nodes[user.operands[j]].grad += user.grad * user.locals[j];
+      const double gradient = k + 1 == nodes.size() ? pass_gradient(Handle::ref(value, "snapshot")) : user.grad;
+      for (std::size_t j = 0; gradient != 0 && j < user.operands.size(); ++j)
+        if (user.operands[j] >= begin) nodes[user.operands[j]].grad += gradient * user.locals[j];
     }
   }
 
