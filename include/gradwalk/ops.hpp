@@ -66,7 +66,7 @@ using std::tanh, std::trunc;
 // Out of line: where the exponent can be seen, compilers make pow(x, 2) x * x, which may differ in the last bit.
 GRADWALK_EXPORT double pow(double x, double y);
 
-constexpr double max(double x, double y) { return x > y ? x : y; }
+constexpr double max(double x, double y);  // the table's own rule, for the rules that use it
 
 template <class A, class B> constexpr std::common_type_t<A, B> select(bool condition, const A& a, const B& b) {
   return condition ? std::common_type_t<A, B>(a) : std::common_type_t<A, B>(b);
@@ -74,29 +74,35 @@ template <class A, class B> constexpr std::common_type_t<A, B> select(bool condi
 
 template <Op op> struct Rule;
 
-#define GRADWALK_UNARY(name, symbol, domain_, value_, dx_)                                      \
-  template <> struct Rule<Op::name> {                                                           \
-    static bool domain(double x) { return (void)x, domain_; }                                   \
-    template <class T> static T value(const T& x) { return T(value_); }                         \
-    template <class T> static T dx(const T& x, const T& r) { return (void)x, (void)r, T(dx_); } \
+#define GRADWALK_UNARY(name, symbol, domain_, value_, dx_)                                                \
+  template <> struct Rule<Op::name> {                                                                     \
+    static bool domain(double x) { return (void)x, domain_; }                                             \
+    template <class T> static constexpr T value(const T& x) { return T(value_); }                         \
+    template <class T> static constexpr T dx(const T& x, const T& r) { return (void)x, (void)r, T(dx_); } \
   };
-#define GRADWALK_BINARY(name, symbol, domain_, value_, dx_, dy_)                                                     \
-  template <> struct Rule<Op::name> {                                                                                \
-    static bool domain(double x, double y) { return (void)x, (void)y, domain_; }                                     \
-    template <class T> static T value(const T& x, const T& y) { return T(value_); }                                  \
-    template <class T> static T dx(const T& x, const T& y, const T& r) { return (void)x, (void)y, (void)r, T(dx_); } \
-    template <class T> static T dy(const T& x, const T& y, const T& r) { return (void)x, (void)y, (void)r, T(dy_); } \
+#define GRADWALK_BINARY(name, symbol, domain_, value_, dx_, dy_)                              \
+  template <> struct Rule<Op::name> {                                                         \
+    static bool domain(double x, double y) { return (void)x, (void)y, domain_; }              \
+    template <class T> static constexpr T value(const T& x, const T& y) { return T(value_); } \
+    template <class T> static constexpr T dx(const T& x, const T& y, const T& r) {            \
+      return (void)x, (void)y, (void)r, T(dx_);                                               \
+    }                                                                                         \
+    template <class T> static constexpr T dy(const T& x, const T& y, const T& r) {            \
+      return (void)x, (void)y, (void)r, T(dy_);                                               \
+    }                                                                                         \
   };
-#define GRADWALK_TERNARY(name, symbol, domain_, value_, dx_, dy_)                            \
-  template <> struct Rule<Op::name> {                                                        \
-    template <class T> static T value(const T& c, const T& x, const T& y) { return value_; } \
-    template <class T> static T dx(const T& c) { return T(dx_); }                            \
-    template <class T> static T dy(const T& c) { return T(dy_); }                            \
+#define GRADWALK_TERNARY(name, symbol, domain_, value_, dx_, dy_)                                      \
+  template <> struct Rule<Op::name> {                                                                  \
+    template <class T> static constexpr T value(const T& c, const T& x, const T& y) { return value_; } \
+    template <class T> static constexpr T dx(const T& c) { return T(dx_); }                            \
+    template <class T> static constexpr T dy(const T& c) { return T(dy_); }                            \
   };
 #include "gradwalk/ops.def"
 #undef GRADWALK_UNARY
 #undef GRADWALK_BINARY
 #undef GRADWALK_TERNARY
+
+constexpr double max(double x, double y) { return Rule<Op::max>::value(x, y); }
 
 }  // namespace rules
 }  // namespace gradwalk

@@ -8,6 +8,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "engine/chain_rule.hpp"
 #include "engine/search.hpp"
 #include "gradwalk/reading.hpp"
 

@@ -9,8 +9,8 @@
 #include <optional>
 #include <span>
 
+#include "chain_rule.hpp"
 #include "search.hpp"
-#include "store.hpp"
 
 namespace gradwalk {
 namespace detail {
@@ -47,114 +47,35 @@ bool reaches_only_clean_nodes(Ref root) {
   return tape.store->went_round ? reaches_only_clean_nodes<true>(root) : reaches_only_clean_nodes<false>(root);
 }
 
-// Whether a rule is computed without calling a function: the pass then keeps its gradient in a register.
-constexpr bool is_plain(std::string_view rule) {
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-  for (std::size_t end = rule.find('('); end != rule.npos; end = rule.find('(', end + 1)) {
-    std::size_t begin = end;
-    while (begin > 0 && is_letter(rule[begin - 1])) --begin;
-    const std::string_view name = rule.substr(begin, end - begin);
-    if (!name.empty() && name != "select" && name != "abs") return false;
-  }
-  return true;
-}
-constexpr bool is_plain(Op op) { return is_plain(info(op).dx) && is_plain(info(op).dy); }
-
 [[gnu::noinline]] void deposit_by_call(Ref ref) {
   const double gradient = tape.node(ref)->grad;
   each_local(ref, [&](Ref operand, double local) { tape.node(operand)->grad += gradient * local; });
 }
 
-// From the root down to `bottom`, below which nothing of its graph lies. The root must stay a node of its own: as part
-// of a later sum it would leave what was swept ending in the middle of that.
+// Makes the deposits of all records from the root down to `bottom`, below which no node of its graph lies. The root
+// must not become part of a later sum: what was swept would then end in the middle of a record.
 [[gnu::noinline]] void sweep(Ref root, Ref bottom) {
-  using rules::Rule;
   Word* const base = tape.base;
-  const auto at = [base](Ref ref) { return reinterpret_cast<Node*>(base + ref); };
   Ref begin = root;
   Word heads = 0;
   std::uint32_t held = 0;
   for (Ref ref = root; ref >= bottom; ref = begin - 4) {
     __builtin_prefetch(base + ref - 512);
-    const Node& node = *at(ref);
+    const Node& node = *reinterpret_cast<const Node*>(base + ref);
     const double gradient = node.grad;
-    const Word head = node.head, operands = node.operands;
-    const Ref extra = static_cast<Ref>(head >> 32), a = first(operands), b = second(operands);
-    const Op op = static_cast<Op>(head & 0xff);
+    const Word head = node.head;
     heads |= head;
     held += without_extra(head) >= one_handle;
     begin = ref;
     if (gradient == 0) {
-      if (extra != 0 && !has_third(op)) begin = ref - extra;
+      const Ref extra = static_cast<Ref>(head >> 32);
+      if (extra != 0 && !has_third(static_cast<Op>(head & 0xff))) begin = ref - extra;
       continue;
     }
-    const auto pay = [&](Ref operand, double local) { at(operand)->grad += gradient * local; };
-    const auto product = [&](Word factors) {
-      const double x = at(first(factors))->data, y = at(second(factors))->data;
-      pay(first(factors), Rule<Op::mul>::dx(x, y, 0.0));
-      pay(second(factors), Rule<Op::mul>::dy(x, y, 0.0));
+    const auto deposit = [=](Ref operand, double local) {
+      reinterpret_cast<Node*>(base + operand)->grad += gradient * local;
     };
-    switch (code(op)) {
-#define GRADWALK_UNARY(name, ...)                         \
-  case code(Op::name):                                    \
-    if constexpr (!passes_on(Op::name))                   \
-      break;                                              \
-    else if constexpr (is_plain(Op::name))                \
-      pay(a, Rule<Op::name>::dx(at(a)->data, node.data)); \
-    else                                                  \
-      deposit_by_call(ref);                               \
-    break;
-#define GRADWALK_BINARY(name, ...)                                              \
-  case code(Op::name):                                                          \
-    if constexpr (!passes_on(Op::name)) {                                       \
-      begin = ref - extra;                                                      \
-    } else if constexpr (!is_plain(Op::name) || !passes_on(Op::name, 1)) {      \
-      begin = ref - extra;                                                      \
-      deposit_by_call(ref);                                                     \
-    } else if (extra == 0) {                                                    \
-      const double x = at(a)->data, y = at(b)->data;                            \
-      pay(a, Rule<Op::name>::dx(x, y, node.data));                              \
-      pay(b, Rule<Op::name>::dy(x, y, node.data));                              \
-    } else if (b == literal) {                                                  \
-      begin = ref - 1;                                                          \
-      pay(a, Rule<Op::name>::dx(at(a)->data, tape.number(ref - 1), node.data)); \
-    } else {                                                                    \
-      begin = ref - 1;                                                          \
-      pay(b, Rule<Op::name>::dy(tape.number(ref - 1), at(b)->data, node.data)); \
-    }                                                                           \
-    break;
-#include "gradwalk/ops.def"
-#undef GRADWALK_UNARY
-#undef GRADWALK_BINARY
-      case code(multiply_add):
-        pay(extra, Rule<Op::add>::dx(0.0, 0.0, 0.0));
-        product(operands);
-        break;
-      case code(minus_product): {
-        const double x = at(a)->data, y = at(b)->data, minus = Rule<Op::sub>::dy(0.0, 0.0, 0.0);
-        pay(extra, Rule<Op::sub>::dx(0.0, 0.0, 0.0));
-        pay(a, minus * Rule<Op::mul>::dx(x, y, 0.0));
-        pay(b, minus * Rule<Op::mul>::dy(x, y, 0.0));
-        break;
-      }
-      case code(product_minus):
-        pay(extra, Rule<Op::sub>::dy(0.0, 0.0, 0.0));
-        product(operands);
-        break;
-      case code(sum_of_products):
-        begin = ref - extra;
-        for (Ref where = ref; where >= begin; --where) {
-          const Word term = base[where];
-          if (are_nodes(term)) [[likely]]
-            product(term);
-          else
-            each_local_of_term(term, where, pay), where -= has_literal(term);
-        }
-        break;
-      case code(Op::select):
-      case code(Op::custom): deposit_by_call(ref); [[fallthrough]];
-      default: begin = ref - extra; break;
-    }
+    begin -= each_local_derivative<true>(base, ref, deposit, deposit_by_call);
   }
   // If only the root has a handle, all of this goes with it.
   const bool goes_at_once = held == 1 && (heads & (labelled | opened | exposed)) == 0;
@@ -165,9 +86,8 @@ constexpr bool is_plain(Op op) { return is_plain(info(op).dx) && is_plain(info(o
 // Whether a user has written a gradient where a pass expects 0.
 bool has_written_gradient() {
   const Store& store = *tape.store;
-  return std::any_of(store.exposed_clean.begin(), store.exposed_clean.end(), [&](Ref ref) {
-    return store.exposed_gradients.contains(ref) && tape.node(ref)->grad != 0;
-  });
+  return std::any_of(store.exposed_clean.begin(), store.exposed_clean.end(),
+                     [&](Ref ref) { return store.exposed_gradients.contains(ref) && tape.node(ref)->grad != 0; });
 }
 
 // After a pass: no node is clean any more, and the exposed ones that it reached have its gradient.

@@ -8,9 +8,9 @@
 #include <cmath>
 
 #include "by_op.hpp"
+#include "chain_rule.hpp"
 #include "parts.hpp"
 #include "search.hpp"
-#include "store.hpp"
 
 namespace gradwalk {
 namespace detail {
@@ -115,7 +115,8 @@ void open(Ref owner) {
 // The user gets a reference to the gradient and may write it at any time. The record stays as it is; the engine takes
 // notes where a written gradient would be mistaken for one that a pass made:
 // - If no pass has reached the record, the next pass expects 0 there. It first checks whether that is still true.
-// - If the record is fused, its parts get their share when it is expanded: their share of the gradient of the last pass.
+// - If the record is fused, its parts get their share when it is expanded: their share of the gradient of the last
+// pass.
 void expose_gradient(Ref ref) {
   settle();
   Node* node = tape.node(ref);
