@@ -3,8 +3,8 @@
 // rules themselves are in ops.def.
 #pragma once
 
+#include "records.hpp"
 #include "rule_facts.hpp"
-#include "store.hpp"
 
 namespace gradwalk::detail {
 
@@ -75,14 +75,14 @@ template <bool is_sweep, class Visit, class ByCall>
       for (Ref at = ref, begin = ref - extra; at >= begin; --at) {
         const Word term = base[at];
         const Ref x = first(term), y = second(term);
-        constexpr double one = Rule<Op::add>::dx(0.0, 0.0, 0.0);
+        constexpr double slope = Rule<Op::add>::dx(0.0, 0.0, 0.0);
         if (are_nodes(term)) [[likely]] {
-          product(term, one);
+          product(term, slope);
         } else if (y == nothing) {
           if (x == literal)
             --at;
           else
-            visit(x, one);
+            visit(x, slope);
         } else if (x == literal) {
           --at;
           visit(y, Rule<Op::mul>::dy(number(at), data(y), 0.0));
