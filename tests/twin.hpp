@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A Value and its twin in the small engine, and the comparison of the graphs below them: the data must be equal, and the
-// gradients may differ only by the rounding of deposits that are added in another order.
+// A Value and its twin in the small engine, and the comparison of the graphs below them: the data must be equal, and
+// the gradients may differ only by the rounding of deposits that are added in another order.
 #pragma once
 
 #include <gtest/gtest.h>
