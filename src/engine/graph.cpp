@@ -117,11 +117,10 @@ void expand(Ref record) {
   node->head &= ~exposed;
 }
 
-// The user gets a reference to the gradient and may write it at any time. The record stays as it is; the engine takes
-// notes where a written gradient would be mistaken for one that a pass made:
-// - If no pass has reached the record, the next pass expects 0 there. It first checks whether that is still true.
-// - If the record is fused, its parts get their share when it is expanded: their share of the gradient of the last
-// pass.
+// The user gets a reference to the gradient and may write it at any time. The record stays as it is. The engine notes
+// the present gradient where a written one could be mistaken for that of a pass:
+// - If no pass has reached the record, the next pass expects 0 there. It checks first whether that is still true.
+// - If the record is fused, expanding it later deposits in its parts. It uses the gradient of the last pass for that.
 void expose_gradient(Ref ref) {
   settle();
   Node* node = tape.node(ref);
