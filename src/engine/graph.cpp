@@ -11,7 +11,6 @@
 #include "chain_rule.hpp"
 #include "leaf_region.hpp"
 #include "search.hpp"
-#include "text/numbers.hpp"
 #include "written_nodes.hpp"
 
 namespace gradwalk {

@@ -16,6 +16,7 @@
 #include "gradwalk/graph.hpp"
 #include "memory.hpp"
 #include "records.hpp"
+#include "text/numbers.hpp"  // IWYU pragma: export
 
 namespace gradwalk::detail {
 

@@ -7,7 +7,6 @@
 #include <ostream>
 
 #include "store.hpp"
-#include "text/numbers.hpp"
 
 namespace gradwalk {
 
