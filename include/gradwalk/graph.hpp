@@ -39,23 +39,26 @@ class GRADWALK_EXPORT Gradients {
 // Runs a backward pass. Throws an Error if the graph has a custom node with a function.
 GRADWALK_EXPORT Gradients pass(const Value& root, double seed = 1.0);
 
-// Returns a new node with your own result and local derivatives, one per input. Throws an Error if their numbers differ
-// or if there are more than 4088 inputs. Without inputs the result is a leaf.
+// An input of a custom node, and the local derivative with respect to it.
 struct CustomInput {
   const Value& input;
   double derivative;
 };
+// Returns a new node with your own result and local derivatives, one per input. Throws an Error if their numbers differ
+// or if there are more than 4088 inputs. Without inputs the result is a leaf.
 GRADWALK_EXPORT Value custom(double result, std::initializer_list<CustomInput> inputs,
                              std::string_view name = "custom");
 GRADWALK_EXPORT Value custom(double result, std::span<const Value> inputs, std::span<const double> derivatives,
                              std::string_view name = "custom");
-// Returns a new node with your own backward function. backward() calls the function when the gradient of the node is
-// complete; the function adds to the gradients of the inputs. It receives the node, and must not capture it: the node
-// would keep itself alive for ever.
+// The backward function of a custom node. It receives the node and adds to the gradients of the inputs. It must not
+// capture the node: the node would then keep itself alive for ever.
 using StepBack = std::function<void(const Value& node)>;
+// Returns a new node with your own backward function. backward() calls it when the gradient of the node is complete.
+// Throws an Error if the function is empty or if there are more than 4088 inputs.
 GRADWALK_EXPORT Value custom(double result, std::span<const Value> inputs, StepBack step_back,
                              std::string_view name = "custom");
 
+// A node whose data is infinite or NaN.
 struct NonFinite {
   Value node;
   std::string message;  // names the node, its operation and its inputs

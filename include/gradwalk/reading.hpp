@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reads a graph without changing it: its records, numbered. compile(), drawings and recorded derivatives start from
-// this.
+// Reads a graph without changing it, and numbers its records. compile(), drawings and recorded derivatives use this.
 //
 // Leaves have the first numbers, then come operations, each after its operands. A fused record, such as the one for
 // x + a * b, has one number; read() lists the nodes that were written. inputs(), topological_order() and propagate()
@@ -34,6 +33,7 @@ struct Listing {
   std::vector<std::uint32_t> roots;  // indices into `nodes`
 };
 
+// The records of a graph, numbered from 0.
 class GRADWALK_EXPORT Reading {
  public:
   // Reads the graph below one root or several. The cost is that of a backward pass. Throws an Error if there are no
@@ -53,12 +53,14 @@ class GRADWALK_EXPORT Reading {
   // The number of a node's record, or nothing if the graph does not contain it.
   std::optional<std::size_t> find(const Value& node) const;
 
+  // An operand of a node that was written.
   struct Operand {
     // node: another record; earlier: an earlier node of the same record; number: a constant.
     enum class Kind : std::uint8_t { node, earlier, number, part [[deprecated("use earlier")]] = earlier } kind;
     std::uint32_t index;  // the number of the record, or the index of the earlier node
     double value;         // the constant, or the data of the record; for a custom node, the local derivative
   };
+  // A node that was written, as a part of a record.
   struct WrittenNode {
     Op op;
     std::vector<Operand> operands;

@@ -44,8 +44,7 @@ template <bool x_consumed, bool y_consumed> GRADWALK_INLINE Ref add(Ref x, Ref y
     move_node(x + 1, y_factors, head + one_term, data);  // sum + a * b
     return x + 1;
   }
-  if (x_consumed && y_is_product &&
-      head == product) {  // a * b + c * d; the compiler chooses which product is recorded first
+  if (x_consumed && y_is_product && head == product) {  // a * b + c * d; either product may be recorded first
     const Ref lower = x < y ? x : y;
     if ((x_is_newest && y + 4 == x && !has(factors, y)) || (y_is_newest && x + 4 == y && !has(y_factors, x))) {
       tape.word(lower) = factors;
