@@ -31,7 +31,7 @@ void on_a_stack_of(std::size_t bytes, std::function<void()> job) {
   pthread_attr_destroy(&attributes);
 }
 
-void build_walk_back_and_free(std::function<Value(const Value&, const Value&)> step, double gradient) {
+void build_differentiate_and_free(std::function<Value(const Value&, const Value&)> step, double gradient) {
   Value x{1}, one{1};
   Value chain = x;
   for (std::size_t i = 0; i < deep; ++i) chain = step(chain, one);
@@ -53,23 +53,23 @@ TEST(AChainOfTenMillionNodes, LivesAndDiesOnTheMainStack) {
   ASSERT_EQ(getrlimit(RLIMIT_STACK, &limit), 0);
   limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, usual_stack);
   ASSERT_EQ(setrlimit(RLIMIT_STACK, &limit), 0);
-  build_walk_back_and_free(product, 1);
+  build_differentiate_and_free(product, 1);
 }
 
 TEST(AChainOfTenMillionNodes, LivesAndDiesOnAStackOf8Megabytes) {
-  on_a_stack_of(usual_stack, [] { build_walk_back_and_free(negated, 1); });
+  on_a_stack_of(usual_stack, [] { build_differentiate_and_free(negated, 1); });
 }
 
 TEST(AChainOfTenMillionNodes, LivesAndDiesOnAStackOf64Kilobytes) {
-  on_a_stack_of(small_stack, [] { build_walk_back_and_free(product, 1); });
+  on_a_stack_of(small_stack, [] { build_differentiate_and_free(product, 1); });
 }
 
 TEST(AChainOfTenMillionNodes, OfFusedSumsLivesAndDiesOnAStackOf64Kilobytes) {
-  on_a_stack_of(small_stack, [] { build_walk_back_and_free(fused, 1); });
+  on_a_stack_of(small_stack, [] { build_differentiate_and_free(fused, 1); });
 }
 
 TEST(AChainOfTenMillionNodes, WithNumbersLivesAndDiesOnAStackOf64Kilobytes) {
-  on_a_stack_of(small_stack, [] { build_walk_back_and_free(with_number, 1); });
+  on_a_stack_of(small_stack, [] { build_differentiate_and_free(with_number, 1); });
 }
 
 TEST(ADeepChain, IsOrderedRecomputedSearchedAndDifferentiatedOnAStackOf64Kilobytes) {
