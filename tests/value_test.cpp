@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 #include <sstream>
 #include <type_traits>
@@ -180,6 +183,18 @@ TEST(DataAndGrad, OfANamedValueCanBeWritten) {
   const Value copy = p;
   p.data() = 7;
   EXPECT_EQ(copy.data(), 7);
+}
+
+TEST(DataAndGrad, AreDoublesToTemplatesAndToPrintf) {
+  Value p{1.0};
+  p.grad() += 0.5;
+  auto gradient = p.grad();
+  EXPECT_EQ(std::max(gradient, 0.25), 0.5);
+  std::array<char, 16> text{};
+  std::snprintf(text.data(), text.size(), "%g %g", p.data(), p.grad());
+  EXPECT_STREQ(text.data(), "1 0.5");
+  gradient = 3;
+  EXPECT_EQ(p.grad(), 0.5);
 }
 
 TEST(DataAndGrad, ReferencesStayValidWhenASumUsesTheirNode) {
