@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What backward() does to gradients, row by row of the table of passes in docs/semantics.md: seeds, repeated
-// passes, shared graphs, graphs beside each other on the tape, and products of zero and infinity.
+// What backward() does to gradients, as the first table of docs/semantics.md says: seeds, repeated passes, shared
+// graphs, several graphs on one tape, and products of zero and infinity.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,8 +48,8 @@ TEST(Backward, TwiceAccumulatesInLeavesButNotInside) {
   EXPECT_EQ(d.grad(), 1);
 }
 
-// Sums take over the records of products whose handles end, but not of one that a pass has given a gradient.
-TEST(AProduct, ThatWasARootKeepsItsGradientAsATermOfAnythingLater) {
+// A sum takes over the record of a consumed product, but not of a product that has a gradient from a pass.
+TEST(AProduct, KeepsItsGradientAsARootWhenALaterSumUsesIt) {
   const Value a{2}, b{3}, c{5};
   const std::vector<std::function<Value(Value)>> ways{
       [&](Value p) { return std::move(p) + c; },     [&](Value p) { return c + std::move(p); },
@@ -71,7 +71,7 @@ TEST(AProduct, ThatWasARootKeepsItsGradientAsATermOfAnythingLater) {
   }
 }
 
-TEST(AProduct, ThatIsTheNewestAgainKeepsTheGradientOfThePassThatReachedIt) {
+TEST(AProduct, KeepsItsGradientWhenItBecomesTheTopOfTheTapeAgain) {
   const Value a{2}, b{3}, c{5};
   Value p = a * b;
   (p * c).backward();
@@ -80,7 +80,7 @@ TEST(AProduct, ThatIsTheNewestAgainKeepsTheGradientOfThePassThatReachedIt) {
   later.backward();
   EXPECT_EQ(later.inputs().at(0).grad(), 1);
 
-  Value none = a * 0.0, q = a * b;  // the newer of the two gets nothing, the older 6
+  Value none = a * 0.0, q = a * b;  // the newer one gets no gradient, the older one 6
   (none * q).backward();
   const Value sum = std::move(none) + std::move(q);
   EXPECT_EQ(sum.inputs().at(0).grad(), 6);
@@ -120,7 +120,7 @@ TEST(Backward, OfAnInnerNodeAfterItsUserLeavesTheUserAlone) {
   EXPECT_EQ(a.grad(), 20 + 4);
 }
 
-TEST(Backward, AfterMoreWasBuiltOnAWalkedGraphIsRight) {
+TEST(Backward, IsRightWhenMoreIsBuiltOnAGraphThatHadAPass) {
   Value a{2};
   Value x = a * a;
   x.backward();
@@ -163,6 +163,89 @@ TEST(Backward, OverwritesAGradientTheUserSetInside) {
   EXPECT_EQ(a.grad(), 12);
 }
 
+TEST(ReadingAGradient, LeavesRecordsAndLaterPassesAsTheyWere) {
+  Value a{2}, b{3}, c{4};
+  Value sum = a * b + c * a + 1, scaled = sum * 0.5;
+  const Value root = tanh(scaled) + sum * b;
+  root.backward();
+  const Value newer = sum * a;
+  const std::size_t records = Reading(root).size();
+  const detail::HotTape before = detail::tape;
+  EXPECT_NE(sum.grad() + scaled.grad(), 0);
+  EXPECT_EQ(Reading(root).size(), records);
+  EXPECT_EQ(detail::tape.top, before.top);
+  EXPECT_EQ(detail::tape.clean_from, before.clean_from);  // A pass below clean_from has to search.
+}
+
+TEST(ReadingAGradient, BeforeAnyPassLeavesRecordsAndTheFirstPassAsTheyWere) {
+  Value a{2}, b{3};
+  Value sum = a * b + 1, square = sum * sum;
+  const std::size_t records = Reading(square).size();
+  const detail::HotTape before = detail::tape;
+  EXPECT_EQ(sum.grad() + square.grad(), 0);
+  EXPECT_EQ(Reading(square).size(), records);
+  EXPECT_EQ(detail::tape.clean_from, before.clean_from);
+  square.backward();
+  EXPECT_EQ(Reading(square).size(), records);
+  EXPECT_EQ(sum.grad(), 14);
+  EXPECT_EQ(a.grad(), 42);
+}
+
+TEST(AGradientWrittenInside, LeavesThePartsOfAFusedRecordTheGradientOfThePass) {
+  Value a{2}, b{3}, c{4};
+  Value sum = a * b + c;
+  const Value root = sum * 2;
+  root.backward();
+  sum.grad() = 100;
+  const Snapshot seen = snapshot(root);
+  EXPECT_EQ(seen.nodes[seen.nodes.size() - 1].grad, 1);
+  EXPECT_EQ(seen.nodes[2].grad, 2);  // a * b
+  EXPECT_EQ(sum.grad(), 100);
+  EXPECT_EQ(sum.inputs()[0].grad(), 2);
+  EXPECT_EQ(sum.grad(), 100);
+}
+
+TEST(AGradientWrittenInside, IsToldFromThePasssEvenThroughAnOlderReference) {
+  Value a{2}, b{3}, c{4};
+  Value sum = a * b + c;
+  double& gradient = sum.grad();
+  const Value root = sum * 2;
+  root.backward();
+  EXPECT_EQ(gradient, 2);
+  root.backward(5);
+  EXPECT_EQ(gradient, 10);
+  gradient = 100;
+  EXPECT_EQ(sum.inputs()[0].grad(), 10);
+}
+
+TEST(AGradientWrittenInside, BeforeThePassLeavesThePartsOfAFusedRecordWithoutOne) {
+  Value a{2}, b{3}, c{4};
+  Value sum = a * b + c;
+  sum.grad() = 100;
+  const Value other = a * 3;
+  other.backward();
+  EXPECT_EQ(sum.grad(), 100);
+  EXPECT_EQ(sum.inputs()[0].grad(), 0);
+  EXPECT_EQ(a.grad(), 3);
+}
+
+TEST(AGradientWrittenInside, OfANodeThatDiesIsForgotten) {
+  Value a{2};
+  for (int i = 0; i < 3; ++i) {
+    Value inner = a * a + a;
+    inner.grad() = 100;
+    Value root = inner * 3;
+    root.grad() = 100;
+    root = 0;
+    inner = 0;
+    const Value fresh = a * a + a, top = fresh * 3;
+    a.grad() = 0;
+    top.backward();
+    EXPECT_EQ(fresh.grad(), 3);
+    EXPECT_EQ(a.grad(), 15);
+  }
+}
+
 TEST(Backward, AddsToAGradientTheUserSetInALeaf) {
   Value a{2};
   a.grad() = 100;
@@ -171,7 +254,7 @@ TEST(Backward, AddsToAGradientTheUserSetInALeaf) {
   EXPECT_EQ(a.grad(), 103);
 }
 
-TEST(ANewNode, HasNoGradientAlsoInTheOldPlaceOfAWalkedOne) {
+TEST(ANewNode, StartsWithGradientZeroAlsoInReusedMemory) {
   const Value a{2}, b{3}, c{4};
   for (int i = 0; i < 3; ++i) {
     Value product = a * b;
@@ -185,7 +268,7 @@ TEST(ANewNode, HasNoGradientAlsoInTheOldPlaceOfAWalkedOne) {
   }
 }
 
-TEST(GraphsInLockstep, AreWalkedBackOneByOneWithoutTouchingEachOther) {
+TEST(GraphsBuiltInLockstep, HaveIndependentBackwardPasses) {
   constexpr int graphs = 50, length = 300;
   std::vector<Value> leaves, heads, inner;
   for (int i = 0; i < graphs; ++i) leaves.emplace_back(1 + i), heads.push_back(leaves.back());
@@ -206,14 +289,14 @@ TEST(GraphsInLockstep, AreWalkedBackOneByOneWithoutTouchingEachOther) {
   }
 }
 
-TEST(GraphsThatComeAndGoInAnyOrder, AreWalkedBackRightWhereverTheTapeHasPutThem) {
+TEST(GraphsThatComeAndGoInAnyOrder, HaveRightGradientsWhereverTheyLieOnTheTape) {
   struct Chain {
     Value leaf{1}, head{leaf};
   };
   std::mt19937 random{11};
   std::vector<Chain> chains(60);
   for (std::size_t round = 0; round < sized(6000, 600); ++round) {
-    // A new chain from a leaf of its own, to which an older one's head is added on the way.
+    // A new chain with its own leaf. The head of an older chain is added to it on the way.
     const Chain older = chains[random() % chains.size()];
     Chain chain;
     const auto grow = [&] {
@@ -265,7 +348,7 @@ TEST(Cost, OfOneSmallGraphDoesNotDependOnALargeOneBesideIt) {
   for (std::size_t i = 0; i < sized(3000000, 300000); ++i) large = tanh(large);
   Value above = tanh(small);
   const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < 2000; ++i) above.backward();  // 0.2 ms; walking over the large one 2000 times takes ten seconds
+  for (int i = 0; i < 2000; ++i) above.backward();  // 0.2 ms; 2000 passes over the large graph would take ten seconds
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
 }
 
@@ -289,7 +372,7 @@ TEST(ZeroGradient, TimesAnInfiniteDerivativeDepositsZero) {
   EXPECT_EQ(x.grad(), 0);
 }
 
-TEST(ZeroGradient, TimesAnInfiniteDerivativeDepositsZeroInEveryPassAndAfterALook) {
+TEST(ZeroGradient, TimesAnInfiniteDerivativeDepositsZeroInEveryPassAndWhenExpanded) {
   Value x{0};
   const Value root = sqrt(x) * 0.0 + max(sqrt(x), 5.0);
   for (int pass = 0; pass < 2; ++pass) root.backward();
@@ -309,7 +392,7 @@ TEST(ZeroGradient, OfASumOfProductsStaysZeroBesideAnInfiniteOperand) {
   EXPECT_EQ(x.grad(), 0);
 }
 
-TEST(NonzeroGradient, TimesAnInfiniteDerivativeIsDepositedAsItIs) {
+TEST(NonzeroGradient, TimesAnInfiniteDerivativeIsInfinite) {
   const Value x{0};
   sqrt(x).backward();
   EXPECT_EQ(x.grad(), infinity);

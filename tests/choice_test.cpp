@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Comparisons, recorded choices, stop(), and the hook that sees what a recording does not hold.
+// Comparisons, recorded choices, stop(), and WatchRecording.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// What the derivative of f, recorded at one place, is at another.
+// The derivative of f, recorded at one point and evaluated at another.
 template <class F> double replayed(F f, double recorded_at, double at) {
   Value x = recorded_at;
   const Value slope = derivatives(f(x), std::vector{x})[0];
@@ -42,7 +42,7 @@ TEST(ARecordedDerivative, IsRightPastTheKinksOfEveryOp) {
   EXPECT_EQ(replayed([](const Value& x) { return select(x < 1, x * x, 5 * x); }, 0, 2), 5);
 }
 
-TEST(ARecordedDerivative, IsRightWhereAZeroGradientMetAnInfiniteOne) {
+TEST(ARecordedDerivative, IsRightWhereAZeroGradientMeetsAnInfiniteDerivative) {
   const auto f = [](const Value& x) { return x * sqrt(x); };  // x times the infinite derivative of sqrt at 0
   EXPECT_EQ(replayed(f, 0, 4), 3);
 }
@@ -59,9 +59,9 @@ TEST(Select, ChoosesAgainOnReplay) {
   EXPECT_EQ(number.data(), 20);
 }
 
-TEST(Select, GivesTheGradientToWhatWasChosenAndNothingToTheRest) {
+TEST(Select, GivesAGradientOnlyToTheChosenOperand) {
   Value x = 0, a = 2, b = 3;
-  const Value result = select(x == 0, a * a, 1 / x * b);  // the other way would divide by 0
+  const Value result = select(x == 0, a * a, 1 / x * b);  // The other branch divides by 0.
   result.backward();
   EXPECT_EQ(a.grad(), 4);
   EXPECT_EQ(b.grad(), 0);
@@ -85,11 +85,11 @@ TEST(Select, TakesNumbersOnEitherSideAndEveryComparison) {
   both(select(x == y, 1, 2), 2);
   both(select(x != y, 1, 2), 1);
   both(select(0.1 < x, y + 1, x), 3);
-  both(select(x, y, 7), 2);  // a Value is a condition that holds where it is not 0
+  both(select(x, y, 7), 2);  // A Value as a condition holds if it is not 0.
   both(select(true, x, y), 1);
 }
 
-TEST(Select, IsANodeOfThreeOperands) {
+TEST(Select, HasThreeInputs) {
   const Value a = 1, b = 2;
   const Value result = select(a < b, a, 4);
   EXPECT_EQ(result.op(), Op::select);
@@ -133,7 +133,7 @@ TEST(Select, CanBeWalkedNamedAndWrittenAsCode) {
   EXPECT_THAT(to_string(to_code(graph, Language::pytorch)), testing::HasSubstr("c = torch.where(t1 != 0, t2, b)"));
 }
 
-TEST(ACondition, IsABoolWhereOneIsNeeded) {
+TEST(ACondition, ConvertsToBool) {
   const Value a = 1, b = 2;
   const bool less = a < b;
   EXPECT_TRUE(less);
@@ -157,7 +157,7 @@ TEST(ACondition, OwnsItsOperands) {
   EXPECT_EQ(result.data(), 1);
 }
 
-TEST(ACondition, IsAFactorThatIsRecorded) {
+TEST(ACondition, IsRecordedWhenItIsAFactor) {
   Value x = 3;
   const Value masked = (x > 0) * x;
   masked.backward();
@@ -178,13 +178,13 @@ TEST(Stop, PassesTheValueAndNoGradient) {
   EXPECT_EQ(y.data(), 25);
   EXPECT_EQ(x.stop().op(), Op::stop);
   EXPECT_EQ(replayed([](const Value& at) { return at * stop(at); }, 3, 5), 5);
-  const Value endless = stop(x) * infinity;  // not 0 times infinity, but nothing
+  const Value endless = stop(x) * infinity;  // no gradient, not 0 times infinity
   x.grad() = 0;
   endless.backward(infinity);
   EXPECT_EQ(x.grad(), 0);
 }
 
-TEST(Stop, IsNotDetachWhichHoldsNoGraph) {
+TEST(Stop, KeepsTheGraphWhileDetachDoesNot) {
   Value x = 2;
   const Value fixed = x.detach();
   EXPECT_EQ(fixed.op(), Op::leaf);
@@ -192,7 +192,7 @@ TEST(Stop, IsNotDetachWhichHoldsNoGraph) {
   EXPECT_EQ(fixed.data(), 2);
 }
 
-TEST(AWatchedRecording, TellsOfDecisionsAndOfNumbersThatLeave) {
+TEST(AWatchedRecording, ReportsDecisionsAndNumbersThatLeaveTheGraph) {
   std::vector<bool> decisions;
   std::vector<double> left;
   const Value a = 1, b = 2;
@@ -215,7 +215,7 @@ TEST(AWatchedRecording, TellsOfDecisionsAndOfNumbersThatLeave) {
   EXPECT_EQ(decisions.size(), 3u);
 }
 
-TEST(AWatchedRecording, NestsAndMayRefuse) {
+TEST(AWatchedRecording, NestsAndMayThrow) {
   int outer = 0;
   const Value a = 1;
   const WatchRecording watch([&](const Condition&) { ++outer; }, nullptr);

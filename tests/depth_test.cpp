@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Depth costs no stack: chains of ten million nodes are built, walked back and freed on the usual 8 MB and on the
-// 64 KB of a small thread, and everything else that follows a graph works there too.
+// Depth costs no stack: chains of ten million nodes are built, differentiated and freed on a stack of 8 MB and on one
+// of 64 KB. Everything else that follows a graph works there, too.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/resource.h>
@@ -14,7 +14,7 @@
 namespace gradwalk::tests {
 namespace {
 
-// A sanitizer's own frames are large, and systems have a least stack of their own: on aarch64, 128 KB.
+// The frames of sanitizers are large, and each system has its own minimum stack size: on aarch64, 128 KB.
 const std::size_t small_stack =
     std::max<std::size_t>(sanitized ? 512 * 1024 : 64 * 1024, static_cast<std::size_t>(PTHREAD_STACK_MIN));
 constexpr std::size_t usual_stack = 8 * 1024 * 1024;
@@ -31,13 +31,13 @@ void on_a_stack_of(std::size_t bytes, std::function<void()> job) {
   pthread_attr_destroy(&attributes);
 }
 
-void build_walk_back_and_free(std::function<Value(const Value&, const Value&)> step, double gradient) {
+void build_differentiate_and_free(std::function<Value(const Value&, const Value&)> step, double gradient) {
   Value x{1}, one{1};
   Value chain = x;
   for (std::size_t i = 0; i < deep; ++i) chain = step(chain, one);
   chain.backward();
   EXPECT_EQ(x.grad(), gradient);
-  chain.backward();  // this time the nodes have gradients: another way through the tape
+  chain.backward();  // The nodes now have gradients, so this pass searches.
   EXPECT_EQ(x.grad(), 2 * gradient);
   chain = 0;
   EXPECT_EQ((x * 3).data(), 3);
@@ -53,23 +53,23 @@ TEST(AChainOfTenMillionNodes, LivesAndDiesOnTheMainStack) {
   ASSERT_EQ(getrlimit(RLIMIT_STACK, &limit), 0);
   limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, usual_stack);
   ASSERT_EQ(setrlimit(RLIMIT_STACK, &limit), 0);
-  build_walk_back_and_free(product, 1);
+  build_differentiate_and_free(product, 1);
 }
 
 TEST(AChainOfTenMillionNodes, LivesAndDiesOnAStackOf8Megabytes) {
-  on_a_stack_of(usual_stack, [] { build_walk_back_and_free(negated, 1); });
+  on_a_stack_of(usual_stack, [] { build_differentiate_and_free(negated, 1); });
 }
 
 TEST(AChainOfTenMillionNodes, LivesAndDiesOnAStackOf64Kilobytes) {
-  on_a_stack_of(small_stack, [] { build_walk_back_and_free(product, 1); });
+  on_a_stack_of(small_stack, [] { build_differentiate_and_free(product, 1); });
 }
 
 TEST(AChainOfTenMillionNodes, OfFusedSumsLivesAndDiesOnAStackOf64Kilobytes) {
-  on_a_stack_of(small_stack, [] { build_walk_back_and_free(fused, 1); });
+  on_a_stack_of(small_stack, [] { build_differentiate_and_free(fused, 1); });
 }
 
 TEST(AChainOfTenMillionNodes, WithNumbersLivesAndDiesOnAStackOf64Kilobytes) {
-  on_a_stack_of(small_stack, [] { build_walk_back_and_free(with_number, 1); });
+  on_a_stack_of(small_stack, [] { build_differentiate_and_free(with_number, 1); });
 }
 
 TEST(ADeepChain, IsOrderedRecomputedSearchedAndDifferentiatedOnAStackOf64Kilobytes) {

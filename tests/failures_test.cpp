@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// No memory: each allocation of a session fails once, and everything that was there goes on as if nothing had been.
+// Failing allocations: each allocation of a session fails once, and everything that existed before still works.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -11,7 +11,7 @@
 
 namespace {
 
-constinit thread_local long allocations_left = -1;  // until one fails; below 0: none does
+constinit thread_local long allocations_left = -1;  // The next so many allocations succeed; below 0, all do.
 constinit thread_local bool has_failed = false;
 
 void* allocate(std::size_t size) {
@@ -35,7 +35,7 @@ void operator delete[](void* at, std::size_t) noexcept { std::free(at); }
 namespace gradwalk::failures_test {
 namespace {
 
-// A bit of everything that allocates; what it returns must be the same every time.
+// Uses everything that allocates. The result must be the same every time.
 Numbers session() {
   Value a = 0.3, b = -0.7;
   a.label("a");
@@ -74,7 +74,7 @@ Numbers session() {
   return result;
 }
 
-TEST(AnAllocationThatFails, IsAnErrorAndNothingIsHalfDone) {
+TEST(AnAllocationThatFails, IsAnErrorAndLeavesNothingHalfDone) {
   const Numbers expected = session();
   const long step = tests::long_run() ? 1 : tests::sanitized ? 37 : 5;
   for (long fails_at = 0, is_over = 0; is_over == 0; fails_at += fails_at < 60 ? 1 : step) {
@@ -104,7 +104,7 @@ TEST(AnAllocationThatFails, IsAnErrorAndNothingIsHalfDone) {
   }
 }
 
-// Allocations fail as long as one lives.
+// While a guard lives, allocations fail.
 struct NoMemory {
   NoMemory() { allocations_left = 0; }
   ~NoMemory() { allocations_left = -1; }
@@ -112,7 +112,7 @@ struct NoMemory {
   NoMemory& operator=(const NoMemory&) = delete;
 };
 
-TEST(TheEndOfAValue, AllocatesNothing) {
+TEST(DestroyingAValue, AllocatesNothing) {
   const auto make = [] {
     std::vector<Value> values;
     Value a = 0.3, x = a;

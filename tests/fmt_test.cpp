@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Values in {fmt}, as gradwalk/fmt.hpp promises.
+// The formatter of gradwalk/fmt.hpp.
 #include "gradwalk/fmt.hpp"
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 namespace gradwalk {
 namespace {
 
-TEST(Fmt, PrintsAValueAsTheStreamDoes) {
+TEST(Fmt, PrintsAValueLikeAStream) {
   Value a{2.0};
   a.grad() = 64;
   EXPECT_EQ(fmt::format("{}", a), "Value(data=2, grad=64)");
@@ -16,7 +16,7 @@ TEST(Fmt, PrintsAValueAsTheStreamDoes) {
   EXPECT_EQ(fmt::format("{:é^{width}}", a, fmt::arg("width", 24)), "éValue(data=2, grad=64)é");
 }
 
-TEST(Fmt, PrintsTheDataInAFormatForNumbers) {
+TEST(Fmt, PrintsTheDataInANumberFormat) {
   const Value a{2.0}, third = a / 6;
   EXPECT_EQ(fmt::format("{:.2f}", a), "2.00");
   EXPECT_EQ(fmt::format("{:8.3f}|{:<8.3f}|{:*>8.3f}", third, third, third), "   0.333|0.333   |***0.333");

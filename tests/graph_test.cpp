@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Looking at a graph and working on it by hand: op, inputs, topological_order, propagate, recompute, custom nodes.
+// Looking at a graph and changing it by hand: op, inputs, topological_order, propagate, recompute, custom nodes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ std::vector<double> data(const std::vector<Value>& values) {
   return result;
 }
 
-TEST(Op, NamesWhatMadeTheNode) {
+TEST(Op, IsTheOperationThatMadeTheNode) {
   const Value a{2}, b{3};
   EXPECT_EQ(a.op(), Op::leaf);
   EXPECT_EQ(a.op_name(), "");
@@ -44,7 +44,7 @@ TEST(Op, NamesWhatMadeTheNode) {
   EXPECT_EQ((-a).op_name(), "neg");
 }
 
-TEST(Op, OfASumIsAddHoweverItIsStored) {
+TEST(Op, OfAFusedSumIsAdd) {
   const Value a{2}, b{3};
   EXPECT_EQ((a * b + a).op(), Op::add);
   EXPECT_EQ((a + a * b).op(), Op::add);
@@ -52,7 +52,7 @@ TEST(Op, OfASumIsAddHoweverItIsStored) {
   EXPECT_EQ((a * b + a).op_name(), "+");
 }
 
-TEST(Inputs, StandInOperandOrder) {
+TEST(Inputs, AreInOperandOrder) {
   const Value a{2}, b{3};
   EXPECT_THAT(data((a - b).inputs()), ElementsAre(2, 3));
   EXPECT_THAT(data((b - a).inputs()), ElementsAre(3, 2));
@@ -69,7 +69,7 @@ TEST(Inputs, OfANodeUsedTwiceAreTwo) {
   EXPECT_TRUE(same_node(inputs[0], a) && same_node(inputs[1], a));
 }
 
-TEST(Inputs, OfASumOfProductsAreTheOnesThatWereWritten) {
+TEST(Inputs, OfASumOfProductsAreTheNodesThatWereWritten) {
   const Value a{2}, b{3}, c{4};
   EXPECT_THAT(data((a * b + c).inputs()), ElementsAre(6, 4));
   EXPECT_THAT(data((c + a * b).inputs()), ElementsAre(4, 6));
@@ -122,7 +122,7 @@ TEST(Propagate, OverTheReversedOrderEqualsBackward) {
   EXPECT_DOUBLE_EQ(b.grad(), db);
 }
 
-TEST(Propagate, MayBeSeededBeforeTheOrderIsAskedFor) {
+TEST(Propagate, MayBeSeededBeforeTopologicalOrderIsCalled) {
   Value a{2}, b{3}, c{4};
   Value sum = a * b + c;
   sum.grad() = 1;
@@ -183,7 +183,7 @@ TEST(Recompute, EvaluatesTheSameGraphFromItsLeavesPresentData) {
   EXPECT_EQ(b.grad(), 0);
 }
 
-TEST(Recompute, AfterASplitGivesTheSameNumbers) {
+TEST(Recompute, OfAnExpandedGraphGivesTheSameNumbers) {
   Value a{2}, b{3};
   const Value root = a * b + b * 5 + a;
   EXPECT_EQ(topological_order(root).size(), 7u);
@@ -193,7 +193,7 @@ TEST(Recompute, AfterASplitGivesTheSameNumbers) {
   EXPECT_THAT(data(root.inputs()), ElementsAre(45, 10));
 }
 
-TEST(Recompute, RefusesACustomNode) {
+TEST(Recompute, ThrowsForACustomNode) {
   const Value a{2};
   const Value root = custom(1, {{a, 1.0}}, "mine") + 1;
   EXPECT_EQ(
@@ -214,7 +214,7 @@ TEST(Custom, DepositsTheUsersDerivatives) {
   EXPECT_EQ(b.grad(), -6);
 }
 
-TEST(Custom, TakesVectorsAndHasANameOfItsOwnIfNoneIsGiven) {
+TEST(Custom, TakesVectorsAndIsNamedCustomByDefault) {
   const std::vector<Value> inputs{1, 2, 3};
   const std::vector<double> derivatives{4, 5, 6};
   const Value node = custom(7, inputs, derivatives);
@@ -224,7 +224,7 @@ TEST(Custom, TakesVectorsAndHasANameOfItsOwnIfNoneIsGiven) {
   EXPECT_EQ(inputs[2].grad(), 12);
 }
 
-TEST(AStepBack, IsCalledInItsTurnWithTheGradientsSoFar) {
+TEST(AStepBack, IsCalledWhenTheGradientOfItsNodeIsComplete) {
   Value a = 2, b = 3;
   const Value product = a * b;
   std::vector<std::string> calls;
@@ -233,7 +233,7 @@ TEST(AStepBack, IsCalledInItsTurnWithTheGradientsSoFar) {
     x.grad() += 2 * x.data() * node.grad();
   };
   const Value squared = custom(36, std::vector{product}, square, "square");
-  const Value root = squared * 0.5 + squared + a;  // used twice: its gradient is complete when it is called
+  const Value root = squared * 0.5 + squared + a;  // It is used twice, and called once, when its gradient is complete.
   root.backward();
   EXPECT_THAT(calls, testing::ElementsAre("square of 6 with 1.5"));
   EXPECT_EQ(product.grad(), 18);
@@ -245,7 +245,7 @@ TEST(AStepBack, IsCalledInItsTurnWithTheGradientsSoFar) {
   EXPECT_EQ(squared.op_name(), "square");
 }
 
-TEST(AStepBack, MayBeTheOnlyKindOfNode) {  // as in a Python program that brings its own _backward
+TEST(AStepBack, MayBeTheOnlyKindOfNode) {  // as in a Python program with its own _backward
   Value a = 2, b = 3;
   const auto multiply = [](const Value& x, const Value& y) {
     return custom(x.data() * y.data(), std::vector{x, y}, [x = x, y = y](const Value& node) mutable {
@@ -260,7 +260,7 @@ TEST(AStepBack, MayBeTheOnlyKindOfNode) {  // as in a Python program that brings
   EXPECT_NEAR(b.grad(), 1000.0 / 3, 1e-9);
 }
 
-TEST(AStepBack, MayRecordDropAndWalkBackGraphsOfItsOwn) {
+TEST(AStepBack, MayRecordDropAndDifferentiateOtherGraphs) {
   Value a = 2;
   std::optional<Value> dropped = sin(a) * 3;
   Value root = custom(1, std::vector{a, *dropped}, [&](const Value& node) {
@@ -289,16 +289,16 @@ TEST(AStepBack, IsDestroyedWithItsNodeAndMayHoldTheLastHandlesOfOthers) {
   }
   EXPECT_EQ(counter.use_count(), 1);
   const Value newest = sin(a);
-  EXPECT_EQ(newest.id() - newest_before.id(), 4u);  // all that lay between is gone
+  EXPECT_EQ(newest.id() - newest_before.id(), 4u);  // Everything between was freed.
 }
 
-TEST(AStepBack, IsAnErrorWhereDerivativesAreNeeded) {
+TEST(AStepBack, IsAnErrorInPassesThatNeedDerivatives) {
   const Value a = 2;
   const Value node = custom(4, std::vector{a}, [](const Value&) {}, "own");
   EXPECT_THAT(
       [&] { pass(node * 2); },
-      testing::ThrowsMessage<Error>("pass: needs nodes whose derivatives are known, got 'own', whose step back is "
-                                    "a function; walk it back by backward(), or give the node derivatives"));
+      testing::ThrowsMessage<Error>("pass: needs nodes whose derivatives are known, got 'own', whose backward step is "
+                                    "a function; use backward(), or give the node derivatives"));
   EXPECT_THROW(derivatives(node, std::vector{a}), Error);
   EXPECT_THROW(recompute(node), Error);
   EXPECT_THROW(custom(1, std::vector{a}, StepBack{}), Error);
@@ -316,7 +316,7 @@ TEST(AStepBack, ThatThrowsLeavesTheEngineUsable) {
   EXPECT_EQ(a.grad(), 4);
 }
 
-TEST(AStepBack, ThatThrowsLeavesNothingThatALaterPassTakesForItsOwn) {
+TEST(AStepBack, ThatThrowsLeavesLaterPassesRight) {
   Value a = 0.5;
   const Value p = sin(a);
   {
@@ -329,7 +329,7 @@ TEST(AStepBack, ThatThrowsLeavesNothingThatALaterPassTakesForItsOwn) {
   EXPECT_EQ(a.grad(), 2 * std::cos(0.5));
 }
 
-TEST(AStepBack, ThatLetsGoOfTheRootLosesNoGradient) {
+TEST(AStepBack, ThatReleasesTheRootLosesNoGradient) {
   const Value a = 2, b = 3, c = 5;
   Value p = a * b;
   std::optional<Value> root;
@@ -341,11 +341,11 @@ TEST(AStepBack, ThatLetsGoOfTheRootLosesNoGradient) {
 
 TEST(Custom, OfNoInputsIsALeaf) { EXPECT_EQ(custom(7, {}).op(), Op::leaf); }
 
-TEST(Custom, NeedsOneDerivativeAnInput) {
+TEST(Custom, NeedsOneDerivativePerInput) {
   const std::vector<Value> inputs{1, 2, 3};
   const std::vector<double> derivatives{4, 5};
   EXPECT_EQ(error_of([&] { (void)custom(7, inputs, derivatives); }),
-            "custom: needs one derivative an input, got 2 for 3 inputs; give each input its own");
+            "custom: needs one derivative per input, got 2 for 3 inputs; give each input its own");
 }
 
 TEST(Custom, MayHaveThousandsOfInputsButNotAnyNumber) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The headers leave their users' macros alone.
+// The headers do not change the macros of their users.
 #define UNARY 7
 #define BINARY 8
 #define NUMBER 9
@@ -10,13 +10,13 @@
 namespace gradwalk {
 namespace {
 
-TEST(AUsersMacros, AreAsTheyWereAfterOurHeaders) {
+TEST(TheHeaders, LeaveTheUsersMacrosAlone) {
   EXPECT_EQ(UNARY, 7);
   EXPECT_EQ(BINARY, 8);
   EXPECT_EQ(NUMBER, 9);
 }
 
-TEST(TheNameOfAnOp, ThatIsNoneIsSaidToBeNone) {
+TEST(TheNameOfAnInvalidOp, IsNoOp) {
   for (int code = static_cast<int>(Op::custom) + 1; code < 256; ++code) {
     EXPECT_EQ(name(static_cast<Op>(code)), "no op");
     EXPECT_EQ(info(static_cast<Op>(code)).operands, 0);

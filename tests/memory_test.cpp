@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Memory is given back as handles die: training loops of every kind run for ever in constant memory, and what a handle
-// still names stays where it is.
+// Memory is given back as handles die: training loops of every kind run for ever in constant memory, and a node with a
+// handle never moves.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -12,7 +12,7 @@
 namespace gradwalk::tests {
 namespace {
 
-// A network of 2-4-1 on four rows, one loss a step.
+// A network of 2-4-1 on four rows, with one loss per step.
 class Training {
  public:
   Training() {
@@ -83,15 +83,15 @@ TEST(MemoryOfTraining, IsFlatWhileAHistoryOfTheLastThousandLossesIsKeptAsLeaves)
   });
 }
 
-TEST(MemoryOfTraining, GrowsByAHistoryOfLeavesAlone) {
+TEST(MemoryOfTraining, GrowsOnlyByTheLeavesOfAHistory) {
   Training training;
   std::vector<Value> history;
-  history.resize(2 * steps);  // its own memory is taken before
+  history.resize(2 * steps);  // Allocate its memory before measuring.
   const double leaves = 32e-6 * static_cast<double>(steps), huge_page = 2.1;
   expect_growth_below(leaves + huge_page, [&](std::size_t i) { history[i] = Value(training.step().detach()); });
 }
 
-TEST(MemoryOfTraining, IsFlatWhenNewParametersAreMadeHalfWay) {
+TEST(MemoryOfTraining, IsFlatWhenParametersAreReplacedHalfway) {
   Training training;
   expect_growth_below(1, [&](std::size_t i) {
     training.step();
@@ -107,7 +107,7 @@ TEST(MemoryOfTraining, IsFlatWhileTwentyLossesAreKeptAndARandomOneDropped) {
   for (const Value& loss : losses) loss.backward();
 }
 
-TEST(MemoryOfTraining, IsFlatWhileTheGraphIsLookedAtLabelledAndCopied) {
+TEST(MemoryOfTraining, IsFlatWhileTheGraphIsExpandedLabelledAndCopied) {
   Training training;
   Value kept;
   expect_growth_below(1, [&](std::size_t i) {
@@ -119,7 +119,7 @@ TEST(MemoryOfTraining, IsFlatWhileTheGraphIsLookedAtLabelledAndCopied) {
   });
 }
 
-TEST(MemoryOfTraining, IsFlatWhileNodesOfTheUsersOwnAndNoGradAreUsed) {
+TEST(MemoryOfTraining, IsFlatWithCustomNodesAndNoGrad) {
   Training training;
   Value best = 0;
   expect_growth_below(1, [&](std::size_t) {
@@ -127,12 +127,12 @@ TEST(MemoryOfTraining, IsFlatWhileNodesOfTheUsersOwnAndNoGradAreUsed) {
     best = custom(std::sin(loss.data()), {{loss, std::cos(loss.data())}}, "sin");
     best.backward();
     const NoGrad guard;
-    EXPECT_THROW(training.step(), Error);  // its numbers have no graph
+    EXPECT_THROW(training.step(), Error);  // Results of NoGrad have no graph.
   });
 }
 
-TEST(Memory, IsFlatWhileLeavesAreFoundAgainThroughTheirUsers) {
-  const Value a{2}, pin = a * a;  // with a node alive, dead leaves wait
+TEST(Memory, IsFlatWhileLeavesAreReachedThroughTheirUsers) {
+  const Value a{2}, pin = a * a;  // While a record lives, dead leaves wait.
   std::vector<Value> leaves;
   expect_growth_below(1, [&](std::size_t) {
     leaves.push_back((a * Value(1)).inputs()[1]);
@@ -140,7 +140,7 @@ TEST(Memory, IsFlatWhileLeavesAreFoundAgainThroughTheirUsers) {
   });
 }
 
-TEST(Positions, DoNotRunOutWhileAnEverImprovingLossIsKept) {
+TEST(TheTape, DoesNotRunOutWhileAnEverImprovingLossIsKept) {
   const double nodes = long_run() ? 5e9 : static_cast<double>(sized(100000000, 1000000));
   Value x{1}, best{1e300};
   const double before = resident_megabytes();
@@ -238,7 +238,7 @@ TEST_P(ManyHandles, ToOneNodeAreCounted) {
   }
 }
 
-TEST(ManyHandles, GiveTheirNodesPlaceBackWithTheLastOne) {
+TEST(ManyHandles, FreeTheirNodeWithTheLastOne) {
   const Value a{2};
   std::uint64_t first = 0;
   for (int round = 0; round < 5; ++round) {
@@ -249,7 +249,7 @@ TEST(ManyHandles, GiveTheirNodesPlaceBackWithTheLastOne) {
   }
 }
 
-TEST(ManyHandles, TakeNoMemoryThatStays) {
+TEST(ManyHandles, LeaveNoMemoryBehind) {
   const Value a{2};
   expect_growth_below(1, [&](std::size_t i) {
     const Value node = a * a;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// NoGrad and detach: numbers without a graph, however guards and graphs are interleaved.
+// NoGrad and detach: results without a graph, however guards and graphs are interleaved.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ TEST(NoGrad, RecordsNothingWhileItLives) {
   EXPECT_EQ(a.grad(), 3);
 }
 
-TEST(NoGrad, GivesNumbersThatCannotBeWalkedBack) {
+TEST(NoGrad, ReturnsValuesWithoutBackward) {
   const Value a{2};
   Value inside;
   const std::string message =
@@ -55,7 +55,7 @@ TEST(NoGrad, NestsAndEndsWithTheOutermost) {
   EXPECT_EQ((a * a).op(), Op::mul);
 }
 
-TEST(NoGrad, DoesNotTakeOverAProductMadeBeforeIt) {
+TEST(NoGrad, DoesNotFuseWithAProductMadeBeforeIt) {
   const Value a{2}, b{3}, c{4};
   Value product = a * b, sum = a * b + c, kept = product;
   {
@@ -91,7 +91,7 @@ TEST(NoGrad, LeavesBackwardOfEarlierGraphsAsItWas) {
   EXPECT_EQ(a.grad(), 5);
 }
 
-TEST(Detach, GivesALeafOfTheSameData) {
+TEST(Detach, ReturnsALeafWithTheSameData) {
   const Value a{2}, b = a * a;
   const Value root = b * b.detach();
   EXPECT_EQ(b.detach().op(), Op::leaf);
@@ -99,7 +99,7 @@ TEST(Detach, GivesALeafOfTheSameData) {
   EXPECT_EQ(a.grad(), 16);
 }
 
-TEST(NoGrad, GivesLeavesThatAccumulateAndCanBeChanged) {
+TEST(NoGrad, ReturnsLeavesThatAccumulateAndCanBeChanged) {
   const Value a{2};
   Value inside = 0;
   {
@@ -131,7 +131,7 @@ TEST(NoGrad, EndsWhenAnErrorLeavesItsScope) {
   EXPECT_EQ((a * a).op(), Op::mul);
 }
 
-TEST(NoGrad, IsOfItsThreadAlone) {
+TEST(NoGrad, AffectsOnlyItsThread) {
   const NoGrad guard;
   std::thread([] {
     const Value a{2};
@@ -159,7 +159,7 @@ TEST(NoGrad, RunsForEverInConstantMemory) {
   tests::expect_resident_below(before + 1);
 }
 
-TEST(NoGrad, KeepsAResultAtThePriceOfALeaf) {
+TEST(NoGrad, StoresAResultAtTheCostOfALeaf) {
   const Value a{0.5};
   std::vector<Value> kept;
   kept.reserve(300'000);
@@ -178,9 +178,9 @@ TEST(NoGrad, KeepsAResultAtThePriceOfALeaf) {
   EXPECT_EQ(kept[1].grad(), 0);
 }
 
-TEST(NoGrad, UsesThePlacesOfDroppedResultsAgain) {
+TEST(NoGrad, ReusesTheMemoryOfDroppedResults) {
   const Value a{0.5};
-  const Value recorded = a * a;  // so that the tape is not empty
+  const Value recorded = a * a;  // keeps the tape from being empty
   std::vector<std::uint64_t> ids;
   for (int i = 0; i < 100'000; ++i) {
     const NoGrad guard;
@@ -193,7 +193,7 @@ TEST(NoGrad, UsesThePlacesOfDroppedResultsAgain) {
   EXPECT_EQ(a.grad(), 1);
 }
 
-TEST(NoGrad, LeavesARecordThatIsAddedToAsItIs) {
+TEST(NoGrad, LeavesARecordThatIsAddedToUnchanged) {
   Value a{2.0}, b{3.0}, sum = a * b;
   const Value same = sum;
   {

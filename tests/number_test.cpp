@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A Value where code was written for double: templates that use <cmath> and std::numeric_limits, questions that a
-// recording sees, casts, and nodes as keys of containers.
+// Values in code written for double: templates that use <cmath> and std::numeric_limits, isnan() and its like, casts,
+// and nodes as keys of containers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using testing::ElementsAre;
 using Limits = std::numeric_limits<Value>;
 using Data = std::numeric_limits<double>;
 
-// Every function of <cmath> a Value has, as templates written for double call them.
+// Calls every function of <cmath> that Values have, as a template for double does.
 template <class T> std::vector<T> every_function(const T& x, const T& y, const T& z) {
   using std::abs, std::fabs, std::exp, std::exp2, std::expm1, std::log, std::log2, std::log10, std::log1p, std::sqrt;
   using std::acosh, std::atanh, std::erf, std::erfc, std::floor, std::ceil, std::round, std::trunc, std::pow;
@@ -47,7 +47,7 @@ TEST(TheFunctionsOfCmath, AreFoundByTemplatesAndGiveTheNumbersOfDouble) {
   for (std::size_t i = 0; i < got.size(); ++i) EXPECT_DOUBLE_EQ(got[i].data(), wanted[i]) << "function " << i;
 }
 
-TEST(TheFunctionsOfCmath, ThatAreNotInTheTableHaveTheGradientsOfTheirValues) {
+TEST(TheFunctionsOfCmath, HaveTheGradientsOfTheirValuesAlsoOutsideTheTable) {
   const auto check = [](const auto& f) {
     const GradientCheck result = check_gradient(f, {-0.3, 1.7, 7.9}, 1e-8);
     EXPECT_TRUE(result) << result.message;
@@ -97,7 +97,7 @@ TEST(NumericLimits, ServeASearchForTheSmallest) {
   EXPECT_EQ(all[1].grad(), 1);
 }
 
-TEST(Questions, AreAnsweredAsForDouble) {
+TEST(Classification, AgreesWithThatOfDouble) {
   for (const double x : {0.0, -0.0, 1.0, -1.0, Data::max(), Data::lowest(), Data::denorm_min(), Data::infinity(),
                          -Data::infinity(), Data::quiet_NaN(), -Data::quiet_NaN()}) {
     const Value v = x;
@@ -114,7 +114,7 @@ template <class T> T finite_or_zero(const T& x) {
   return T(0);
 }
 
-TEST(Questions, AreSeenByARecordingWhereTheyBecomeABool) {
+TEST(Classification, IsReportedWhenItBecomesABool) {
   int decided = 0;
   const Value x = 3;
   const WatchRecording watch([&](const Condition&) { ++decided; }, nullptr);
@@ -127,7 +127,7 @@ TEST(Questions, AreSeenByARecordingWhereTheyBecomeABool) {
   EXPECT_EQ(finite_or_zero(3.0), 9);
 }
 
-TEST(Questions, CanBeRecordedAndAreAskedAgain) {
+TEST(Classification, CanBeRecordedAndIsEvaluatedAgain) {
   Value x = 2;
   const Value repaired = select(isnan(x), 0, x * 3), sign = select(signbit(x), -1, 1);
   x.data() = Data::quiet_NaN();
@@ -142,9 +142,9 @@ TEST(Questions, CanBeRecordedAndAreAskedAgain) {
 
 static_assert(std::is_constructible_v<double, Value> && std::is_constructible_v<int, const Value&>);
 static_assert(!std::is_convertible_v<Value, double> && !std::is_convertible_v<Value, int>);
-static_assert(!std::is_constructible_v<bool, Value>);  // if (x) is not asked of a number
+static_assert(!std::is_constructible_v<bool, Value>);  // `if (x)` does not compile.
 
-TEST(ACast, GivesTheDataAloneAndAWatchedRecordingIsTold) {
+TEST(ACast, ReturnsTheDataAndIsReported) {
   const Value x = 2.75, y = x * 2;
   EXPECT_EQ(static_cast<double>(y), 5.5);
   EXPECT_EQ(static_cast<int>(x), 2);
@@ -154,11 +154,11 @@ TEST(ACast, GivesTheDataAloneAndAWatchedRecordingIsTold) {
   std::vector<double> left;
   const WatchRecording watch(nullptr, [&](const Value& one) { left.push_back(one.data()); });
   static_cast<void>(static_cast<std::size_t>(y));
-  static_cast<void>(static_cast<double>(Value(3)));  // a number that was never in a graph
+  static_cast<void>(static_cast<double>(Value(3)));  // This number was never in a graph.
   EXPECT_THAT(left, ElementsAre(5.5));
 }
 
-TEST(NodesAsKeys, AreToldApartByIdentity) {
+TEST(NodesAsKeys, AreComparedByIdentity) {
   const Value a = 1, b = 1, c = a;
   std::unordered_map<Value, int, IdentityHash, SameNode> count;
   for (const Value& one : {a, b, c, a * b}) ++count[one];
@@ -169,16 +169,16 @@ TEST(NodesAsKeys, AreToldApartByIdentity) {
   EXPECT_EQ(all.size(), 2u);
 }
 
-TEST(AComparison, IsPrintedAsABoolIs) {
+TEST(AComparison, IsPrintedLikeABool) {
   std::ostringstream out;
   const Value a = 1;
   out << (a < 2) << (a > 2) << std::boolalpha << isnan(a);
   EXPECT_EQ(out.str(), "10false");
 }
 
-// ---- functions of one Value, of a span ----
+// Derivatives of functions of one Value, and of a span.
 
-TEST(DerivativesOfOneValue, TakeANumberAndGiveNumbers) {
+TEST(DerivativesOfOneValue, TakeANumberAndReturnNumbers) {
   const auto cube = [](const Value& x) { return x * x * x; };
   EXPECT_EQ(gradient(cube, 2), 12);
   EXPECT_EQ(hessian(cube, 2.0), 12);
@@ -191,7 +191,7 @@ TEST(DerivativesOfOneValue, TakeANumberAndGiveNumbers) {
 
 Value product(std::span<const Value> x) { return x[0] * x[1]; }
 
-TEST(DerivativesOfASpan, TakeNumbersThatLieSideBySide) {
+TEST(DerivativesOfASpan, TakeContiguousNumbers) {
   const std::array<double, 2> array{3, 5};
   const double plain[] = {3, 5};
   EXPECT_THAT(gradient(product, array), ElementsAre(5, 3));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Values and derivatives where they had to be decided: kinks, ties, zero powers, negative bases, overflow, NaN, and the
-// sentences of find_nonfinite.
+// Values and derivatives in special cases: kinks, ties, zero powers, negative bases, overflow, NaN; and the messages of
+// find_nonfinite.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -51,6 +51,14 @@ TEST(Abs, HasNoSlopeAtZero) {
   EXPECT_THAT(at(-tiny, OP(abs)), Is(Slopes{tiny, -1}));
   EXPECT_THAT(at(-infinity, OP(abs)), Is(Slopes{infinity, -1}));
   EXPECT_THAT(at(2, OP(abs)), Is(Slopes{2, 1}));
+}
+
+TEST(TheMaxOfRules, IsTheMaxOfTheTableAlsoForNan) {
+  for (const double x : {nan, -1.0, 2.0})
+    for (const double y : {nan, -1.0, 2.0}) {
+      const double by_rule = rules::max(x, y), by_table = max(Value(x), y).data();
+      EXPECT_TRUE(by_rule == by_table || (std::isnan(by_rule) && std::isnan(by_table))) << x << ", " << y;
+    }
 }
 
 TEST(MaxAndMin, SplitTheGradientOfATieInHalf) {
@@ -125,7 +133,7 @@ TEST(SmallArguments, LoseNoPrecision) {
 
 TEST(Atan2, HasNoSlopeAtTheOrigin) { EXPECT_THAT(at(0, 0, OP(atan2)), Is(Slopes{0, 0, 0})); }
 
-TEST(FmaxAndFmin, PassOverNotANumberAndSplitATie) {
+TEST(FmaxAndFmin, IgnoreNanAndSplitATie) {
   EXPECT_THAT(at(2, 3, OP(fmax)), Is(Slopes{3, 0, 1}));
   EXPECT_THAT(at(3, 2, OP(fmax)), Is(Slopes{3, 1, 0}));
   EXPECT_THAT(at(2, 3, OP(fmin)), Is(Slopes{2, 1, 0}));
@@ -142,7 +150,7 @@ TEST(FmaxAndFmin, PassOverNotANumberAndSplitATie) {
   EXPECT_THAT(at(2, [](const Value& x) { return fmax(x, x); }), Is(Slopes{2, 1}));
 }
 
-TEST(Copysign, PassesNothingToTheSignNotEvenOfAnInfinity) {
+TEST(Copysign, GivesItsSecondOperandNoGradient) {
   EXPECT_THAT(at(2, -3, OP(copysign)), Is(Slopes{-2, -1, 0}));
   EXPECT_THAT(at(-2, -3, OP(copysign)), Is(Slopes{-2, 1, 0}));
   EXPECT_THAT(at(-2, 0.0, OP(copysign)), Is(Slopes{2, -1, 0}));
@@ -156,7 +164,7 @@ TEST(Copysign, PassesNothingToTheSignNotEvenOfAnInfinity) {
   EXPECT_EQ(derivatives(steep(x, y), {y})[0].data(), 0);
 }
 
-TEST(Fmod, HasTheWholeNumberOfTimesAsItsSlope) {
+TEST(Fmod, HasTheNumberOfWholeDivisionsAsItsSlope) {
   EXPECT_THAT(at(7.5, 2, OP(fmod)), Is(Slopes{1.5, 1, -3}));
   EXPECT_THAT(at(-7.5, 2, OP(fmod)), Is(Slopes{-1.5, 1, 3}));
   EXPECT_THAT(at(7.5, -2, OP(fmod)), Is(Slopes{1.5, 1, 3}));
@@ -172,14 +180,14 @@ TEST(RoundingOps, RoundAsTheirNamesSayAndHaveNoSlope) {
   EXPECT_THAT(at(-2.5, OP(floor)), Is(Slopes{-3, 0}));
   EXPECT_THAT(at(-2.5, OP(ceil)), Is(Slopes{-2, 0}));
   EXPECT_THAT(at(-2.5, OP(trunc)), Is(Slopes{-2, 0}));
-  EXPECT_THAT(at(-2.5, OP(round)), Is(Slopes{-3, 0}));  // a half goes away from 0
+  EXPECT_THAT(at(-2.5, OP(round)), Is(Slopes{-3, 0}));  // A half is rounded away from 0.
   EXPECT_THAT(at(2.5, OP(round)), Is(Slopes{3, 0}));
   EXPECT_THAT(at(0.49999999999999994, OP(round)), Is(Slopes{0, 0}));
   EXPECT_THAT(at(infinity, OP(floor)), Is(Slopes{infinity, 0}));
   EXPECT_TRUE(std::signbit(at(-0.25, OP(ceil)).data));
 }
 
-TEST(RoundingOps, AreComputedAgainOnReplay) {
+TEST(RoundingOps, AreEvaluatedAgain) {
   Value x = 1.25;
   const Value step = x - floor(x), whole = x * round(x);
   whole.backward();
@@ -243,7 +251,7 @@ TEST(FindNonfinite, NamesALeaf) {
   EXPECT_EQ(find_nonfinite(b)->message, "a node is inf, and it is a leaf: set its data");
 }
 
-TEST(FindNonfinite, LooksIntoSums) {
+TEST(FindNonfinite, FindsPartsOfFusedSums) {
   const Value huge = Value(1e200).label("huge"), one{1};
   const Value root = one + huge * huge;
   const auto found = find_nonfinite(root);

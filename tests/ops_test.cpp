@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Every operation of the table, in loops over the table: first, second and third derivatives against central
-// differences at random points of its domain, and the same numbers however an operand is given.
+// differences at random points of its domain, and equal results for operands that are Values or numbers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(Ops, EveryOp, testing::ValuesIn(op_cases),
                          [](const auto& test) { return std::string(name(test.param.op)); });
 
 TEST_P(EveryOp, HasTheGradientOfItsValue) {
-  if (GetParam().op == Op::stop) return;  // it has none, and that is what it is for
+  if (GetParam().op == Op::stop) return;  // stop has no gradient.
   at_random_points([&](const Numbers& x) {
     const GradientCheck check = check_gradient(GetParam().apply, x, 1e-8);
     EXPECT_TRUE(check) << check.message << testing::PrintToString(x);
@@ -165,11 +165,11 @@ TEST_P(EveryOp, HasOneSpellingEverywhere) {
   EXPECT_EQ(static_cast<std::size_t>(info(GetParam().op).operands), GetParam().operands);
 }
 
-TEST_P(EveryOp, PassesOnNotANumber) {
+TEST_P(EveryOp, OfNanIsNan) {
   if (is_comparison(GetParam().op)) return;  // 1 or 0, as for doubles
   const double nan = std::nan("");
   const auto is_nan = [&](std::vector<Value> x) { return std::isnan(GetParam().apply(x).data()); };
-  const bool passes_over = GetParam().op == Op::fmax || GetParam().op == Op::fmin;  // as those of <cmath> do
+  const bool passes_over = GetParam().op == Op::fmax || GetParam().op == Op::fmin;  // as in <cmath>
   const bool takes_sign = GetParam().op == Op::copysign;
   EXPECT_EQ(is_nan({nan, 2}), !passes_over);
   EXPECT_TRUE(is_nan({nan, nan}));
@@ -189,7 +189,7 @@ TEST_P(EveryOp, IsEvaluatedAgainByRecomputeToTheSameNumber) {
   });
 }
 
-TEST(OpTable, HasEveryOpTheDesignNames) {
+TEST(OpTable, HasEveryOpOfTheDesign) {
   std::vector<std::string_view> names;
   for (const OpCase& op_case : op_cases) names.push_back(name(op_case.op));
   EXPECT_THAT(names, testing::UnorderedElementsAre(

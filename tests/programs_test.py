@@ -3,7 +3,7 @@
 """Every ```cpp block of the documentation is one of three things:
 - a program with a main(). The next ```sh block that calls g++ builds and runs it against an installed gradwalk, and it
   prints the ```text block that follows; a duration (`12 ms`) stands for any.
-- a quotation: its lines stand in an example, a public header or tests/reference.hpp, but for comments and indentation.
+- a quotation: its lines stand in an example or a public header, but for comments and indentation.
 - a fragment, which compiles; the names of earlier fragments of the page are visible to it.
 usage: tests/programs_test.py BUILD_DIR [FILE.md...]
 """
@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-QUOTED = ["examples/*.?pp", "include/gradwalk/*", "tests/reference.hpp"]
+QUOTED = ["examples/*.?pp", "include/gradwalk/*"]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Names that a page's fragments use and leave to their reader.
 CONTEXT = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading whole graphs: every node that was written, in order, and nothing changed by it.
+// Reading whole graphs: every node that was written, in order, without changing anything.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,18 +13,18 @@ namespace {
 
 using Operand = Reading::Operand;
 
-// The data of every record, worked out from what read() says.
+// The data of every record, computed from the nodes that read() lists.
 std::vector<double> evaluated(const Reading& graph) {
   std::vector<double> data;
   for (std::size_t i = 0; i < graph.size(); ++i) {
     std::vector<double> parts;
-    for (const Reading::Part& part : graph.read(i)) {
+    for (const Reading::WrittenNode& part : graph.read(i)) {
       std::vector<Value> in;
       for (const Operand& one : part.operands) {
         EXPECT_TRUE(one.kind != Operand::Kind::node || one.index < i);
-        in.emplace_back(one.kind == Operand::Kind::node   ? data[one.index]
-                        : one.kind == Operand::Kind::part ? parts[one.index]
-                                                          : one.value);
+        in.emplace_back(one.kind == Operand::Kind::node      ? data[one.index]
+                        : one.kind == Operand::Kind::earlier ? parts[one.index]
+                                                             : one.value);
       }
       switch (part.op) {
         case Op::add: parts.push_back((in[0] + in[1]).data()); break;
@@ -65,7 +65,7 @@ Value random_graph(std::vector<Value>& leaves, std::mt19937& random) {
   return root;
 }
 
-TEST(Reading, TellsEveryRecordAsItWasWritten) {
+TEST(Reading, ListsTheNodesThatWereWritten) {
   std::mt19937 random{7};
   for (int i = 0; i < 200; ++i) {
     std::vector<Value> leaves{0.5, -0.25, 1.5};
@@ -80,7 +80,7 @@ TEST(Reading, TellsEveryRecordAsItWasWritten) {
   }
 }
 
-TEST(Reading, TellsTheSameOfAGraphThatWasLookedInto) {
+TEST(Reading, ListsTheSameNodesOfAnExpandedGraph) {
   std::mt19937 random{8};
   for (int i = 0; i < 50; ++i) {
     std::vector<Value> leaves{0.5, -0.25, 1.5};
@@ -93,31 +93,31 @@ TEST(Reading, TellsTheSameOfAGraphThatWasLookedInto) {
   }
 }
 
-TEST(Reading, OpensNothing) {
+TEST(Reading, ExpandsNothing) {
   const Value a = 2, b = 3, c = 4;
   const Value root = (a * b + c * c) + 2.0;
   const Reading graph(root);
   EXPECT_EQ(graph.leaves(), 3u);
   EXPECT_EQ(graph.size(), 4u);
-  const std::vector<Reading::Part> parts = graph.read(3);
+  const std::vector<Reading::WrittenNode> parts = graph.read(3);
   ASSERT_EQ(parts.size(), 4u);
   EXPECT_EQ(parts[0].op, Op::mul);
   EXPECT_EQ(parts[2].op, Op::add);
-  EXPECT_EQ(parts[2].operands[1].kind, Operand::Kind::part);
+  EXPECT_EQ(parts[2].operands[1].kind, Operand::Kind::earlier);
   EXPECT_EQ(parts[3].operands[1].kind, Operand::Kind::number);
   EXPECT_EQ(parts[3].operands[1].value, 2);
   root.backward();
   EXPECT_EQ(a.grad(), 3);
 }
 
-TEST(Reading, ReadsGraphsThatWereBuiltInTurnAndSeveralRoots) {
+TEST(Reading, ReadsInterleavedGraphsAndSeveralRoots) {
   Value a = 0.5, x = a, y = a;
   for (int i = 0; i < 5000; ++i) {
     x = sin(x) + a;
     y = y * 0.5 + x;
   }
   std::vector<Value> kept;
-  for (int i = 0; i < 40; ++i) {  // holes on the tape, used again
+  for (int i = 0; i < 40; ++i) {  // leaves gaps on the tape, which are reused
     Value z = x;
     for (int k = 0; k < 5000; ++k) z = sin(z);
     kept.push_back(z + y);
@@ -130,7 +130,7 @@ TEST(Reading, ReadsGraphsThatWereBuiltInTurnAndSeveralRoots) {
   for (const Value& root : roots) EXPECT_EQ(data[*graph.find(root)], root.data());
 }
 
-TEST(Reading, RefusesANumberThatIsNotThereAndNoRoots) {
+TEST(Reading, ThrowsForAnUnknownNumberAndForNoRoots) {
   const Value a = 2;
   const Reading graph(a * a);
   EXPECT_EQ(tests::error_of([&] { graph.read(2); }), "Reading: needs a number below 2, got 2; count from 0 to size()");
@@ -145,16 +145,16 @@ TEST(Reading, OfALeafIsTheLeaf) {
   EXPECT_TRUE(graph.read(0).empty());
 }
 
-TEST(Reading, GivesTheNumbersOfACustomNode) {
+TEST(Reading, HasTheDerivativesOfACustomNode) {
   const Value a = 2, b = 3;
   const Reading graph(custom(7, {{a, 0.5}, {b, -1}}, "own"));
-  const std::vector<Reading::Part> parts = graph.read(2);
+  const std::vector<Reading::WrittenNode> parts = graph.read(2);
   ASSERT_EQ(parts.size(), 1u);
   EXPECT_EQ(parts[0].op, Op::custom);
   EXPECT_EQ(parts[0].operands[1].value, -1);
 }
 
-TEST(ASnapshot, LeavesTheGraphUnopened) {
+TEST(ASnapshot, ExpandsNothing) {
   const Value a = 2, b = 3, c = 4;
   Value sum = a * b;
   for (int i = 0; i < 1000; ++i) sum += b * c;
@@ -163,7 +163,7 @@ TEST(ASnapshot, LeavesTheGraphUnopened) {
   EXPECT_EQ(Reading(sum).size(), 4u);
 }
 
-TEST(ASnapshot, FindsPartsThatWereLookedAtLater) {
+TEST(ASnapshot, FindsPartsThatWereExpandedLater) {
   const Value a = 2, b = 3, c = 4;
   const Value root = a * b + c * 2.0;
   root.backward();
@@ -183,7 +183,7 @@ TEST(ASnapshot, FindsPartsThatWereLookedAtLater) {
   }
 }
 
-TEST(ASnapshot, OfAnOpenedSumTakesNoLongerAPart) {  // it would take minutes if each part were looked for
+TEST(ASnapshot, OfAnExpandedSumTakesLinearTime) {  // A search per part would take minutes.
   const Value a = 2;
   Value root = a;
   for (int i = 0; i < 60; ++i) {
@@ -202,7 +202,7 @@ TEST(ASnapshot, MayHaveHundredsOfThousandsOfNodes) {
 }
 
 }  // namespace
-// The listing, computed again node by node.
+// Evaluates the listing node by node.
 double listed_value(const Reading& reading) {
   const Listing all = reading.list();
   std::vector<double> data;
@@ -239,7 +239,7 @@ TEST(AListing, IsTheGraphAsItWasWritten) {
   const Value root = tanh(sum - x[1] * x[2]) * 3 + select(x[0] < x[1], x[2], 7.0) - 2 * x[1];
   EXPECT_EQ(listed_value(Reading(root)), root.data());
   EXPECT_EQ(Reading(root).list().leaves, Reading(root).leaves());
-  topological_order(root);  // splits records
+  topological_order(root);  // expands records
   EXPECT_EQ(listed_value(Reading(root)), root.data());
 }
 

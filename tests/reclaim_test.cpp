@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Corners of giving memory back: stretches that go at once, chunks used again, and a tape that is full.
+// Special cases of freeing memory: ranges that are freed at once, chunks that are reused, and a full tape.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -16,7 +16,7 @@
 namespace gradwalk {
 namespace {
 
-TEST(ASweptRoot, ThatBecomesATermOfASumTakesNothingElseWithIt) {
+TEST(ASweptRoot, FreesOnlyItsOwnGraphAfterItJoinedASum) {
   Value a{2.0}, b{3.0};
   {
     Value s = a * b, p = a * b;
@@ -30,7 +30,7 @@ TEST(ASweptRoot, ThatBecomesATermOfASumTakesNothingElseWithIt) {
   EXPECT_EQ(topological_order(x).size(), 100'002u);
 }
 
-TEST(ASweptStretch, IsForgottenWhenTheTapeIsCollectedUnderNoGrad) {
+TEST(ASweptRange, IsForgottenWhenTheTapeIsCollectedUnderNoGrad) {
   Value w{0.5};
   Value loss = tanh(sin(cos(w)));
   loss.backward();
@@ -46,7 +46,7 @@ TEST(ASweptStretch, IsForgottenWhenTheTapeIsCollectedUnderNoGrad) {
   EXPECT_EQ(q.data(), std::cos(0.5));
 }
 
-TEST(ASweptStretch, IsForgottenWhenItsChunkIsUsedAgain) {
+TEST(ASweptRange, IsForgottenWhenItsChunkIsReused) {
   Value a{0.5}, r = a;
   for (int i = 0; i < 100; ++i) r = sin(r);
   r.backward();
@@ -54,9 +54,9 @@ TEST(ASweptStretch, IsForgottenWhenItsChunkIsUsedAgain) {
   for (int i = 0; i < 4'000; ++i) r = cos(r);
   Value x = sin(a);
   r = a;
-  for (int i = 0; i < 100'000; ++i) {  // long enough to collect, and to come back to the first chunk
+  for (int i = 0; i < 100'000; ++i) {  // enough to collect, and to reuse the first chunk
     x = x * 1.0;
-    if (x.id() + 8 == end) const Value t = exp(x);  // popped exactly where the old stretch ended
+    if (x.id() + 8 == end) const Value t = exp(x);  // popped exactly where the old range ended
     if (x.id() + 9 == end) const Value t = x * 2.0;
   }
   a.grad() = 0;
@@ -64,7 +64,7 @@ TEST(ASweptStretch, IsForgottenWhenItsChunkIsUsedAgain) {
   EXPECT_EQ(a.grad(), std::cos(0.5));
 }
 
-// As many products as fill so many chunks, and a few more.
+// Returns so many products.
 std::vector<Value> products(const Value& a, const Value& b, int count) {
   std::vector<Value> all;
   for (int i = 0; i < count; ++i) all.push_back(a * b);
@@ -74,7 +74,7 @@ void make_leaves_until_the_dead_are_looked_for() {
   for (int i = 0; i < 40'000; ++i) const Value leaf{0.1};
 }
 
-TEST(ADeadChunk, InWhichAPassOnceEndedTakesNoLivingOneWithIt) {
+TEST(ADeadChunk, FreesNoLiveChunkThoughAPassEndedInIt) {
   const Value a{1.5}, b{0.25};
   const std::vector<Value> kept = products(a, b, 4090);  // two chunks
   std::vector<Value> passing = products(a, b, 100);
@@ -91,7 +91,7 @@ TEST(ADeadChunk, InWhichAPassOnceEndedTakesNoLivingOneWithIt) {
   for (const Value& one : kept) ASSERT_EQ(one.data(), 1.5 * 0.25);
 }
 
-TEST(ADeadChunk, BelowALongGraphIsNotWalkedInto) {
+TEST(ADeadChunk, BelowALongGraphIsNotSwept) {
   Value a{1.5}, b{0.25};
   for (const int length : {200'000, 4'000}) {
     Value c = sin(a);
@@ -109,10 +109,10 @@ TEST(ADeadChunk, BelowALongGraphIsNotWalkedInto) {
   EXPECT_EQ(b.grad(), std::cos(1.5 * 0.25) * 1.5);
 }
 
-TEST(APass, ThatEndsWithItsChunkLeavesTheNextChunkItsBeginning) {
+TEST(APass, ThatEndsWithItsChunkLeavesTheNextChunkIntact) {
   Value a{1.5}, b{0.25};
   const std::vector<Value> kept = products(a, b, 2046);
-  const Value r = sin(a);  // the last that the chunk has room for
+  const Value r = sin(a);  // the last record that fits into the chunk
   r.backward();
   {
     const Value x = sin(b);
@@ -128,7 +128,7 @@ TEST(APass, ThatEndsWithItsChunkLeavesTheNextChunkItsBeginning) {
   EXPECT_EQ(a.grad(), 0.3);
 }
 
-TEST(AGradient, OfAFunctionOfAnOlderValueFurtherUpLeavesNoTrace) {
+TEST(AGradient, OfAFunctionOfAnOlderValueAboveItLeavesNoTrace) {
   const Value a{1.5}, b{0.25};
   std::vector<Value> passing = products(a, b, 2'500);
   const Value captured = sin(a);
@@ -145,7 +145,8 @@ TEST(ACustomName, SurvivesTheTapeBecomingEmptyWhileItIsMade) {
   std::vector<Value> many(4'000, a);
   const std::vector<double> ones(many.size(), 1.0);
   Value kept = sin(a);
-  std::thread([gone = std::move(kept)] {}).join();  // its handle dies elsewhere, and is let go when room is made
+  std::thread([gone = std::move(kept)] {
+  }).join();  // Its handle dies elsewhere and is released when a record needs room.
   const Value made = custom(1.0, many, ones, "a name that is too long for the small string buffer");
   EXPECT_EQ(made.op_name(), "a name that is too long for the small string buffer");
 }
@@ -171,7 +172,7 @@ TEST(AGuard, MayOutliveItsThreadsTape) {
   std::_Exit(ok ? 0 : 1);
 }
 
-// Runs the body on a thread whose tape finds only so many megabytes of address space; true is success.
+// Runs the body in a process with so many megabytes of address space. The body returns whether it succeeded.
 void with_little_memory(std::size_t megabytes, const std::function<bool()>& body) {
   if (tests::sanitized) GTEST_SKIP() << "sanitizers need address space of their own";
   if (tests::emulated) GTEST_SKIP() << "qemu sets no limit to the address space";
@@ -179,7 +180,7 @@ void with_little_memory(std::size_t megabytes, const std::function<bool()>& body
 }
 
 #ifdef GRADWALK_POISON
-TEST(ANodeThatIsGone, IsKnownToTheAddressSanitizer) {
+TEST(AFreedNode, IsReportedByTheAddressSanitizer) {
   const auto read_after_end = [](bool is_leaf) {
     const Value a = 0.1;
     Value pin = sin(a);
@@ -188,7 +189,7 @@ TEST(ANodeThatIsGone, IsKnownToTheAddressSanitizer) {
       Value x = is_leaf ? Value(0.3) : cos(a);
       data = &x.data();
     }
-    pin = a;  // now the tape is empty, and dead leaves are free
+    pin = a;  // Now the tape is empty, and dead leaves are freed.
     return *static_cast<const volatile double*>(data);
   };
   EXPECT_DEATH(read_after_end(true), "use-after-poison");
@@ -207,7 +208,7 @@ TEST(AFullTape, IsAnErrorThatLeavesTheThreadUsable) {
     }
     double unrecorded = 0;
     {
-      const NoGrad guard;  // needs no room on the tape
+      const NoGrad guard;  // It needs no room on the tape.
       unrecorded = (x * 0 + a * 4).data();
     }
     x = a;
@@ -217,7 +218,7 @@ TEST(AFullTape, IsAnErrorThatLeavesTheThreadUsable) {
   });
 }
 
-TEST(AFullTape, IsSearchedForWhatIsDeadFirst) {
+TEST(AFullTape, IsCollectedBeforeAnErrorIsThrown) {
   with_little_memory(200, [] {
     Value a{0.5};
     constexpr int chunk = 2047;
@@ -227,7 +228,7 @@ TEST(AFullTape, IsSearchedForWhatIsDeadFirst) {
     Value pin = sin(a);
     junk = a;
     for (int i = 0; i < 500 * chunk; ++i) live = sin(live);
-    for (int k = 0; k < 2'000; ++k) {  // each round leaves a chunk of garbage below a newer node
+    for (int k = 0; k < 2'000; ++k) {  // Each round leaves a chunk of dead records below a live one.
       Value y = a;
       for (int i = 0; i < chunk; ++i) y = cos(y);
       pin = sin(a);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A random session with two engines at once: every Value has a twin in the reference engine, every action is done to
-// both, and whatever can be seen must be equal: data exactly, gradients up to the order of their deposits. Graphs are
-// long enough to cross many of the tape's chunks, live and die in any order, and are looked into at any time.
+// A random session with two engines: every Value has a twin in the small engine, and every action is done to both. All
+// that a user can see must be equal: data exactly, gradients up to the rounding of deposits added in another order.
+// Graphs are long enough to cross many chunks of the tape, live and die in any order, and are expanded at any time.
 #pragma once
 
 #include <algorithm>
@@ -70,7 +70,7 @@ class Session {
         if (!customs_ && chance(4)) change_leaves();
         break;
       case 11:
-      case 12: walk_back(); break;
+      case 12: run_backward(); break;
       default: keep(bounded(step(any(), any(), any())));
     }
     if (pool_.size() > 60) drop(20);
@@ -82,7 +82,7 @@ class Session {
     for (std::size_t actions = below(20); actions > 0 && !testing::Test::HasFatalFailure(); --actions) act();
   }
 
-  // Chains built in lockstep, of which a few inner nodes stay held.
+  // Builds chains in lockstep and keeps a few inner nodes.
   void burst(std::size_t chains, std::size_t length) {
     std::vector<Twin> heads;
     for (std::size_t i = 0; i < chains; ++i) heads.push_back(chance(3) ? any() : leaf());
@@ -109,7 +109,7 @@ class Session {
     return {std::move(x.value) - std::trunc(data), reference::sub(x.node, reference::constant(std::trunc(data)))};
   }
 
-  // Something new of x, where a sum may or may not be able to take over a temporary's node.
+  // Returns a new node made of x. A sum may or may not be able to take over the record of a temporary.
   Twin step(Twin x, const Twin y, const Twin z) {
     const double w = weight(), c = number();
     const Ref n = x.node, constant_w = reference::constant(w), constant_c = reference::constant(c);
@@ -175,15 +175,15 @@ class Session {
     return x;
   }
 
-  void walk_back() {
+  void run_backward() {
     const Twin root = any();
     const double seed = chance(8) ? 0 : number();
-    walk_back_both(root, seed);
+    backward_both(root, seed);
     check();
   }
 
-  // A number made under NoGrad is a leaf to the reference, and refused by the engine.
-  void walk_back_both(const Twin& root, double seed) {
+  // For the small engine a result of NoGrad is a leaf; the fast engine throws an Error.
+  void backward_both(const Twin& root, double seed) {
     const std::string error = error_of([&] { root.value.backward(seed); });
     if (error == "no error") return reference::backward(root.node, seed);
     ASSERT_TRUE(root.node->inputs.empty() && error.find("made under NoGrad") != std::string::npos) << error;
@@ -198,7 +198,7 @@ class Session {
     }
   }
 
-  // Looks at a whole graph and keeps some of its nodes, parts of sums among them.
+  // Expands a whole graph and keeps some of its nodes, also parts of sums.
   void look() {
     const Twin root = any();
     expect_same_graph(root);
@@ -215,6 +215,7 @@ class Session {
 
   void write() {
     Twin& twin = any();
+    if (chance(2)) return static_cast<void>(twin.value.grad());  // reads through a reference that could be written
     if (chance(3)) {
       twin.value.propagate(), reference::propagate(*twin.node);
       return check();
@@ -223,12 +224,13 @@ class Session {
     twin.node->magnitude = std::abs(twin.node->grad);
   }
 
-  // Leaves change, and everything held is evaluated and walked back again: parts not yet split off are of that data.
+  // Changes the leaves, and evaluates and differentiates everything again, so that parts expanded later have the new
+  // data.
   void change_leaves() {
     for (Twin& twin : pool_)
       if (twin.node->inputs.empty()) twin.value.data() = twin.node->data = number();
     for (const Twin& twin : pool_) recompute(twin.value), reference::recompute(twin.node);
-    for (const Twin& twin : pool_) walk_back_both(twin, 1);
+    for (const Twin& twin : pool_) backward_both(twin, 1);
     check();
   }
 
@@ -251,7 +253,7 @@ class Session {
 
   std::mt19937_64 random_;
   bool customs_;
-  bool looks_;  // without, every graph stays as the tape stores it until the end
+  bool looks_;  // If false, nothing is expanded until the end.
   std::vector<Twin> pool_;
   std::size_t made_ = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Long random sessions beside the reference engine (session.hpp), many seeds: here bugs of reclaiming memory show.
-// GRADWALK_SEED=n runs one seed alone; GRADWALK_LONG runs many more.
+// Long random sessions beside the small engine (session.hpp), with many seeds. They find bugs of freeing memory.
+// GRADWALK_SEED=n runs only that seed; GRADWALK_LONG runs many more.
 #include "session.hpp"
 
 #include <gtest/gtest.h>
@@ -22,22 +22,22 @@ void expect_equal_sessions(std::uint64_t first_seed, std::uint64_t seeds, std::s
   }
 }
 
-TEST(Session, ShortOnesAgreeWithTheReferenceWhateverIsDoneInWhateverOrder) {
+TEST(Session, OfAnyActionsInAnyOrderAgreesWithTheSmallEngine) {
   expect_equal_sessions(1, long_run() ? 8000 : sized(400, 40), 3000);
 }
 
-TEST(Session, LongOnesAgreeWithTheReferenceWhileChunksOfTheTapeDieAndAreUsedAgain) {
+TEST(Session, OfGreatLengthAgreesWithTheSmallEngineWhileChunksAreReused) {
   expect_equal_sessions(1000000, long_run() ? 400 : sized(12, 2), sized(150000, 60000));
 }
 
-TEST(Session, OnSeveralThreadsAtOnceDoNotDisturbEachOther) {
+TEST(Session, DoesNotDisturbSessionsOnOtherThreads) {
   std::vector<std::thread> threads;
   for (std::uint64_t i = 0; i < 4; ++i)
     threads.emplace_back([i] { expect_equal_sessions(2000000 + 1000 * i, sized(3, 1), sized(60000, 20000)); });
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(Session, OnATapeThatIsHandedFromThreadToThreadAgreesWithTheReference) {
+TEST(Session, OnATapeHandedFromThreadToThreadAgreesWithTheSmallEngine) {
   for (std::uint64_t seed = 0; seed < sized(20, 4); ++seed) {
     SCOPED_TRACE(seed);
     const Tape tape;
@@ -51,12 +51,13 @@ TEST(Session, OnATapeThatIsHandedFromThreadToThreadAgreesWithTheReference) {
     on_a_thread([&] { session.emplace(3000000 + seed); });
     for (int slice = 0; slice < 20; ++slice) on_a_thread([&] { session->go_on(500); });
     on_a_thread([&] { session->run(11'000); });
-    if (seed % 2 == 0) on_a_thread([&] { session.reset(); });  // or its Values end here, where the tape is not
+    if (seed % 2 == 0)
+      on_a_thread([&] { session.reset(); });  // Otherwise its Values die here, where the tape is not mounted.
     if (testing::Test::HasFatalFailure()) return;
   }
 }
 
-TEST(Session, GoesOnInAForkedChildAndInItsParent) {
+TEST(Session, ContinuesInAForkedChildAndInItsParent) {
   for (std::uint64_t seed = 0; seed < sized(10, 2); ++seed) {
     SCOPED_TRACE(seed);
     Session session(4000000 + seed);

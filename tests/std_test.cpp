@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Code that spells out std::, made to work by gradwalk/std.hpp; and that numbers still meet the functions of std.
+// Code that spells out std:: works with gradwalk/std.hpp, and numbers still use the functions of std.
 #include "gradwalk/std.hpp"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ TEST(StdMax, IsRecordedAndChoosesAgain) {
   EXPECT_EQ(clamped.data(), 3);
 }
 
-TEST(StdMax, OfValuesDecidesNothing) {
+TEST(StdMax, OfValuesConvertsNoConditionToBool) {
   int decided = 0;
   const Value a = 1, b = 2;
   const WatchRecording watch([&](const Condition&) { ++decided; }, nullptr);
@@ -64,7 +64,7 @@ TEST(StdFunctions, AreNotAmbiguousWhereTheyAreUsedWithoutStd) {
 template <class X, class Y>
 concept HaveMax = requires(X x, Y y) { std::max(x, y); };
 
-TEST(StdFunctions, OfNumbersStayAsTheyWere) {
+TEST(StdFunctions, OfNumbersAreUnchanged) {
   static_assert(std::is_same_v<decltype(std::max(1.0, 2.0)), const double&>);
   static_assert(std::is_same_v<decltype(std::max({1, 2})), int>);
   static_assert(std::is_same_v<decltype(std::pow(2.0, 3)), double>);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sums of products, constants and plain terms, which the tape may store as one record: every kind of term, added in
-// every way, in every order, looked at before or after backward(), must be the graph that was written.
+// Sums of products, constants and plain terms, which the tape may fuse into one record. Every kind of term, added in
+// every way and order, expanded before or after backward(), must be the graph that was written.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -18,7 +18,7 @@ struct Leaves {
 
 using reference::constant;
 
-// What is added to the sum s.
+// The terms that are added to the sum s.
 constexpr std::array<Twin (*)(const Leaves&, const Twin&), 10> terms{
     +[](const Leaves& l, const Twin&) { return Twin{l.a.value * l.b.value, mul(l.a.node, l.b.node)}; },
     +[](const Leaves& l, const Twin&) { return Twin{l.a.value * l.a.value, mul(l.a.node, l.a.node)}; },
@@ -34,7 +34,7 @@ constexpr std::array<Twin (*)(const Leaves&, const Twin&), 10> terms{
     +[](const Leaves&, const Twin& s) { return s; },
 };
 
-// How it is added. Handles that stay behind go to `others`.
+// The ways to add a term. Handles that live on go to `others`.
 using Others = std::vector<Twin>;
 constexpr std::array<void (*)(Twin&, Twin&&, Others&), 12> ways{
     +[](Twin& s, Twin&& t, Others&) { s = {s.value += std::move(t.value), add(s.node, t.node)}; },
@@ -53,14 +53,14 @@ constexpr std::array<void (*)(Twin&, Twin&&, Others&), 12> ways{
       others.push_back(t);
       s.value += std::move(t.value), s.node = add(s.node, t.node);
     },
-    +[](Twin& s, Twin&& t, Others& others) {  // the sum's parts are looked at, held, and labelled
+    +[](Twin& s, Twin&& t, Others& others) {  // The sum is expanded, and its parts are held and labelled.
       for (std::size_t i = 0; i < s.node->inputs.size(); ++i) {
         others.push_back({s.value.inputs()[i], s.node->inputs[i]});
         others.back().value.label("part"), others.back().node->label = "part";
       }
       s.value += std::move(t.value), s.node = add(s.node, t.node);
     },
-    +[](Twin& s, Twin&& t, Others&) {  // constants, and a number instead of t
+    +[](Twin& s, Twin&& t, Others&) {  // adds constants, and a number instead of t
       const double k = t.node->data;
       s = {k + (std::move(s.value) + 0.5), add(constant(k), add(s.node, constant(0.5)))};
     },
@@ -77,7 +77,7 @@ void expect_same(const Twin& s, const Others& others, bool look_first) {
 
 void each_sum(std::size_t length, bool look_first) {
   const std::size_t choices = terms.size() * ways.size();
-  std::size_t sums = terms.size() - 3;  // those that need no sum before them start one
+  std::size_t sums = terms.size() - 3;  // The terms that need no sum before them start one.
   for (std::size_t i = 0; i < length; ++i) sums *= choices;
   for (std::size_t sum = 0; sum < sums; ++sum) {
     const Leaves leaves;
@@ -141,7 +141,7 @@ TEST(Sums, OfAProductWithItselfMovedCountItTwice) {
   EXPECT_EQ(copy.data(), 6);
 }
 
-TEST(SplitParts, OutliveTheSumTheyWereSplitFrom) {
+TEST(ExpandedParts, OutliveTheirSum) {
   const Value a{2}, b{3};
   Value product, constant;
   {

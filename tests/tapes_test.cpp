@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tapes as objects: handed from thread to thread, outliving their threads, told apart, under limits, through fork().
+// Tapes as objects: handed from thread to thread, outliving their threads, compared, under memory limits, and after
+// fork().
 #include "gradwalk/tapes.hpp"
 
 #include <gtest/gtest.h>
@@ -55,7 +56,7 @@ TEST(ATape, OutlivesItsThreadIfValuesDo) {
   a = root = 0;
 }
 
-TEST(ATape, IsInTheUseOfOneThreadAtATime) {
+TEST(ATape, IsUsedByOneThreadAtATime) {
   const Value mine{0.1};
   const Tape tape = Tape::of(mine);
   EXPECT_EQ(tape, Tape::current());
@@ -68,7 +69,7 @@ TEST(ATape, IsInTheUseOfOneThreadAtATime) {
   EXPECT_EQ((mine * 2).data(), 0.2);
 }
 
-TEST(ATape, KeepsWhatItsUserHadBefore) {
+TEST(ATape, IsReplacedByThePreviousOneAfterItsUse) {
   Value mine{0.1};
   {
     const UseTape use((Tape()));
@@ -81,7 +82,7 @@ TEST(ATape, KeepsWhatItsUserHadBefore) {
   EXPECT_EQ(mine.grad(), 0.2);
 }
 
-TEST(ATape, GoesWithItsLastHandleWhereverThatEnds) {
+TEST(ATape, IsFreedWithItsLastHandleOnAnyThread) {
   double before = 0;
   for (int i = 0; i < 300; ++i) {
     if (i == 100) before = resident_megabytes();
@@ -109,7 +110,7 @@ TEST(ATape, GoesWithItsLastHandleWhereverThatEnds) {
       right += a.grad() == 200001;
     });
   for (std::thread& thread : threads) thread.join();
-  Value x{0.1};  // and one of them can become large
+  Value x{0.1};  // One of them can still grow.
   for (int k = 0; k < 10000000; ++k) x = sin(x);
   std::_Exit(right == 12 ? 0 : 1);
 }
@@ -127,7 +128,7 @@ TEST(ASharedTape, IsUsedByThreadsInTurn) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&] {
-      const Value own{0.1 * 3};  // on a tape of its own
+      const Value own{0.1 * 3};  // on the thread's own tape
       for (int i = 0; i < 500; ++i) {
         {
           const std::lock_guard guard(lock);
@@ -149,14 +150,14 @@ TEST(ASharedTape, IsUsedByThreadsInTurn) {
   sum = shared = Value(0.0);
 }
 
-TEST(ASharedTape, GivesTheThreadBackWhatItHadOpen) {
+TEST(ASharedTape, MountsThePreviousTapeOfAThreadAgain) {
   SharedTape tape;
   Value mine{0.3};
   tape.use();
   EXPECT_TRUE(tape.is_here());
   EXPECT_NE(error_of([&] { mine* mine; }), "no error");
   Value there{0.7};
-  elsewhere([&] {  // takes it, and ends
+  elsewhere([&] {  // uses the tape, and ends
     tape.use();
     there = there * there;
   });
@@ -169,7 +170,7 @@ TEST(ASharedTape, GivesTheThreadBackWhatItHadOpen) {
   there = Value(0.0);
 }
 
-TEST(ASharedTape, IsFoundByTheNextWhenAThreadHasEnded) {
+TEST(ASharedTape, PassesToTheNextThreadWhenAThreadEnds) {
   SharedTape tape;
   std::vector<Value> sums;
   for (int i = 0; i < 20; ++i)
@@ -183,7 +184,7 @@ TEST(ASharedTape, IsFoundByTheNextWhenAThreadHasEnded) {
   sums.clear();
 }
 
-TEST(AFork, WhileAnotherThreadLetsGoOfValuesLeavesTheChildUsable) {
+TEST(AFork, WhileAnotherThreadReleasesValuesLeavesTheChildUsable) {
   if (emulated) GTEST_SKIP() << "qemu does not fork where there are threads";
   const Value kept{0.1};
   const std::jthread other([](const std::stop_token& stop) {
@@ -200,7 +201,8 @@ TEST(AFork, WhileAnotherThreadLetsGoOfValuesLeavesTheChildUsable) {
       Value root = kept * kept;
       root.backward();
       Value theirs;
-      if (!sanitized) elsewhere([&] { theirs = Value(0.7) * 2; });  // the thread sanitizer wants no threads there
+      if (!sanitized)
+        elsewhere([&] { theirs = Value(0.7) * 2; });  // The thread sanitizer does not allow threads after fork().
       theirs = 0;
       _exit(kept.grad() == 0.2 ? 0 : 1);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Values and threads: each thread has its own tape; using a Value elsewhere is an Error that says so, destroying it is
-// fine anywhere: on another thread, after its thread has ended, and after main.
+// Values and threads: each thread has its own tape. Using a Value on another thread is an Error. Destroying it is
+// allowed anywhere: on another thread, after its thread has ended, and after main.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -73,7 +73,7 @@ void expect_refused(Value& foreign, const std::string& rest) {
   EXPECT_EQ(own.data(), 1);
 }
 
-TEST(AForeignValue, IsRefusedByEveryCall) {
+TEST(AForeignValue, IsAnErrorInEveryCall) {
   Value a{2};
   Value mine = a * a;
   elsewhere([&] { expect_refused(mine, another_thread); });
@@ -81,7 +81,7 @@ TEST(AForeignValue, IsRefusedByEveryCall) {
   EXPECT_EQ(a.grad(), 4);
 }
 
-TEST(AForeignValue, IsRefusedAlsoWhereItIsANumberStill) {
+TEST(AForeignValue, IsAnErrorAlsoWhileItHoldsANumber) {
   Value number = 2;
   elsewhere([&] {
     const Value x = 0.1;
@@ -94,14 +94,14 @@ TEST(AForeignValue, IsRefusedAlsoWhereItIsANumberStill) {
   EXPECT_EQ(number.data(), 2);
 }
 
-TEST(AForeignValue, IsRefusedAlsoByAThreadThatHasMadeNone) {
+TEST(AForeignValue, IsAnErrorAlsoOnAThreadWithoutATape) {
   Value mine{2};
   elsewhere([&] { EXPECT_EQ(error_of([&] { mine.data(); }), "data" + another_thread); });
   elsewhere([&] { EXPECT_EQ(error_of([&] { (void)(mine * mine); }), "mul" + another_thread); });
   elsewhere([&] { EXPECT_EQ(error_of([&] { const Value copy = mine; }), "copy" + another_thread); });
 }
 
-TEST(AValueWhoseThreadHasEnded, IsRefusedByEveryCall) {
+TEST(AValueWhoseThreadHasEnded, IsAnErrorInEveryCall) {
   Value theirs;
   elsewhere([&] {
     const Value a{2};
@@ -110,7 +110,7 @@ TEST(AValueWhoseThreadHasEnded, IsRefusedByEveryCall) {
   expect_refused(theirs, ended_thread);
 }
 
-TEST(AValueWhoseThreadHasEnded, IsNotTakenForOneOfTheNextThread) {
+TEST(AValueWhoseThreadHasEnded, IsNotMistakenForOneOfTheNextThread) {
   std::vector<Value> theirs;
   for (int i = 0; i < 20; ++i)
     elsewhere([&] {
@@ -123,7 +123,7 @@ TEST(AValueWhoseThreadHasEnded, IsNotTakenForOneOfTheNextThread) {
     });
 }
 
-TEST(ANumberOfAThreadThatHasEnded, IsRefusedThoughItsTapeIsGone) {
+TEST(ANumberOfAThreadThatHasEnded, IsAnErrorThoughItsTapeIsFreed) {
   Value theirs{0.1};
   elsewhere([&] { theirs = Value(2); });
   EXPECT_EQ(error_of([&] { (void)(theirs * 2); }), "mul" + another_thread);
@@ -152,7 +152,7 @@ TEST(AValue, MayBeThreadLocalAndStatic) {
   EXPECT_EQ(kept.data(), 2);
 }
 
-TEST(AValue, IsAlsoTheFirstThingAThreadMayMakeAtItsEnd) {
+TEST(AValue, MayFirstBeMadeWhileItsThreadEnds) {
   struct AtEnd {
     ~AtEnd() {
       const Value a{2};
@@ -168,7 +168,7 @@ TEST(AValue, IsAlsoTheFirstThingAThreadMayMakeAtItsEnd) {
   });
 }
 
-TEST(ValuesDestroyedElsewhere, GiveTheirMemoryBackToTheirThread) {
+TEST(ValuesDestroyedElsewhere, ReturnTheirMemoryToTheirTape) {
   const auto round = [] {
     std::vector<Value> graph;
     for (int i = 0; i < 5000; ++i) graph.push_back(i % 2 == 0 ? Value(i) : graph.back() * 2 + 1);
@@ -224,7 +224,7 @@ TEST(ValuesDestroyedElsewhere, AreReleasedWhileAGraphIsLookedAt) {
   }
 }
 
-TEST(Threads, BuildAndWalkGraphsOfTheirOwnAtTheSameTime) {
+TEST(Threads, BuildAndDifferentiateTheirGraphsAtTheSameTime) {
   std::vector<std::thread> threads;
   std::atomic<int> right = 0;
   for (int t = 0; t < 8; ++t)
@@ -239,7 +239,7 @@ TEST(Threads, BuildAndWalkGraphsOfTheirOwnAtTheSameTime) {
   EXPECT_EQ(right, 8);
 }
 
-TEST(Threads, ComeAndGoInConstantMemory) {
+TEST(Threads, StartAndEndInConstantMemory) {
   const auto round = [] {
     elsewhere([] {
       const Value x{1};

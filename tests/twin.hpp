@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
-// A Value and its twin in the reference engine, and the comparison of the graphs below them: data exactly equal,
-// gradients equal up to the order in which deposits are added.
+// A Value and its twin in the small engine, and the comparison of the graphs below them: the data must be equal, and
+// the gradients may differ only by the rounding of deposits that are added in another order.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <unordered_map>
 
+#include "../examples/small_engine.hpp"
 #include "gradwalk/gradwalk.hpp"
-#include "reference.hpp"
 
 namespace gradwalk::tests {
+
+namespace reference = small_engine;
 
 struct Twin {
   Value value;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-// A Value as a C++ type: what converts to it, what its operators accept, what data() and grad() give, comparisons,
-// identity, printing, and what a moved-from Value says.
+// A Value as a C++ type: conversions, operands of its operators, data() and grad(), comparisons, identity, printing,
+// and moved-from Values.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 #include <sstream>
 #include <type_traits>
@@ -59,7 +62,7 @@ TYPED_TEST(ValueOfAnyNumber, ConvertsAndMixesOnBothSidesOfEveryOperator) {
   EXPECT_TRUE(n < x && x > n && n <= x && x >= n && n != x && !(x == n));
 }
 
-TEST(ANamedValue, MovedIntoAnOperationTwiceEndsOnce) {
+TEST(ANamedValue, MovedIntoAnOperationTwiceIsConsumedOnce) {
   const Value a{0.5}, other{0.25};
   const Value below = a * other;
   Value x = a * a, y = tanh(a), z = a + other;
@@ -73,7 +76,7 @@ TEST(ANamedValue, MovedIntoAnOperationTwiceEndsOnce) {
   EXPECT_DOUBLE_EQ(a.grad(), 4 * 0.125 + 2 * (1 - std::tanh(0.5) * std::tanh(0.5)) + 0.25);
 }
 
-TEST(Value, DefaultIsALeafOfZero) {
+TEST(Value, IsALeafWithDataZeroByDefault) {
   const Value x;
   EXPECT_EQ(x.data(), 0);
   EXPECT_EQ(x.grad(), 0);
@@ -81,7 +84,7 @@ TEST(Value, DefaultIsALeafOfZero) {
   EXPECT_THAT(x.inputs(), testing::IsEmpty());
 }
 
-// Named Values and temporaries of several makes on each side: result and gradients must not depend on which.
+// Named Values and several kinds of temporaries on each side: the result and gradients must not depend on the kind.
 template <class Operator> void expect_every_way(Operator apply, double result, double dx, double dy) {
   const auto each = [&](auto combine) {
     Value x{6.0}, y{2.0};
@@ -135,7 +138,7 @@ TEST(Arithmetic, WithANumberOnEitherSideHasTheRightGradient) {
   EXPECT_THAT(slope([](auto& x) { return +x; }), Pair(4, 1));
 }
 
-TEST(CompoundAssignment, RebindsItsHandleAndLeavesOthersAlone) {
+TEST(CompoundAssignment, RebindsItsHandleAndNoOther) {
   const auto rebinds = [](auto assign, double result) {
     Value x{6.0};
     const Value before = x;
@@ -182,7 +185,19 @@ TEST(DataAndGrad, OfANamedValueCanBeWritten) {
   EXPECT_EQ(copy.data(), 7);
 }
 
-TEST(DataAndGrad, ReferencesSurviveTheSumThatFollowsTheirNode) {
+TEST(DataAndGrad, AreDoublesToTemplatesAndToPrintf) {
+  Value p{1.0};
+  p.grad() += 0.5;
+  auto gradient = p.grad();
+  EXPECT_EQ(std::max(gradient, 0.25), 0.5);
+  std::array<char, 16> text{};
+  std::snprintf(text.data(), text.size(), "%g %g", p.data(), p.grad());
+  EXPECT_STREQ(text.data(), "1 0.5");
+  gradient = 3;
+  EXPECT_EQ(p.grad(), 0.5);
+}
+
+TEST(DataAndGrad, ReferencesStayValidWhenASumUsesTheirNode) {
   Value a{2}, b{3};
   Value p = a * b;
   double &data = p.data(), &grad = p.grad();
@@ -195,7 +210,7 @@ TEST(DataAndGrad, ReferencesSurviveTheSumThatFollowsTheirNode) {
   EXPECT_EQ(std::as_const(p).data(), 1);
 }
 
-TEST(Comparisons, AreOfTheData) {
+TEST(Comparisons, CompareTheData) {
   const Value a{1}, b{2}, other_b{2}, nan{std::nan("")};
   EXPECT_TRUE(a < b && a <= b && b > a && b >= a && a != b && b == other_b && b <= other_b && b >= other_b);
   EXPECT_FALSE(a > b || a >= b || b < a || b <= a || a == b || b != other_b);
@@ -203,7 +218,7 @@ TEST(Comparisons, AreOfTheData) {
   EXPECT_TRUE(nan != nan && !(nan == nan) && !(nan < a) && !(nan >= a));
 }
 
-TEST(Identity, IsOfTheNodeAndNotOfTheData) {
+TEST(Identity, ComparesNodesAndNotData) {
   const Value a{1}, b{1};
   const Value copy = a;
   EXPECT_TRUE(same_node(a, copy));
@@ -236,7 +251,7 @@ TEST(Labels, BelongToTheNodeAndMayBeReplaced) {
   EXPECT_EQ(product.label(), "a squared");
 }
 
-TEST(Labels, DoNotPassToTheNextNodeInTheSamePlace) {
+TEST(Labels, DoNotPassToTheNextNodeInTheSameMemory) {
   for (int i = 0; i < 3; ++i) {
     Value leaf{1};
     EXPECT_EQ(leaf.label(), "");
@@ -248,7 +263,7 @@ TEST(Labels, DoNotPassToTheNextNodeInTheSamePlace) {
   }
 }
 
-TEST(MovedFromValue, SaysSoWhateverIsAskedOfIt) {
+TEST(MovedFromValue, IsAnErrorInEveryCall) {
   Value a{1}, empty{2};
   const Value taken = std::move(empty);
   const std::string rest = ": needs a Value, got one that was moved from; assign to it before you use it again";
@@ -296,7 +311,7 @@ TEST(Moving, ToItselfAndSwappingKeepsNodes) {
 }  // namespace
 }  // namespace gradwalk
 
-// The names of ops must not change what they meant for plain numbers, in a program that uses both namespaces.
+// In a program that uses both namespaces, the names of ops must mean for plain numbers what they meant before.
 namespace overloads {
 using namespace std;
 using namespace gradwalk;
@@ -313,7 +328,7 @@ static_assert(is_same_v<decltype(isnan(1.0)), bool> && is_same_v<decltype(fabs(1
 static_assert(is_same_v<decltype(fma(1.0, 2.0, 3.0)), double> && is_same_v<decltype(hypot(1.0, 2.0, 3.0)), double>);
 static_assert(is_same_v<decltype(isnan(Value(1))), Condition> && is_same_v<decltype(fma(1, 2, Value(3))), Value>);
 
-TEST(Overloads, OfPlainNumbersStayTheStandardOnes) {
+TEST(Overloads, OfPlainNumbersAreTheStandardOnes) {
   EXPECT_EQ(max(1.0, 2.0), 2.0);
   EXPECT_EQ(abs(-2.5), 2.5);
   EXPECT_EQ(max(Value(1), 2.0).data(), 2);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Comparisons and choices. Part of value.hpp: include that.
 //
-// A comparison of Values is a Condition. Where a bool is needed it is one, and the program goes the way the numbers of
-// the moment say; select(condition, a, b) records both ways, and chooses again when the graph is evaluated again.
+// Comparing Values returns a Condition. Where a bool is needed, it converts to one, and the program branches on the
+// present numbers. select(condition, a, b) records the choice itself: if the graph is evaluated again, it chooses
+// again.
 #pragma once
 
 #include <functional>
@@ -16,13 +17,14 @@ namespace detail {
 struct Watch;
 extern GRADWALK_EXPORT constinit thread_local Watch* watch __attribute__((tls_model("initial-exec")));
 
-// An operand as it was given, a Value that ends still one that does; numbers as doubles.
+// Forwards an operand: a Value as the lvalue or rvalue that it was, a number as a double.
 template <class X> constexpr decltype(auto) given(std::remove_reference_t<X>& x) {
   if constexpr (AnyValue<X>)
     return static_cast<X&&>(x);
   else
     return static_cast<double>(x);
 }
+// The data of a Value, or the number itself.
 template <class X> GRADWALK_INLINE double number_in(const X& x) {
   if constexpr (AnyValue<X>)
     return x.data();
@@ -32,15 +34,19 @@ template <class X> GRADWALK_INLINE double number_in(const X& x) {
 
 }  // namespace detail
 
+// The result of a comparison. It keeps its operands alive, and its outcome stays what it was when they were compared.
 class GRADWALK_EXPORT Condition {
  public:
-  operator bool() const {  // NOLINT(google-explicit-constructor): as it was when the comparison was made
+  // The outcome, for `if` and the like. A WatchRecording is notified, because the graph does not contain this decision.
+  operator bool() const {  // NOLINT(google-explicit-constructor)
     if (detail::watch != nullptr) [[unlikely]]
       report();
     return holds_;
   }
-  operator Value() const;                // NOLINT(google-explicit-constructor): a node, 1 or 0
-  bool holds() const { return holds_; }  // the same, and no hook sees it
+  // Records the comparison as a node with the data 1 or 0. No gradient passes through it.
+  operator Value() const;  // NOLINT(google-explicit-constructor)
+  // The outcome, without notifying a WatchRecording.
+  bool holds() const { return holds_; }
 
   Condition(const Condition& other)
       : x_(copy(other.x_)), y_(copy(other.y_)), number_(other.number_), op_(other.op_), holds_(other.holds_) {}
@@ -51,10 +57,11 @@ class GRADWALK_EXPORT Condition {
 
   friend bool operator==(const Condition& x, const Condition& y) { return bool(x) == bool(y); }
 
-  // For the operators below; op is less, less_equal, equal or not_equal, of two Values or of a Value and a number.
+  // For the operators below. `op` is less, less_equal, equal or not_equal; the operands are two Values, or a Value and
+  // a number.
   template <class X, class Y> Condition(Op op, bool holds, X&& x, Y&& y)
       : x_(operand(std::forward<X>(x))), y_(operand(std::forward<Y>(y))), op_(op), holds_(holds) {
-    if constexpr (!AnyValue<X>) number_ = x;  // NOLINT(bugprone-use-after-move): of a number nothing is moved
+    if constexpr (!AnyValue<X>) number_ = x;  // NOLINT(bugprone-use-after-move): numbers are not moved
     if constexpr (!AnyValue<Y>) number_ = y;  // NOLINT(bugprone-use-after-move)
   }
 
@@ -64,15 +71,16 @@ class GRADWALK_EXPORT Condition {
   static Value copy(const Value& operand) { return operand.tape_ == 0 ? Value{0, 0} : Value(operand); }
   void report() const;
 
-  Value x_, y_;  // the one that is a number is empty
+  Value x_, y_;  // An operand that is a number is an empty Value here.
   double number_ = 0;
   Op op_;
   bool holds_;
 };
 
-GRADWALK_EXPORT std::ostream& operator<<(std::ostream& out, const Condition& condition);  // as a bool is printed
+// Prints the outcome like a bool.
+GRADWALK_EXPORT std::ostream& operator<<(std::ostream& out, const Condition& condition);
 
-// Comparisons are of the data, as micrograd's users write them; x > y is y < x.
+// Comparisons compare the data. x > y is stored as y < x.
 #define GRADWALK_COMPARISON(sign, op, first, second)                   \
   template <class X, class Y>                                          \
     requires Operands<X, Y>                                            \
@@ -95,9 +103,8 @@ GRADWALK_COMPARISON(>=, Op::less_equal, GRADWALK_Y, GRADWALK_X)
 #undef GRADWALK_X
 #undef GRADWALK_Y
 
-// a where the condition holds, else b. Of the two only the one that was chosen has a gradient.
 namespace detail {
-// The numbers are the data of a and b, which are nullptr where they are nothing else.
+// Records a choice. number_a and number_b are the data of a and b; an operand that is only a number is nullptr.
 GRADWALK_EXPORT Value choose(const Value& condition, const Value* a, double number_a, const Value* b, double number_b);
 template <NumberOrValue A> const Value* value_in(const A& a) {
   if constexpr (AnyValue<A>)
@@ -106,6 +113,9 @@ template <NumberOrValue A> const Value* value_in(const A& a) {
     return nullptr;
 }
 }  // namespace detail
+
+// Returns a new node: `a` if the condition holds (a Value: if it is not 0), otherwise `b`. Both are operands, and only
+// the chosen one gets a gradient. With a bool nothing is recorded, and the chosen operand itself is returned.
 template <NumberOrValue A, NumberOrValue B> Value select(const Value& condition, const A& a, const B& b) {
   return detail::choose(condition, detail::value_in(a), detail::number_in(a), detail::value_in(b),
                         detail::number_in(b));
@@ -119,9 +129,9 @@ Value select(bool condition, const A& a, const B& b) {
   return condition ? Value(a) : Value(b);
 }
 
-// While one lives, its thread's recording is watched for what the graph will not hold. `decided` is told of each
-// Condition that became a bool: a graph evaluated again would not go the other way. `left` is told of each node whose
-// number went on alone: it was detached, cast to a number, or made under NoGrad.
+// While a WatchRecording lives, it reports what its thread computes without recording it. `decided` is called with each
+// Condition that becomes a bool: the graph, evaluated again, would not take the other branch. `left` is called with
+// each node whose number leaves the graph: it is detached, cast to a number, or made under NoGrad. Either may be empty.
 class GRADWALK_EXPORT WatchRecording {
  public:
   WatchRecording(std::function<void(const Condition&)> decided, std::function<void(const Value&)> left);

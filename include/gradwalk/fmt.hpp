@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Values in {fmt}: fmt::print("{}", a) prints Value(data=2, grad=64), and a format for numbers prints the data alone:
-// "{:.2f}" prints 2.00. For those who use {fmt}; gradwalk itself does not.
+// A formatter for {fmt}: "{}" prints Value(data=2, grad=64), and a number format prints only the data: "{:.2f}" prints
+// 2.00. libgradwalk itself does not use {fmt}.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,12 +11,13 @@
 
 namespace gradwalk::detail {
 
-// Whether a format, from behind its colon on, says anything that only numbers have: fill, alignment and width do not.
+// Whether a format contains something that only numbers have, such as a precision. Fill, alignment and width are also
+// for text. `format` starts after the colon.
 constexpr bool is_for_numbers(std::string_view format) {
-  const std::size_t aligned = format.find_first_of("<>^}");  // behind a fill of one character, of up to four bytes
+  const std::size_t aligned = format.find_first_of("<>^}");  // It may follow a fill character of up to four bytes.
   if (aligned <= 4 && aligned < format.size() && format[aligned] != '}') format.remove_prefix(aligned + 1);
   if (format.starts_with('0')) return true;
-  std::size_t depth = 0;  // "{:{width}.{digits}f}" has braces inside
+  std::size_t depth = 0;  // of nested braces, as in "{:{width}.{digits}f}"
   for (const char c : format) {
     if (c == '}' && depth-- == 0) return false;
     if (c == '{') ++depth;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A node as it lies on a tape: four words, and what they mean.
+// A node on a tape: four words of 8 bytes, and what their bits mean.
 #pragma once
 
 #include <cstdint>
@@ -9,45 +9,52 @@
 namespace gradwalk::detail {
 
 using Word = std::uint64_t;
-using Ref = std::uint32_t;  // a node's distance from the tape's base, in words
+using Ref = std::uint32_t;  // a position on the tape: the distance from its base, in words
 
-// A record is a Node and, below it, so many more words: a constant operand, or the earlier terms of a sum.
+// A record is a Node and the words below it, if it has any: a constant operand, or the earlier terms of a sum. The
+// field `extra` of the head is the number of these words; a multiply_add and its like have a third operand there
+// instead.
 //
-//   any op            operands (x, y); a unary op has (x, nothing); extra = the number of words below
-//   constant operand  operands (x, literal) or (literal, y), the number in the word below
-//   multiply_add      operands (x, y) and extra = z, no words below: x * y + z, z first if z_first is set
-//   minus_product     the same for z - x * y
-//   product_minus     the same for x * y - z
-//   sum_of_products   each word below and `operands` is a term: x * y, or a plain x as (x, nothing); left to right
-//   custom            n times two words below: local derivative, operand; its name is in the store
-//   select            (x, y), a number where either is a literal, and in the word below the condition (choice.cpp)
+//   op                operands                           words below
+//   any operation     (x, y); a unary one (x, nothing)
+//   constant operand  (x, literal) or (literal, y)       the number
+//   multiply_add      (x, y), extra = z                  none; it is x * y + z, or z + x * y if z_first is set
+//   minus_product     (x, y), extra = z                  none; it is z - x * y
+//   product_minus     (x, y), extra = z                  none; it is x * y - z
+//   sum_of_products   the last term                      the earlier terms
+//                     A term is (x, y) for x * y, or (x, nothing) for x. A literal in it is in the word below the term.
+//   custom            (nothing, nothing)                 for each input its local derivative and its Ref
+//   select            (x, y), either may be literal      the condition's Ref, on top; below it the literals
 inline constexpr Op multiply_add = static_cast<Op>(static_cast<int>(Op::custom) + 1);
 inline constexpr Op minus_product = static_cast<Op>(static_cast<int>(Op::custom) + 2);
 inline constexpr Op product_minus = static_cast<Op>(static_cast<int>(Op::custom) + 3);
 inline constexpr Op sum_of_products = static_cast<Op>(static_cast<int>(Op::custom) + 4);
-inline constexpr Op chunk_start = static_cast<Op>(static_cast<int>(Op::custom) + 5);
-constexpr unsigned code(Op op) { return static_cast<unsigned>(op); }  // to be switched over
+inline constexpr Op chunk_start = static_cast<Op>(static_cast<int>(Op::custom) + 5);  // the first node of a chunk
+constexpr unsigned code(Op op) { return static_cast<unsigned>(op); }                  // for switch statements
 constexpr bool has_third(Op op) { return op >= multiply_add && op <= product_minus; }
 
 struct Node {
-  Word operands;
+  Word operands;  // two Refs
   double data;
-  Word head;  // from below: op (8 bits), flags (8), handles (16), extra (32)
+  Word head;  // from the lowest bit: op (8 bits), flags (8), number of handles (16), extra (32)
   double grad;
 };
 static_assert(sizeof(Node) == 32);
 
-inline constexpr Ref literal = 0xffffffff;  // not a node: a number in the word below
-inline constexpr Ref nothing = 0xfffffffe;  // not a node: no operand
+// Operands that are not nodes.
+inline constexpr Ref literal = 0xffffffff;  // a number in the word below
+inline constexpr Ref nothing = 0xfffffffe;  // no operand
 inline constexpr Ref last_ref = 0xfffffff0;
 
-inline constexpr Word labelled = 1u << 8;     // has a label (in the store)
-inline constexpr Word touched = 1u << 9;      // its data or grad was handed out, or is a pass's: stays a node
-inline constexpr Word opened = 1u << 10;      // was looked into: owns nodes kept apart (graph.cpp)
-inline constexpr Word z_first = 1u << 11;     // multiply_add: the sum was written z + x * y
+// Flags. Two of them mean one thing for records and another for leaves.
+inline constexpr Word labelled = 1u << 8;  // the store has a label or a custom node's name
+inline constexpr Word touched = 1u << 9;   // it must stay a node: its data or grad was handed out, or a pass reached it
+inline constexpr Word expanded = 1u << 10;    // record: it was fused, and the store has its parts (graph.cpp)
+inline constexpr Word z_first = 1u << 11;     // multiply_add: it is z + x * y
 inline constexpr Word unrecorded = 1u << 11;  // leaf: made under NoGrad; extra is the number of the guard (no_grad.cpp)
-inline constexpr Word waiting = 1u << 12;     // a dead leaf in the store's list
-inline constexpr Word spilled = 1u << 13;     // more handles than fit are counted in the store
+inline constexpr Word exposed = 1u << 12;     // record: the user may write its gradient; the store has that of the pass
+inline constexpr Word waiting = 1u << 12;     // leaf: dead, and in the list of waiting leaves
+inline constexpr Word spilled = 1u << 13;     // more handles than the head can count are in the store
 inline constexpr Word entered = 1u << 14;     // marks of a search, clear between searches
 inline constexpr Word finished = 1u << 15;
 inline constexpr Word one_handle = 1u << 16;

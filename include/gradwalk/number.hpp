@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What code written for double asks of a number: the functions of <cmath> that are made of the table's, questions such
-// as isnan, std::numeric_limits; and how nodes are keys of containers. Part of value.hpp: include that.
+// What code written for double expects of a number: functions of <cmath> that are composed of operations in ops.def,
+// isnan() and its like, and std::numeric_limits. Also hashing of nodes. Part of value.hpp: include that.
 //
-// A template that says `using std::hypot; hypot(x, y)` finds these, and the table's own, by the type of their argument.
+// A template that says `using std::hypot; hypot(x, y)` finds these functions by argument-dependent lookup.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace gradwalk {
 
 template <AnyValue X> Value fabs(X&& x) { return abs(std::forward<X>(x)); }
 
-// x * y + z as it is written, so rounded twice: one record, and in a compiled program part of its sums.
+// x * y + z, rounded twice. It is one record, and a compiled program may fuse it into its sums.
 template <class X, class Y, class Z>
   requires Operands<X, Y, Z>
 Value fma(X&& x, Y&& y, Z&& z) {
@@ -35,14 +35,14 @@ Value fdim(const X& x, const Y& y) {
   return select(x <= y, 0, x - y);
 }
 
-// Comparisons, as far as a recording sees: where one becomes a bool, a compiled program guards it.
+// These are comparisons: if one becomes a bool while a graph is recorded, the compiled program guards it.
 template <AnyValue X> Condition isnan(const X& x) { return x != x; }
 template <AnyValue X> Condition isinf(const X& x) { return abs(x) == std::numeric_limits<double>::infinity(); }
 template <AnyValue X> Condition isfinite(const X& x) { return abs(x) <= std::numeric_limits<double>::max(); }
 template <AnyValue X> Condition signbit(const X& x) { return copysign(1, x) < 0; }
 
 // For containers keyed by node: std::unordered_map<Value, int, IdentityHash, SameNode>. There is no std::hash<Value>,
-// for == compares data, and that changes.
+// because == compares data, which changes.
 struct IdentityHash {
   std::size_t operator()(const Value& x) const { return std::hash<std::uint64_t>()(x.id()); }
 };

@@ -1,81 +1,94 @@
 // SPDX-License-Identifier: MIT
 // How an operation on Values becomes a record. Part of value.hpp: include that.
 //
-// Three things decide the way: whether an operand ends here, whether it is a number, written as one or still held by
-// its handle, and whether the operation is a sum, which may take over its operands' records.
+// Three facts choose the function: whether an operand is consumed (an rvalue), whether it is a number (written as one,
+// or still held by its handle), and whether the operation is a sum, which may take over the records of its operands.
 #pragma once
 
 #include "gradwalk/value.hpp"
 
 namespace gradwalk::detail {
 
-template <Op op, bool x_ends> GRADWALK_INLINE Ref Operations::make(const Value& x) {
-  const Ref made = unary<op, x_ends>(x.node_ref(gradwalk::name(op).data()));
-  if constexpr (x_ends) x.tape_ = 0;
+template <Op op, bool x_consumed> GRADWALK_INLINE Ref Operations::make(const Value& x) {
+  const Ref made = unary<op, x_consumed>(x.node_ref(gradwalk::name(op).data()));
+  if constexpr (x_consumed) x.tape_ = 0;
   return made;
 }
 
-template <Op op, bool x_ends, bool y_ends, class X, class Y>
+template <Op op, bool x_consumed, bool y_consumed, class X, class Y>
 GRADWALK_INLINE Ref Operations::make(const X& x, const Y& y) {
   const char* const call = gradwalk::name(op).data();
   Ref made = 0;
   if constexpr (!AnyValue<Y>) {
-    const Ref first = x.node_ref(call);
-    if constexpr (op == Op::add && x_ends)
-      made = add_number(first, static_cast<double>(y));
-    else
-      made = with_number<op, x_ends>(first, static_cast<double>(y));
-    if constexpr (x_ends) x.tape_ = 0;
+    made = of_number<op, x_consumed>(x.node_ref(call), static_cast<double>(y));
+    if constexpr (x_consumed) x.tape_ = 0;
   } else if constexpr (!AnyValue<X>) {
-    const Ref second = y.node_ref(call);
-    if constexpr (op == Op::add && y_ends)
-      made = add_to_number(static_cast<double>(x), second);
-    else
-      made = with_number<op, y_ends>(static_cast<double>(x), second);
-    if constexpr (y_ends) y.tape_ = 0;
+    made = of_number<op, y_consumed>(static_cast<double>(x), y.node_ref(call));
+    if constexpr (y_consumed) y.tape_ = 0;
   } else {
-    if constexpr (x_ends || y_ends)
-      if (&x == &y) {  // one handle, which can end but once
-        made = of_refs<op, x_ends, false>(x.node_ref(call), x.ref_);
-        if constexpr (x_ends) x.tape_ = 0;
+    if constexpr (x_consumed || y_consumed)
+      if (&x == &y) {  // One handle can be consumed only once.
+        made = of_nodes<op, x_consumed, false>(x.node_ref(call), x.ref_);
+        if constexpr (x_consumed) x.tape_ = 0;
         return made;
       }
-    if constexpr (y_ends)
-      if (y.is_written_number()) return make<op, x_ends, false>(x, y.number());
-    if constexpr (x_ends)
-      if (x.is_written_number()) return make<op, false, y_ends>(x.number(), y);
-    if ((x_ends || y_ends) && !(x.is_here() && y.is_here())) [[unlikely]] {
-      if (op == Op::add && x_ends && x.tape_ == (tape.id | is_number)) return make<op, false, y_ends>(x.number(), y);
-      const Made all = make_of_numbers<op, x_ends, y_ends>(x.ref_, x.tape_, y.ref_, y.tape_);
-      if constexpr (!x_ends) x.become(all.x);
-      if constexpr (!y_ends) y.become(all.y);
-      made = all.ref;
+    if constexpr (y_consumed)
+      if (y.is_known_number()) return make<op, x_consumed, false>(x, y.number());
+    if constexpr (x_consumed)
+      if (x.is_known_number() && !(y_consumed && y.holds_number())) return make<op, false, y_consumed>(x.number(), y);
+    if ((x_consumed || y_consumed) && !(x.is_here() && y.is_here())) [[unlikely]] {
+      const Result result = of_handles<op, x_consumed, y_consumed>(x.ref_, x.tape_, y.ref_, y.tape_);
+      if constexpr (!x_consumed) x.become(result.x);
+      if constexpr (!y_consumed) y.become(result.y);
+      made = result.ref;
     } else {
-      made = of_refs<op, x_ends, y_ends>(x.node_ref(call), y.node_ref(call));
+      made = of_nodes<op, x_consumed, y_consumed>(x.node_ref(call), y.node_ref(call));
     }
-    if constexpr (x_ends) x.tape_ = 0;
-    if constexpr (y_ends) y.tape_ = 0;
+    if constexpr (x_consumed) x.tape_ = 0;
+    if constexpr (y_consumed) y.tape_ = 0;
   }
   return made;
 }
 
-// Where an operand is a number still, or is refused, apart: the compiler knows what an operand's operation has just
-// recorded as long as no call lies in between. By value: what is passed by its address has to lie in memory.
-template <Op op, bool x_ends, bool y_ends>
-[[gnu::noinline]] Operations::Made Operations::make_of_numbers(Ref x, std::uint32_t x_tape, Ref y,
-                                                               std::uint32_t y_tape) {
+// Records an operation whose operand holds a number, or throws an Error for an operand of another tape. A consumed
+// number becomes a constant operand; if both operands are consumed numbers, the first becomes a leaf. A number with a
+// name becomes a leaf.
+//
+// This is a function of its own because a call in the middle of an expression would keep the compiler from carrying
+// values in registers. The handles are passed by value because a temporary whose address is taken has to be in memory.
+template <Op op, bool x_consumed, bool y_consumed>
+[[gnu::noinline]] Operations::Result Operations::of_handles(Ref x, std::uint32_t x_tape, Ref y, std::uint32_t y_tape) {
   const char* const call = gradwalk::name(op).data();
-  const bool x_is_here = x_tape == tape.id, y_is_here = y_tape == tape.id;
-  if (!x_is_here && !y_is_here) number_of(y, y_tape, call);  // or refuse it, before x changes
-  if (!x_is_here) x = become_leaf(x, x_tape, call);
-  if (!y_is_here) y = become_leaf(y, y_tape, call);
-  return {of_refs<op, x_ends, y_ends>(x, y), x, y};
+  const bool x_is_node = x_tape == tape.id, y_is_node = y_tape == tape.id;
+  const double y_number = y_is_node ? 0 : number_of(y, y_tape, call);  // An Error must come before x becomes a leaf.
+  if (y_consumed && !y_is_node) {
+    if (!x_is_node) x = become_leaf(x, x_tape, call);
+    return {of_number<op, x_consumed>(x, y_number), x, y};
+  }
+  if (x_consumed && !x_is_node) {
+    const double x_number = number_of(x, x_tape, call);
+    if (!y_is_node) y = become_leaf(y, y_tape, call);
+    return {of_number<op, y_consumed>(x_number, y), x, y};
+  }
+  if (!x_is_node) x = become_leaf(x, x_tape, call);
+  if (!y_is_node) y = become_leaf(y, y_tape, call);
+  return {of_nodes<op, x_consumed, y_consumed>(x, y), x, y};
 }
 
-template <Op op, bool x_ends, bool y_ends> GRADWALK_INLINE Ref Operations::of_refs(Ref x, Ref y) {
-  if constexpr (op == Op::add && (x_ends || y_ends)) return add<x_ends, y_ends>(x, y);
-  if constexpr (op == Op::sub && (x_ends || y_ends)) return subtract<x_ends, y_ends>(x, y);
-  return binary<op, x_ends, y_ends>(x, y);
+template <Op op, bool x_consumed> GRADWALK_INLINE Ref Operations::of_number(Ref x, double y) {
+  if constexpr (op == Op::add && x_consumed) return add_number(x, y);
+  return with_number<op, x_consumed>(x, y);
+}
+
+template <Op op, bool y_consumed> GRADWALK_INLINE Ref Operations::of_number(double x, Ref y) {
+  if constexpr (op == Op::add && y_consumed) return add_to_number(x, y);
+  return with_number<op, y_consumed>(x, y);
+}
+
+template <Op op, bool x_consumed, bool y_consumed> GRADWALK_INLINE Ref Operations::of_nodes(Ref x, Ref y) {
+  if constexpr (op == Op::add && (x_consumed || y_consumed)) return add<x_consumed, y_consumed>(x, y);
+  if constexpr (op == Op::sub && (x_consumed || y_consumed)) return subtract<x_consumed, y_consumed>(x, y);
+  return binary<op, x_consumed, y_consumed>(x, y);
 }
 
 }  // namespace gradwalk::detail

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// ops.def made usable: the list of operations, what each is called, and each rule as functions.
+// The operations of ops.def as C++: the enum Op, the text of the table, and each rule as functions.
 //
-// Rule<Op::tanh>::value(x), ::dx(x, r) and their like take any number type that has arithmetic, comparisons and the
-// functions below, found beside it or in <cmath>.
+// Rule<Op::tanh>::value(x) and Rule<Op::tanh>::dx(x, r) take any number type with arithmetic, comparisons and the
+// functions that the rules use. These are found in <cmath> for double, and by argument-dependent lookup for other
+// types.
 #pragma once
 
 #include <array>
@@ -15,7 +16,8 @@
 
 namespace gradwalk {
 
-// Nodes that start a graph, then the table, then `custom`, whose local derivatives are its user's.
+// leaf and constant have no operands, then come the operations of the table, then custom, which has the user's own
+// derivatives.
 enum class Op : std::uint8_t {
   leaf,
   constant,
@@ -29,10 +31,11 @@ enum class Op : std::uint8_t {
   custom,
 };
 
+// A row of the table, as text.
 struct OpInfo {
   std::string_view name, symbol;
-  int operands;                            // 0 where an op has no rule; of three, the first is a condition
-  std::string_view domain, value, dx, dy;  // the rule, as ops.def writes it
+  int operands;                            // 0 if the op has no rule; if there are 3, the first is a condition
+  std::string_view domain, value, dx, dy;  // the expressions, as ops.def writes them
 };
 
 inline constexpr std::array op_table{
@@ -48,6 +51,7 @@ inline constexpr std::array op_table{
     OpInfo{"custom", "custom", 0, "", "", "", ""},
 };
 
+// The row of an op; no_op for a number that is no op.
 inline constexpr OpInfo no_op{"no op", "", 0, "", "", "", ""};
 constexpr const OpInfo& info(Op op) {
   return static_cast<std::size_t>(op) < op_table.size() ? op_table[static_cast<std::size_t>(op)] : no_op;
@@ -63,40 +67,48 @@ using std::copysign, std::cos, std::cosh, std::erf, std::erfc, std::exp, std::ex
 using std::hypot, std::log, std::log10, std::log1p, std::log2, std::round, std::sin, std::sinh, std::sqrt, std::tan;
 using std::tanh, std::trunc;
 
-// Out of line: where the exponent can be seen, compilers make pow(x, 2) x * x, which may differ in the last bit.
+// pow is out of line: compilers that see the exponent turn pow(x, 2) into x * x, which may differ in the last bit.
 GRADWALK_EXPORT double pow(double x, double y);
 
-constexpr double max(double x, double y) { return x > y ? x : y; }
+constexpr double max(double x, double y);  // the table's own rule, for the rules that use it
 
+// select for numbers: `a` if the condition holds, otherwise `b`.
 template <class A, class B> constexpr std::common_type_t<A, B> select(bool condition, const A& a, const B& b) {
   return condition ? std::common_type_t<A, B>(a) : std::common_type_t<A, B>(b);
 }
 
+// The rule of an op: value, dx and dy for any number type, and whether numbers are in its domain.
 template <Op op> struct Rule;
 
-#define GRADWALK_UNARY(name, symbol, domain_, value_, dx_)                                      \
-  template <> struct Rule<Op::name> {                                                           \
-    static bool domain(double x) { return (void)x, domain_; }                                   \
-    template <class T> static T value(const T& x) { return T(value_); }                         \
-    template <class T> static T dx(const T& x, const T& r) { return (void)x, (void)r, T(dx_); } \
+#define GRADWALK_UNARY(name, symbol, domain_, value_, dx_)                                                \
+  template <> struct Rule<Op::name> {                                                                     \
+    static bool domain(double x) { return (void)x, domain_; }                                             \
+    template <class T> static constexpr T value(const T& x) { return T(value_); }                         \
+    template <class T> static constexpr T dx(const T& x, const T& r) { return (void)x, (void)r, T(dx_); } \
   };
-#define GRADWALK_BINARY(name, symbol, domain_, value_, dx_, dy_)                                                     \
-  template <> struct Rule<Op::name> {                                                                                \
-    static bool domain(double x, double y) { return (void)x, (void)y, domain_; }                                     \
-    template <class T> static T value(const T& x, const T& y) { return T(value_); }                                  \
-    template <class T> static T dx(const T& x, const T& y, const T& r) { return (void)x, (void)y, (void)r, T(dx_); } \
-    template <class T> static T dy(const T& x, const T& y, const T& r) { return (void)x, (void)y, (void)r, T(dy_); } \
+#define GRADWALK_BINARY(name, symbol, domain_, value_, dx_, dy_)                              \
+  template <> struct Rule<Op::name> {                                                         \
+    static bool domain(double x, double y) { return (void)x, (void)y, domain_; }              \
+    template <class T> static constexpr T value(const T& x, const T& y) { return T(value_); } \
+    template <class T> static constexpr T dx(const T& x, const T& y, const T& r) {            \
+      return (void)x, (void)y, (void)r, T(dx_);                                               \
+    }                                                                                         \
+    template <class T> static constexpr T dy(const T& x, const T& y, const T& r) {            \
+      return (void)x, (void)y, (void)r, T(dy_);                                               \
+    }                                                                                         \
   };
-#define GRADWALK_TERNARY(name, symbol, domain_, value_, dx_, dy_)                            \
-  template <> struct Rule<Op::name> {                                                        \
-    template <class T> static T value(const T& c, const T& x, const T& y) { return value_; } \
-    template <class T> static T dx(const T& c) { return T(dx_); }                            \
-    template <class T> static T dy(const T& c) { return T(dy_); }                            \
+#define GRADWALK_TERNARY(name, symbol, domain_, value_, dx_, dy_)                                      \
+  template <> struct Rule<Op::name> {                                                                  \
+    template <class T> static constexpr T value(const T& c, const T& x, const T& y) { return value_; } \
+    template <class T> static constexpr T dx(const T& c) { return T(dx_); }                            \
+    template <class T> static constexpr T dy(const T& c) { return T(dy_); }                            \
   };
 #include "gradwalk/ops.def"
 #undef GRADWALK_UNARY
 #undef GRADWALK_BINARY
 #undef GRADWALK_TERNARY
+
+constexpr double max(double x, double y) { return Rule<Op::max>::value(x, y); }
 
 }  // namespace rules
 }  // namespace gradwalk

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A graph read from its root down in one pass, and numbered: what compilers, drawings and recorded derivatives start
-// from. Reading changes nothing, and takes about as long as walking the graph back.
+// Reads a graph without changing it, and numbers its records. compile(), drawings and recorded derivatives use this.
 //
-// What is numbered are records: the leaves first, then what was computed, operands before their users. A record may
-// stand for several nodes, as x + a * b does; read() gives the nodes that were written, with the numbers in them.
-// Who looks at single nodes afterwards (inputs(), topological_order(), ...) may split records: read first.
+// Leaves have the first numbers, then come operations, each after its operands. A fused record, such as the one for
+// x + a * b, has one number; read() lists the nodes that were written. inputs(), topological_order() and propagate()
+// expand fused records, so make the Reading first.
 #pragma once
 
 #include <array>
@@ -19,57 +18,67 @@
 
 namespace gradwalk {
 
-// A graph as one flat list: its leaves, then each node that was written, operands before their users.
+// A graph as one flat list: its leaves, then each node that was written, after its operands.
 struct Listing {
   static constexpr std::uint32_t none = 0xffffffff, number = 0x80000000;
   struct Node {
     Op op;
-    // Places in the list; number + i: numbers[i]; none. Of a leaf the first is its own place, of a custom node all are
-    // none, and of a choice the condition is the first.
+    // An operand is an index into `nodes`, or number + i for numbers[i], or none. The first operand of a leaf is its
+    // own index. A custom node has no operands here. The first operand of a choice is its condition.
     std::array<std::uint32_t, 3> operands;
   };
   std::vector<Node> nodes;
   std::vector<double> numbers;
-  std::size_t leaves = 0;
-  std::vector<std::uint32_t> roots;
+  std::size_t leaves = 0;            // the first so many nodes are leaves
+  std::vector<std::uint32_t> roots;  // indices into `nodes`
 };
 
+// The records of a graph, numbered from 0.
 class GRADWALK_EXPORT Reading {
  public:
+  // Reads the graph below one root or several. The cost is that of a backward pass. Throws an Error if there are no
+  // roots; `call` is the name in its message.
   explicit Reading(const Value& root);
-  explicit Reading(std::span<const Value> roots, const char* call = "Reading");  // whose Errors are to be named so
+  explicit Reading(std::span<const Value> roots, const char* call = "Reading");
 
-  std::size_t size() const { return size_; }
-  std::size_t leaves() const { return leaf_count_; }
+  std::size_t size() const { return size_; }          // the number of records, leaves included
+  std::size_t leaves() const { return leaf_count_; }  // the number of leaves
 
-  Op op(std::size_t i) const;  // of a record that stands for several nodes, the last one's
+  // About record i. Each throws an Error if i is not below size().
+  Op op(std::size_t i) const;  // a fused record has the op of its last node
   Value node(std::size_t i) const;
   double data(std::size_t i) const;
   double grad(std::size_t i) const;
-  bool is_held(std::size_t i) const;  // by a Value of somebody's; what is not cannot change any more
-  std::optional<std::size_t> find(const Value& node) const;  // its number
+  bool is_held(std::size_t i) const;  // whether a Value refers to it; if not, nobody can change it any more
+  // The number of a node's record, or nothing if the graph does not contain it.
+  std::optional<std::size_t> find(const Value& node) const;
 
+  // An operand of a node that was written.
   struct Operand {
-    enum class Kind : std::uint8_t { node, part, number } kind;  // part: of the same record, before this one
-    std::uint32_t index;                                         // of the node or part
-    double value;  // the number, or the node's data; of a custom node's operand, the derivative by it
+    // node: another record; earlier: an earlier node of the same record; number: a constant.
+    enum class Kind : std::uint8_t { node, earlier, number, part [[deprecated("use earlier")]] = earlier } kind;
+    std::uint32_t index;  // the number of the record, or the index of the earlier node
+    double value;         // the constant, or the data of the record; for a custom node, the local derivative
   };
-  struct Part {
+  // A node that was written, as a part of a record.
+  struct WrittenNode {
     Op op;
     std::vector<Operand> operands;
   };
-  // The nodes that record i stands for, itself the last; none for a leaf.
-  std::vector<Part> read(std::size_t i) const;
-  Listing list() const;  // all of it at once; leaf i is first, and its place is i
+  using Part [[deprecated("use WrittenNode")]] = WrittenNode;
+  // The nodes that record i stands for, operands before their users; nothing for a leaf. The last one is the record.
+  std::vector<WrittenNode> read(std::size_t i) const;
+  // The whole graph at once.
+  Listing list() const;
 
  private:
-  struct Numbers;  // which places on the tape have which number
+  struct Numbering;  // the number of each Ref, and the Ref of each number
   detail::Ref ref(std::size_t i) const;
   std::optional<std::uint32_t> number_of(detail::Ref ref) const;
 
   std::vector<Value> roots_;
   std::size_t size_ = 0, leaf_count_ = 0;
-  std::shared_ptr<const Numbers> numbers_;
+  std::shared_ptr<const Numbering> numbering_;
 };
 
 }  // namespace gradwalk

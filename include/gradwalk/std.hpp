@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// std::max(a, b), std::exp(x) and their like for Values: for code that spells out std:: and cannot be changed. Nothing
-// of gradwalk includes it.
+// std::max(a, b), std::exp(x) and their like for Values, for code that spells out std:: and cannot be changed. No other
+// header of gradwalk includes this one.
 //
-// Without it std::max(a, b) is a comparison, of whose outcome a recording keeps nothing, and std::exp(x) is an error.
-// The standard lets nobody add functions to std; CoDiPack, Adept and others do so all the same, and it works. Include
-// it before the templates that are to find these. Code of your own says `using std::exp; exp(x)`, or max(a, b).
+// Without it, std::max(a, b) is a comparison that a graph does not record, and std::exp(x) does not compile. The
+// standard does not allow new functions in std, but compilers accept them, and CoDiPack and Adept do the same. Include
+// this header before the templates that call the functions. In your own code write `using std::exp; exp(x)`, or max(a,
+// b).
 #pragma once
 
 #include <concepts>
@@ -13,7 +14,7 @@
 
 #include "gradwalk/value.hpp"
 
-// gradwalk's function by the types of its arguments, from where nothing of std is seen.
+// Calls gradwalk's function from a namespace where no function of std is visible.
 #define GRADWALK_BY_TYPE(name)                                                             \
   namespace gradwalk::by_type {                                                            \
   template <class... X> auto call_##name(X&&... x) { return name(std::forward<X>(x)...); } \
@@ -71,7 +72,8 @@ GRADWALK_STD(isfinite)
 GRADWALK_STD(signbit)
 #undef GRADWALK_STD
 
-// What std has for any type is passed over for what is more constrained: two Values, Values and numbers, a list.
+// std::max and std::min exist for any type. These overloads are more constrained, so they are preferred for two Values,
+// for Values and numbers, and for a list.
 #define GRADWALK_STD(name)                                                                           \
   GRADWALK_BY_TYPE(name)                                                                             \
   namespace std {                                                                                    \
@@ -85,8 +87,8 @@ GRADWALK_STD(signbit)
   }                                                                                                  \
   template <std::same_as<gradwalk::Value> V> gradwalk::Value name(std::initializer_list<V> values) { \
     gradwalk::Value result = *values.begin();                                                        \
-    for (auto one = values.begin() + 1; one != values.end(); ++one)                                  \
-      result = gradwalk::by_type::call_##name(result, *one);                                         \
+    for (auto value = values.begin() + 1; value != values.end(); ++value)                            \
+      result = gradwalk::by_type::call_##name(result, *value);                                       \
     return result;                                                                                   \
   }                                                                                                  \
   }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The tape: where nodes lie. One a thread; what costs time per operation is in this file, inline.
+// The tape: the memory of one thread's nodes. Everything that runs once per operation is in this file, inline.
 //
-// Nodes lie in creation order, so their order on the tape is a topological order and backward() is one loop from the
-// newest down. A Value counts the handles of its node and nothing else: nodes without handles at the top are popped at
-// once; dead stretches in the middle are found when the tape has doubled (collect.cpp). Nodes never move while a handle
-// lives. Leaves lie apart, so a long-lived parameter pins nothing; fresh ones lie in order of creation.
+// Records of operations are appended in creation order. Operands exist before their users, so creation order is a
+// topological order, and backward() is one loop from the newest record down. Leaves are stored in a region of their
+// own, so a long-lived parameter keeps no record alive.
 //
-// docs/architecture.md draws the layout and says why each part is as it is.
+// Each node counts the Values that refer to it (its handles), not the nodes that use it. When the newest records have
+// no handles, they are popped at once. Dead records in the middle are found when the tape has doubled (collect.cpp). A
+// node never moves while it has a handle.
+//
+// docs/tape.md builds a small engine and goes from there to this one, step by step.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +23,23 @@
 
 namespace gradwalk::detail {
 
-inline constexpr Ref first_leaf = sizeof(void*) == 8 ? 1u << 31 : 1u << 21;  // Refs from here on lie apart
-inline constexpr std::uint32_t no_tape = 0x7fffffff, is_number = 1u << 31;   // in the place of a tape's number
+// The first Ref of the leaf region, which is the upper half of the tape.
+inline constexpr Ref first_leaf = sizeof(void*) == 8 ? 1u << 31 : 1u << 21;
+// Where a Value or a thread has the number of its tape: no_tape before the thread's first Value, and the bit is_number
+// in a Value that holds a number instead of a node.
+inline constexpr std::uint32_t no_tape = 0x7fffffff, is_number = 1u << 31;
 
-struct Store;  // what is seldom needed: chunks, waiting leaves, labels, ... (store.hpp)
+struct Store;  // the rest of a tape's state: chunks, labels, lists of leaves (src/engine/store.hpp)
 
-struct OpenTape {
-  Word* base = nullptr;        // Ref 0
-  std::uint32_t id = no_tape;  // its number, below 2^31, of no other in the process; no_tape before the first Value
-  Ref top = 0;                 // the first free word
-  Ref limit = 0;               // the end of the chunk
-  Ref start = 0;               // top of the empty tape
-  Ref clean_from = 0;          // from here to top nodes lie without a gap, and no pass has written a gradient
-  Ref free_leaf = 0;           // a list through `operands`; 0 ends it
+// The part of a tape that every operation uses. A thread has one mounted at a time.
+struct HotTape {
+  Word* base = nullptr;        // the word at Ref 0
+  std::uint32_t id = no_tape;  // the number of the tape, below 2^31 and unique in the process
+  Ref top = 0;                 // the first free word: the next record starts here
+  Ref limit = 0;               // the end of the current chunk
+  Ref start = 0;               // the value of `top` when the tape is empty
+  Ref clean_from = 0;          // from here to `top`, records have no gaps and no pass has written a gradient
+  Ref free_leaf = 0;           // list of free leaves, linked through `operands`; 0 ends it
   Store* store = nullptr;
 
   Node* node(Ref ref) const { return reinterpret_cast<Node*>(base + ref); }
@@ -40,22 +47,26 @@ struct OpenTape {
   double& number(Ref ref) const { return *reinterpret_cast<double*>(base + ref); }
 };
 
-// Constant-initialised and trivially destructible, so that an access costs no guard; initial-exec, so that it costs no
-// call in a shared library.
-extern GRADWALK_EXPORT constinit thread_local OpenTape tape __attribute__((tls_model("initial-exec")));
+// The tape mounted on this thread. It is constant-initialised and trivially destructible, so an access needs no guard;
+// with the initial-exec model it needs no call either, even in a shared library.
+extern GRADWALK_EXPORT constinit thread_local HotTape tape __attribute__((tls_model("initial-exec")));
 
-GRADWALK_EXPORT void start_tape();
-GRADWALK_EXPORT void make_room(Ref words);
-GRADWALK_EXPORT void make_leaves();
+// The rare cases, out of line.
+GRADWALK_EXPORT void start_tape();  // makes the thread's tape and mounts it
+GRADWALK_EXPORT void make_room(
+    Ref words);                      // lets `words` words follow `top`: in a new chunk, or under NoGrad in a cell
+GRADWALK_EXPORT void make_leaves();  // fills the list of free leaves
 GRADWALK_EXPORT void let_go_slowly(Ref ref) noexcept;
-GRADWALK_EXPORT void expose_gradient(Ref ref);
-GRADWALK_EXPORT void let_go_elsewhere(std::uint32_t tape, Ref ref) noexcept;
-GRADWALK_EXPORT void spill_handles(Ref ref);
-GRADWALK_EXPORT double number_of(std::uint32_t bits, std::uint32_t tape, const char* call);  // of a handle that has one
-GRADWALK_EXPORT Ref become_leaf(std::uint32_t bits, std::uint32_t tape, const char* call);   // or refuse
-[[noreturn]] GRADWALK_EXPORT void refuse(std::uint32_t tape, const char* call);
+GRADWALK_EXPORT void let_go_elsewhere(std::uint32_t tape, Ref ref) noexcept;  // the tape is not mounted on this thread
+GRADWALK_EXPORT void spill_handles(Ref ref);    // moves half of a full handle count into the store
+GRADWALK_EXPORT void expose_gradient(Ref ref);  // notes that the user may write the gradient of a record
+// For a Value that holds a number: the number, or a new leaf with it. Both throw an Error if the Value is empty or
+// belongs to another thread; `call` is the name in the message.
+GRADWALK_EXPORT double number_of(std::uint32_t bits, std::uint32_t tape, const char* call);
+GRADWALK_EXPORT Ref become_leaf(std::uint32_t bits, std::uint32_t tape, const char* call);
+[[noreturn]] GRADWALK_EXPORT void refuse(std::uint32_t tape, const char* call);  // throws that Error
 
-// Built with the address sanitizer and GRADWALK_POISON, whoever reads a node that is gone is told so.
+// With the address sanitizer and GRADWALK_POISON, reading a node that was freed is reported.
 #ifdef GRADWALK_POISON
 inline void poison(Ref ref, Ref words) { ASAN_POISON_MEMORY_REGION(tape.base + ref, words * sizeof(Word)); }
 inline void unpoison(Ref ref, Ref words) { ASAN_UNPOISON_MEMORY_REGION(tape.base + ref, words * sizeof(Word)); }
@@ -72,22 +83,22 @@ GRADWALK_INLINE void write_node(Ref ref, Word operands, Word head, double data) 
   node->grad = 0;
 }
 
-// Called before a record is computed: whatever follows is one stretch of code without a call, in which the compiler
-// knows what it has just written.
+// Makes sure that `words` words fit. An operation calls this before it computes anything: the code that follows then
+// contains no call, and the compiler knows what it has just written.
 GRADWALK_INLINE void need_room(Ref words) {
   if (tape.top + words > tape.limit) [[unlikely]]
     make_room(words);
   unpoison(tape.top, words);
 }
 
-GRADWALK_INLINE Ref record(Word operands, Op op, double data) {
+// Appends the record of an operation, with one handle; `number` is its constant operand, stored in the word below.
+GRADWALK_INLINE Ref append_record(Word operands, Op op, double data) {
   const Ref ref = tape.top;
   tape.top = ref + 4;
   write_node(ref, operands, fresh(op), data);
   return ref;
 }
-
-GRADWALK_INLINE Ref record(Word operands, Op op, double data, double number) {
+GRADWALK_INLINE Ref append_record(Word operands, Op op, double data, double number) {
   const Ref ref = tape.top + 1;
   tape.top = ref + 4;
   tape.number(ref - 1) = number;
@@ -95,6 +106,7 @@ GRADWALK_INLINE Ref record(Word operands, Op op, double data, double number) {
   return ref;
 }
 
+// Returns a new leaf with one handle.
 GRADWALK_INLINE Ref make_leaf(double data) {
   if (tape.free_leaf == 0) [[unlikely]]
     make_leaves();
@@ -108,6 +120,7 @@ GRADWALK_INLINE Ref make_leaf(double data) {
   return ref;
 }
 
+// Counts one more handle of a node.
 inline void take_handle(Ref ref) {
   Node* node = tape.node(ref);
   if (without_extra(node->head) >= most_handles) [[unlikely]]
@@ -115,6 +128,8 @@ inline void take_handle(Ref ref) {
   node->head += one_handle;
 }
 
+// Counts one handle less. If it was the last one, the node is freed when possible: a leaf at once if the tape has no
+// records that could read it, a record if it is the newest.
 GRADWALK_INLINE void let_go(Ref ref) {
   Node* node = tape.node(ref);
   if (node->head == fresh(Op::leaf) && tape.top == tape.start) {
@@ -128,7 +143,8 @@ GRADWALK_INLINE void let_go(Ref ref) {
   if (ref + 4 == tape.top || ref >= first_leaf || (node->head & spilled) != 0) let_go_slowly(ref);
 }
 
-// A handle ends in an operation that has just recorded a newer node, so there is nothing to pop.
+// Counts one handle less for an operation that has just appended a record. The operand is not the newest record then,
+// so nothing is popped.
 GRADWALK_INLINE void consume(Ref ref) {
   Node* node = tape.node(ref);
   const Word head = node->head - one_handle;
@@ -137,30 +153,31 @@ GRADWALK_INLINE void consume(Ref ref) {
     if (!is_held(*node)) let_go_slowly(ref);
 }
 
-// The nodes of operations; a handle that ends is let go.
-template <Op op, bool x_ends> GRADWALK_INLINE Ref unary(Ref x) {
+// Append the record of an operation: with one operand, with two, or with a number as one of the two. An operation lets
+// go of the handles of its consumed operands.
+template <Op op, bool x_consumed> GRADWALK_INLINE Ref unary(Ref x) {
   need_room(4);
-  const Ref made = record(pair(x, nothing), op, rules::Rule<op>::value(tape.node(x)->data));
-  if constexpr (x_ends) consume(x);
+  const Ref made = append_record(pair(x, nothing), op, rules::Rule<op>::value(tape.node(x)->data));
+  if constexpr (x_consumed) consume(x);
   return made;
 }
-template <Op op, bool x_ends, bool y_ends> GRADWALK_INLINE Ref binary(Ref x, Ref y) {
+template <Op op, bool x_consumed, bool y_consumed> GRADWALK_INLINE Ref binary(Ref x, Ref y) {
   need_room(4);
-  const Ref made = record(pair(x, y), op, rules::Rule<op>::value(tape.node(x)->data, tape.node(y)->data));
-  if constexpr (x_ends) consume(x);
-  if constexpr (y_ends) consume(y);
+  const Ref made = append_record(pair(x, y), op, rules::Rule<op>::value(tape.node(x)->data, tape.node(y)->data));
+  if constexpr (x_consumed) consume(x);
+  if constexpr (y_consumed) consume(y);
   return made;
 }
-template <Op op, bool x_ends> GRADWALK_INLINE Ref with_number(Ref x, double y) {
+template <Op op, bool x_consumed> GRADWALK_INLINE Ref with_number(Ref x, double y) {
   need_room(5);
-  const Ref made = record(pair(x, literal), op, rules::Rule<op>::value(tape.node(x)->data, y), y);
-  if constexpr (x_ends) consume(x);
+  const Ref made = append_record(pair(x, literal), op, rules::Rule<op>::value(tape.node(x)->data, y), y);
+  if constexpr (x_consumed) consume(x);
   return made;
 }
-template <Op op, bool y_ends> GRADWALK_INLINE Ref with_number(double x, Ref y) {
+template <Op op, bool y_consumed> GRADWALK_INLINE Ref with_number(double x, Ref y) {
   need_room(5);
-  const Ref made = record(pair(literal, y), op, rules::Rule<op>::value(x, tape.node(y)->data), x);
-  if constexpr (y_ends) consume(y);
+  const Ref made = append_record(pair(literal, y), op, rules::Rule<op>::value(x, tape.node(y)->data), x);
+  if constexpr (y_consumed) consume(y);
   return made;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Tapes as objects: what a thread's Values lie on, to be handed from thread to thread.
+// Tapes as objects, to hand graphs from thread to thread.
 //
-// Each thread has a tape of its own, made with its first Value; most programs never meet it. A tape lives as long as
-// its thread, a Tape that names it, or a Value that lies on it.
+// Each thread gets a tape with its first Value, and most programs never need more. A tape lives as long as its thread,
+// a Tape object that refers to it, or a Value on it.
 #pragma once
 
 #include <atomic>
@@ -14,14 +14,18 @@ namespace gradwalk {
 
 class GRADWALK_EXPORT Tape {
  public:
-  Tape();                              // an empty one, in nobody's use
-  static Tape current();               // this thread's
-  static Tape of(const Value& value);  // where it lies, also when its thread has ended
-  Tape(const Tape& other) noexcept;    // copies name the same tape
+  // Makes an empty tape that no thread uses. Throws an Error if there is no memory for it.
+  Tape();
+  // The tape that this thread uses.
+  static Tape current();
+  // The tape of a Value, also if its thread has ended. Throws an Error for an empty Value.
+  static Tape of(const Value& value);
+  Tape(const Tape& other) noexcept;  // Copies refer to the same tape.
   Tape& operator=(const Tape& other) noexcept;
   ~Tape();
 
-  std::uint32_t id() const;  // one number a tape, among those alive in the process
+  // A number that no other living tape of the process has.
+  std::uint32_t id() const;
   friend bool operator==(const Tape& x, const Tape& y) { return x.store_ == y.store_; }
 
  private:
@@ -31,8 +35,8 @@ class GRADWALK_EXPORT Tape {
   detail::Store* store_;
 };
 
-// While one lives, this thread's operations go to that tape and its Values can be used here. Guards nest. A tape is
-// in the use of one thread at a time: what another thread uses is an Error.
+// While a UseTape lives, this thread records on that tape and can use its Values. Guards nest. One thread uses a tape
+// at a time: the constructor throws an Error if another thread uses the tape.
 class GRADWALK_EXPORT UseTape {
  public:
   explicit UseTape(const Tape& tape);
@@ -42,13 +46,13 @@ class GRADWALK_EXPORT UseTape {
 
  private:
   Tape used_;
-  detail::Store* before_ = nullptr;  // the tape this thread used so far, if any
-  bool changes_ = false;             // false where the thread used this tape already
+  detail::Store* before_ = nullptr;  // the tape that this thread used before, if any
+  bool changes_ = false;             // whether this thread used another tape before
 };
 
-// A tape that threads use in turn under a lock of their own, as Python's threads do under the interpreter's. It stays
-// open on the thread that used it last, which therefore pays a comparison; the next thread takes it away from there,
-// and gives that thread back what it had open before. It must outlive the threads that used it.
+// A tape that threads use in turn under a lock of their own, as Python's threads do under the interpreter lock. It
+// stays mounted on the thread that used it last, so use() there costs one comparison. The next thread takes it away
+// from there and mounts that thread's previous tape again. A SharedTape must outlive the threads that used it.
 class GRADWALK_EXPORT SharedTape {
  public:
   SharedTape();
@@ -57,19 +61,21 @@ class GRADWALK_EXPORT SharedTape {
   ~SharedTape();
 
   bool is_here() const { return detail::tape.store == tape_.store_; }
-  void use() {  // with the lock held, before this thread works with its Values
+  // Mounts the tape on this thread. Call it with the lock held, before this thread uses the Values.
+  void use() {
     if (!is_here()) [[unlikely]]
       move_here();
   }
-  void leave() noexcept;  // what a thread that ends does by itself: puts it away if it is here
+  // Unmounts the tape if it is mounted on this thread. A thread that ends does this by itself.
+  void leave() noexcept;
 
  private:
   void move_here();
-  detail::OpenTape* take_from_user(detail::OpenTape* wanted) noexcept;
+  detail::HotTape* take_from_user(detail::HotTape* wanted) noexcept;
 
   Tape tape_;
-  std::atomic<detail::OpenTape*> user_ = nullptr;  // the thread's place for it that used it last
-  detail::Store* before_ = nullptr;                // what that thread had open
+  std::atomic<detail::HotTape*> user_ = nullptr;  // `detail::tape` of the thread that used it last
+  detail::Store* before_ = nullptr;               // the tape that this thread had mounted before
 };
 
 }  // namespace gradwalk

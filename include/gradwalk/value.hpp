@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Value: one number, its gradient, and how it was made.
+// Value: one number of a graph, with its gradient and the operation that made it.
 //
-// A Value is a handle to a node of its thread's tape; copies name the same node. Arithmetic records nodes, backward()
-// adds up every gradient below by the chain rule, and a node is given back when nothing needs it any more.
+// A Value refers to a node on the tape of its thread, and copies refer to the same node. Arithmetic records new nodes.
+// backward() computes the gradients of all nodes below by the chain rule. A node is freed when nothing needs it.
+// Using an empty (moved-from) Value, or a Value of another thread, throws an Error.
 #pragma once
 
 #include <bit>
@@ -23,16 +24,19 @@ class Condition;
 
 namespace detail {
 struct Handle;
-// Makes the nodes of operations (operations.hpp). An operand that ends, for it is a temporary, is used up.
+// Records operations (operations.hpp) and returns the new node. A consumed operand is a temporary, whose handle the
+// operation takes over.
 struct Operations {
-  template <Op op, bool x_ends> static Ref make(const Value& x);
-  template <Op op, bool x_ends, bool y_ends, class X, class Y> static Ref make(const X& x, const Y& y);
-  struct Made {
-    Ref ref, x, y;
+  template <Op op, bool x_consumed> static Ref make(const Value& x);
+  template <Op op, bool x_consumed, bool y_consumed, class X, class Y> static Ref make(const X& x, const Y& y);
+  struct Result {
+    Ref ref, x, y;  // the new node and its operands; an operand that was a number may have become a leaf
   };
-  template <Op op, bool x_ends, bool y_ends>
-  static Made make_of_numbers(Ref x, std::uint32_t x_tape, Ref y, std::uint32_t y_tape);
-  template <Op op, bool x_ends, bool y_ends> static Ref of_refs(Ref x, Ref y);
+  template <Op op, bool x_consumed, bool y_consumed>
+  static Result of_handles(Ref x, std::uint32_t x_tape, Ref y, std::uint32_t y_tape);
+  template <Op op, bool x_consumed> static Ref of_number(Ref x, double y);
+  template <Op op, bool y_consumed> static Ref of_number(double x, Ref y);
+  template <Op op, bool x_consumed, bool y_consumed> static Ref of_nodes(Ref x, Ref y);
 };
 }  // namespace detail
 
@@ -42,13 +46,15 @@ template <class T>
 concept AnyValue = std::same_as<std::remove_cvref_t<T>, Value>;
 template <class T>
 concept NumberOrValue = Number<std::remove_cvref_t<T>> || AnyValue<T>;
-template <class... X>  // what functions of several operands take: at least one a Value
+// The arguments of a function of several operands: numbers and Values, at least one of them a Value.
+template <class... X>
 concept Operands = (NumberOrValue<X> && ...) && (AnyValue<X> || ...);
 
 class GRADWALK_EXPORT Value {
  public:
   Value() : Value(0.0) {}
-  // A number that a float can hold stays in the handle until someone needs a node: T sum = 0 and T(1) - x cost none.
+  // Makes a leaf. If a float can hold the number, it is stored in the Value itself until a node is needed, so
+  // `T sum = 0` and `T(1) - x` make no node.
   template <Number T> GRADWALK_INLINE Value(T data) {  // NOLINT(google-explicit-constructor)
     const float small = static_cast<float>(data);
     if (detail::tape.id == detail::no_tape) [[unlikely]]
@@ -62,6 +68,7 @@ class GRADWALK_EXPORT Value {
     }
   }
 
+  // Copying counts one more handle of the same node. Moving leaves `other` empty; only assigning to it is allowed then.
   GRADWALK_INLINE Value(const Value& other) : ref_(other.node_ref("copy")), tape_(other.tape_) {
     detail::take_handle(ref_);
   }
@@ -73,8 +80,9 @@ class GRADWALK_EXPORT Value {
     std::swap(tape_, taken.tape_);
     return *this;
   }
+  // A Value may be destroyed on any thread. Destroying it never allocates and never throws.
   GRADWALK_INLINE ~Value() {
-    if (tape_ == 0) return;  // first: of a temporary that was used up it is known
+    if (tape_ == 0) return;  // Check this first: for a consumed temporary the compiler knows that `tape_` is 0.
     if (is_here()) {
       detail::let_go(ref_);
     } else if (!holds_number()) {
@@ -82,76 +90,93 @@ class GRADWALK_EXPORT Value {
     }
   }
 
-  // References into the node, valid while a handle to it lives; plain numbers from a temporary.
+  // The number. A named Value returns a reference that may be written (`p.data() -= 0.1 * p.grad()`); it stays valid
+  // while a Value refers to the node. A const or temporary Value returns a double.
   double& data() & {
     detail::Node* n = node("data");
     if (ref_ < detail::first_leaf) n->head |= detail::touched;
     return n->data;
   }
   double data() const& { return is_here() ? here().data : detail::number_of(ref_, tape_, "data"); }
+  // The gradient of the last backward pass that reached the node; a leaf accumulates the gradients of all passes. A
+  // named Value returns a reference that may be written (`p.grad() = 0`), with the same lifetime as that of data().
+  // Reading changes neither the graph nor the cost of later passes.
   double& grad() & {
     detail::Node* n = node("grad");
     if (ref_ < detail::first_leaf) detail::expose_gradient(ref_);
     return n->grad;
   }
   double grad() const& { return is_here() ? here().grad : (detail::number_of(ref_, tape_, "grad"), 0.0); }
-  // The data alone, by a cast and by nothing less. Not as a bool: that takes a comparison, which can be recorded.
+  // static_cast<double>(x) returns the data. There is no cast to bool: write a comparison, which can be recorded.
   template <Number T>
     requires(!std::same_as<T, bool>)
   explicit operator T() const {
     return static_cast<T>(data_alone());
   }
 
-  void backward(double seed = 1.0) const;  // the derivative of this Value by each node below it
-  void propagate() const;                  // this node's own step: its gradient times each local derivative, deposited
-  Value detach() const;                    // a leaf with the same data, and nothing below it
+  // Computes the gradient of this Value with respect to every node below it, times `seed`. Leaves add the result to
+  // their gradient; the gradients of other nodes are replaced. The cost is proportional to the number of nodes below.
+  // Throws an Error for a number made under NoGrad.
+  void backward(double seed = 1.0) const;
+  // Makes the deposits of this node alone, like micrograd's _backward(): adds its gradient times the local derivative
+  // to the gradient of each input.
+  void propagate() const;
+  // Returns a leaf with the same data, which keeps no graph alive.
+  Value detach() const;
 
+  // The operation that made the node: Op::leaf for a leaf, Op::constant for a number written in an expression.
   Op op() const;
-  std::string_view op_name() const;   // what a drawing shows: the op's symbol, a custom node's name, "" for a leaf
-  std::vector<Value> inputs() const;  // in operand order; a * a has two
+  // The symbol of the operation ("+", "tanh"), the name of a custom node, or "" for a leaf.
+  std::string_view op_name() const;
+  // The operands in order; a * a has two. If the node is part of a fused record, the record is expanded first
+  // (docs/tape.md).
+  std::vector<Value> inputs() const;
+  // Names the node, for drawings and messages. All Values of the node share the label.
   Value& label(std::string_view text) &;
   Value label(std::string_view text) &&;
   std::string label() const;
-  // One number a node, among the nodes alive.
+  // A number that no other living node has. same_node() compares nodes; == compares data.
   std::uint64_t id() const { return node_ref("id"), detail::pair(ref_, tape_); }
   friend bool same_node(const Value& x, const Value& y) { return x.id() == y.id(); }
 
-  // Every op of the table, as a function and, with one operand, as a method. The forms of two Values take what converts
-  // to a Value; the templates tell handles that live on from those that end here.
+  // Every operation of ops.def is a function, and with one operand also a method: tanh(x), x.tanh(), max(x, y). Each
+  // returns a new node and takes constant time. The overloads for two `const Value&` accept what converts to a Value.
+  // The templates tell consumed operands (temporaries) from those that live on.
 #define GRADWALK_UNARY(name, ...)                                                                             \
   friend Value name(const Value& x) { return adopt(detail::Operations::make<Op::name, false>(x)); }           \
   GRADWALK_INLINE friend Value name(Value&& x) { return adopt(detail::Operations::make<Op::name, true>(x)); } \
   Value name() const { return adopt(detail::Operations::make<Op::name, false>(*this)); }
-#define GRADWALK_BINARY(name, ...)                                            \
-  friend Value name(const Value& x, const Value& y) {                         \
-    return adopt(detail::Operations::make<Op::name, false, false>(x, y));     \
-  }                                                                           \
-  template <class X, class Y>                                                 \
-    requires Operands<X, Y>                                                   \
-  GRADWALK_INLINE friend Value name(X&& x, Y&& y) {                           \
-    return adopt(detail::Operations::make<Op::name, ends<X>, ends<Y>>(x, y)); \
+#define GRADWALK_BINARY(name, ...)                                                          \
+  friend Value name(const Value& x, const Value& y) {                                       \
+    return adopt(detail::Operations::make<Op::name, false, false>(x, y));                   \
+  }                                                                                         \
+  template <class X, class Y>                                                               \
+    requires Operands<X, Y>                                                                 \
+  GRADWALK_INLINE friend Value name(X&& x, Y&& y) {                                         \
+    return adopt(detail::Operations::make<Op::name, is_consumed<X>, is_consumed<Y>>(x, y)); \
   }
 #include "gradwalk/ops.def"
 #undef GRADWALK_UNARY
 #undef GRADWALK_BINARY
 
+  // x += y makes x refer to the new node x + y. Other Values keep the old node.
   friend Value operator-(const Value& x) { return adopt(detail::Operations::make<Op::neg, false>(x)); }
   GRADWALK_INLINE friend Value operator-(Value&& x) { return adopt(detail::Operations::make<Op::neg, true>(x)); }
   friend Value operator+(const Value& x) { return x; }
-#define GRADWALK_OPERATOR(sign, op)                                            \
-  GRADWALK_INLINE friend Value operator sign(const Value& x, const Value& y) { \
-    return adopt(detail::Operations::make<op, false, false>(x, y));            \
-  }                                                                            \
-  template <class X, class Y>                                                  \
-    requires Operands<X, Y>                                                    \
-  GRADWALK_INLINE friend Value operator sign(X&& x, Y&& y) {                   \
-    return adopt(detail::Operations::make<op, ends<X>, ends<Y>>(x, y));        \
-  }                                                                            \
-  template <NumberOrValue Y> GRADWALK_INLINE Value& operator sign##=(Y && y) { \
-    const std::uint32_t id = detail::tape.id;                                  \
-    ref_ = detail::Operations::make<op, true, ends<Y>>(*this, y);              \
-    tape_ = id;                                                                \
-    return *this;                                                              \
+#define GRADWALK_OPERATOR(sign, op)                                                   \
+  GRADWALK_INLINE friend Value operator sign(const Value& x, const Value& y) {        \
+    return adopt(detail::Operations::make<op, false, false>(x, y));                   \
+  }                                                                                   \
+  template <class X, class Y>                                                         \
+    requires Operands<X, Y>                                                           \
+  GRADWALK_INLINE friend Value operator sign(X&& x, Y&& y) {                          \
+    return adopt(detail::Operations::make<op, is_consumed<X>, is_consumed<Y>>(x, y)); \
+  }                                                                                   \
+  template <NumberOrValue Y> GRADWALK_INLINE Value& operator sign##=(Y && y) {        \
+    const std::uint32_t id = detail::tape.id;                                         \
+    ref_ = detail::Operations::make<op, true, is_consumed<Y>>(*this, y);              \
+    tape_ = id;                                                                       \
+    return *this;                                                                     \
   }
   GRADWALK_OPERATOR(+, Op::add)
   GRADWALK_OPERATOR(-, Op::sub)
@@ -159,7 +184,7 @@ class GRADWALK_EXPORT Value {
   GRADWALK_OPERATOR(/, Op::div)
 #undef GRADWALK_OPERATOR
 
-  // Of the data, as micrograd's users write them; what they give can be recorded, too (choice.hpp).
+  // Comparisons compare the data. The resulting Condition is a bool, and can also be recorded (choice.hpp).
   friend Condition operator==(const Value& x, const Value& y);
   friend Condition operator!=(const Value& x, const Value& y);
   friend Condition operator<(const Value& x, const Value& y);
@@ -174,18 +199,19 @@ class GRADWALK_EXPORT Value {
   Value(detail::Ref ref, std::uint32_t tape) : ref_(ref), tape_(tape) {}
   GRADWALK_INLINE static Value adopt(detail::Ref ref) {
     const std::uint32_t id = detail::tape.id;
-    if (id >= detail::is_number) __builtin_unreachable();  // so that no temporary is asked whether it is a number
+    if (id >= detail::is_number) __builtin_unreachable();  // Then no code asks whether a result holds a number.
     return {ref, id};
   }
 
-  double data_alone() const;  // a watched recording is told
+  double data_alone() const;  // the data, reported to a WatchRecording as a number that leaves the graph
 
-  template <class X> static constexpr bool ends = std::is_same_v<X, Value>;  // an argument that is a temporary
+  template <class X> static constexpr bool is_consumed = std::is_same_v<X, Value>;  // the argument is a temporary
   bool is_here() const { return tape_ == detail::tape.id; }
   bool holds_number() const { return (tape_ & detail::is_number) != 0; }
   double number() const { return static_cast<double>(std::bit_cast<float>(ref_)); }
   const detail::Node& here() const { return *detail::tape.node(ref_); }
-  // By value: a temporary whose address is given away has to lie in memory.
+  // The node of this Value; a number becomes a leaf first. Throws an Error if the Value cannot be used here.
+  // become_leaf() takes the fields by value: a temporary whose address is taken would have to be in memory.
   GRADWALK_INLINE detail::Ref node_ref(const char* call) const {
     if (!is_here()) [[unlikely]]
       become(detail::become_leaf(ref_, tape_, call));
@@ -196,18 +222,20 @@ class GRADWALK_EXPORT Value {
     tape_ = detail::tape.id;
   }
   detail::Node* node(const char* call) const { return detail::tape.node(node_ref(call)); }
-  // A temporary known to hold a number, as T(1) in T(1) - x: its operation has a number instead of an operand.
-  GRADWALK_INLINE bool is_written_number() const {
-    const bool is_one = holds_number();
-    return __builtin_constant_p(is_one) && is_one;
+  // Whether the compiler can see that this temporary holds a number, as T(1) in T(1) - x does. It only saves a call:
+  // Operations::of_handles() records the same constant at run time.
+  GRADWALK_INLINE bool is_known_number() const {
+    const bool is_number = holds_number();
+    return __builtin_constant_p(is_number) && is_number;
   }
 
-  // The node's Ref and its tape's number; or the bits of a float and the tape's number with is_number. tape_ 0: empty.
+  // Either the Ref of the node and the number of its tape; or the bits of a float and the number of the tape with the
+  // bit is_number; or anything and 0, for an empty Value.
   mutable detail::Ref ref_;
   mutable std::uint32_t tape_;
 };
 
-// While one lives, the thread's operations give plain leaves and record nothing.
+// While a NoGrad lives, the operations of its thread return leaves and record nothing. Guards nest.
 class GRADWALK_EXPORT NoGrad {
  public:
   NoGrad();
@@ -216,7 +244,8 @@ class GRADWALK_EXPORT NoGrad {
   NoGrad& operator=(const NoGrad&) = delete;
 };
 
-GRADWALK_EXPORT std::string to_string(const Value& value);  // Value(data=2, grad=64)
+// "Value(data=2, grad=64)"
+GRADWALK_EXPORT std::string to_string(const Value& value);
 GRADWALK_EXPORT std::ostream& operator<<(std::ostream& out, const Value& value);
 
 }  // namespace gradwalk

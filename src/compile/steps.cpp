@@ -2,6 +2,7 @@
 #include "steps.hpp"
 
 #include "engine/by_op.hpp"
+#include "engine/rule_facts.hpp"
 
 namespace gradwalk::compiler {
 // Three numbers by one step each take the time of a vector instruction; so do eight terms of one sum.
@@ -48,12 +49,6 @@ template <class T> void Steps<T>::append_layer(const Instructions& program, cons
     }
 }
 
-// Not where the table writes 0; of a choice the first operand is a condition.
-static bool passes_on(Op op, std::size_t by) {
-  const bool is_choice = info(op).operands == 3;
-  return !(is_choice && by == 0) && (by == (is_choice ? 1 : 0) ? info(op).dx : info(op).dy) != "0";
-}
-
 template <class T> void Steps<T>::append(const Instructions& program, const Instruction& one) {
   if (one.form == Instruction::Form::layer) return append_layer(program, one);
   const Places at(program);
@@ -71,7 +66,7 @@ template <class T> void Steps<T>::append(const Instructions& program, const Inst
       step.out = out;
       for (std::size_t k = 0; k < 3; ++k) {
         step.in[k] = at(one.in[k], i, at.one());
-        step.wanted[k] = one.in[k].exists() && one.in[k].domain != Domain::constant && passes_on(one.op, k);
+        step.wanted[k] = one.in[k].exists() && one.in[k].domain != Domain::constant && detail::passes_on(one.op, k);
       }
       continue;
     }

@@ -8,6 +8,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "engine/chain_rule.hpp"
 #include "engine/search.hpp"
 #include "gradwalk/reading.hpp"
 
@@ -69,7 +70,7 @@ class RecordedPass {
   }
 
   void visit(std::size_t i) {
-    const std::vector<Reading::Part> parts = graph_.read(i);
+    const std::vector<Reading::WrittenNode> parts = graph_.read(i);
     std::vector<std::optional<Value>> part_gradients(parts.size());
     if (!parts.empty()) part_gradients.back() = gradients_[i];
     for (std::size_t k = parts.size(); k-- > 0;) {
@@ -79,9 +80,9 @@ class RecordedPass {
       for (const Operand& one : parts[k].operands) {
         in.push_back(one.kind == Operand::Kind::node ? graph_.node(one.index)
                                                      : Value(one.value));  // no rule of + - * asks a part
-        to.push_back(one.kind == Operand::Kind::node   ? &gradients_[one.index]
-                     : one.kind == Operand::Kind::part ? &part_gradients[one.index]
-                                                       : nullptr);
+        to.push_back(one.kind == Operand::Kind::node      ? &gradients_[one.index]
+                     : one.kind == Operand::Kind::earlier ? &part_gradients[one.index]
+                                                          : nullptr);
       }
       visit(i, parts[k].op, *part_gradients[k], in, to);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rules of the op table, chosen at run time: for code that has numbers and no tape.
+// The rules of the op table, chosen at run time, for code that has numbers and no tape.
 #pragma once
 
 #include <span>
@@ -9,6 +9,7 @@
 
 namespace gradwalk::detail {
 
+// The value of an operation; its first operand if the op has no rule.
 template <class T = double> T rule_value(Op op, std::span<const std::type_identity_t<T>> in) {
   using rules::Rule;
   switch (op) {
@@ -26,7 +27,7 @@ template <class T = double> T rule_value(Op op, std::span<const std::type_identi
   }
 }
 
-// By one of the operands.
+// The local derivative with respect to operand `by`; `r` is the result.
 template <class T = double>
 T rule_local(Op op, std::size_t by, std::span<const std::type_identity_t<T>> in, std::type_identity_t<T> r) {
   using rules::Rule;

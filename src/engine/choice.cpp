@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Recording choices, and the hook that sees what a recording does not hold.
+// Recording comparisons and choices, and reporting what a recording does not contain.
 #include "gradwalk/choice.hpp"
 
 #include <ostream>
@@ -15,7 +15,7 @@ namespace {
 
 template <Op op> Ref compare(const Value* x, const Value* y, double number) {
   const char* const call = name(op).data();
-  if (x == nullptr) return with_number<op, false>(number, Handle::ref(*y, call));  // NOLINT: one of them is there
+  if (x == nullptr) return with_number<op, false>(number, Handle::ref(*y, call));  // NOLINT: y is a node then
   if (y == nullptr) return with_number<op, false>(Handle::ref(*x, call), number);
   const Ref first = Handle::ref(*x, call);
   return binary<op, false, false>(first, Handle::ref(*y, call));
@@ -36,8 +36,8 @@ Condition::operator Value() const {
 
 std::ostream& operator<<(std::ostream& out, const Condition& condition) { return out << condition.holds(); }
 
-// The record: operands (a, b), each a node or a literal; in the word below, the condition; below that the numbers, b's
-// before a's.
+// The record of a choice: operands (a, b), each a node or a literal; in the word below the condition; below that the
+// literals, b's above a's.
 Value detail::choose(const Value& condition, const Value* a, double number_a, const Value* b, double number_b) {
   const char* const call = "select";
   const Ref c = Handle::ref(condition, call);
@@ -65,7 +65,7 @@ constinit thread_local Watch* detail::watch = nullptr;
 
 namespace {
 
-// What a hook does itself is not watched.
+// While a hook runs, nothing is reported.
 struct Unwatched {
   Watch* const own = std::exchange(watch, nullptr);
   Unwatched() = default;
@@ -87,16 +87,16 @@ WatchRecording::~WatchRecording() {
 }
 
 void Condition::report() const {
-  const Unwatched at_work;
-  for (const Watch* one = at_work.own; one != nullptr; one = one->outer)
-    if (one->decided) one->decided(*this);
+  const Unwatched hook;
+  for (const Watch* guard = hook.own; guard != nullptr; guard = guard->outer)
+    if (guard->decided) guard->decided(*this);
 }
 
 void detail::report_left(const Value& value) {
   if (watch == nullptr) return;
-  const Unwatched at_work;
-  for (const Watch* one = at_work.own; one != nullptr; one = one->outer)
-    if (one->left) one->left(value);
+  const Unwatched hook;
+  for (const Watch* guard = hook.own; guard != nullptr; guard = guard->outer)
+    if (guard->left) guard->left(value);
 }
 
 double Value::data_alone() const {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Finding what is dead in the middle of a tape: one pass from the newest record down marks what live handles need.
+// Finding dead records in the middle of a tape: one scan from the newest record down marks what live handles need.
 #include <algorithm>
 
-#include "store.hpp"
+#include "leaf_region.hpp"
 
 namespace gradwalk::detail {
 namespace {
@@ -11,51 +11,52 @@ void mark(Ref ref) {
   Node* node = tape.node(ref);
   if (ref >= first_leaf && (is_held(*node) || (node->head & entered) != 0)) return;
   node->head |= entered;
-  if (ref >= first_leaf && op_of(*node) != Op::leaf) mark(extra_of(*node));  // kept apart: its owner lives too
+  if (ref >= first_leaf && op_of(*node) != Op::leaf) mark(extra_of(*node));  // A part keeps its record alive.
 }
 
 }  // namespace
 
-// Finds what live handles still need, gives whole dead chunks and dead leaves back.
 void collect() {
   Store& store = *tape.store;
   store.swept_end = 0;
+  // Mark what live handles need, and note which chunks have a live record.
   std::vector<bool> live(store.chunks.size());
   Ref top = tape.top;
-  for (std::uint32_t place = store.current; place != no_chunk; place = store.chunks[place].previous) {
-    for (Ref ref = top - 4; ref > chunk_at(place); ref = older(ref)) {
+  for (std::uint32_t index = store.current; index != no_chunk; index = store.chunks[index].previous) {
+    for (Ref ref = top - 4; ref > chunk_at(index); ref = older(ref)) {
       Node* node = tape.node(ref);
       if (!is_held(*node) && (node->head & entered) == 0) continue;
-      live[place] = true;
+      live[index] = true;
       each_operand(ref, mark);
-      if ((node->head & opened) != 0)
-        for (const Ref own : store.kept_apart.at(ref)) each_operand(own, mark);
+      if ((node->head & expanded) != 0)
+        for (const Ref part : store.expanded_parts.at(ref)) each_operand(part, mark);
       node->head &= ~entered;
     }
-    top = store.chunks[place].end;
+    top = store.chunks[index].end;
   }
+  // Free the chunks without one, and link the others past them.
   top = tape.top;
-  std::uint32_t user = no_chunk;  // the chunk after, in creation order
-  for (std::uint32_t place = store.current; place != no_chunk;) {
-    const Chunk chunk = store.chunks[place];
-    if (live[place] || place == store.current) {
-      user = place;
+  std::uint32_t next = no_chunk;  // the next live chunk in creation order
+  for (std::uint32_t index = store.current; index != no_chunk;) {
+    const Chunk chunk = store.chunks[index];
+    if (live[index] || index == store.current) {
+      next = index;
     } else {
-      for (Ref ref = top - 4; ref > chunk_at(place); ref = older(ref)) forget(ref);
-      store.chunks[place] = Chunk{};
+      for (Ref ref = top - 4; ref > chunk_at(index); ref = older(ref)) forget(ref);
+      store.chunks[index] = Chunk{};
       --store.chunks_used;
-      poison(chunk_at(place), chunk_words);
-      if (chunk_at(place) + chunk_words >= tape.clean_from) tape.clean_from = tape.top;  // a gap in what was clean
-      store.chunks[user].previous = chunk.previous;
-      store.chunks[user].end = chunk.end;
+      poison(chunk_at(index), chunk_words);
+      if (chunk_at(index) + chunk_words >= tape.clean_from) tape.clean_from = tape.top;  // Clean records have no gaps.
+      store.chunks[next].previous = chunk.previous;
+      store.chunks[next].end = chunk.end;
     }
     top = chunk.end;
-    place = chunk.previous;
+    index = chunk.previous;
   }
-  tape.start = chunk_at(user) + 4;
+  tape.start = chunk_at(next) + 4;
   free_waiting_leaves();
-  for (const auto& [owner, own] : store.kept_apart)
-    for (const Ref ref : own) tape.node(ref)->head &= ~entered;
+  for (const auto& [record, parts] : store.expanded_parts)
+    for (const Ref part : parts) tape.node(part)->head &= ~entered;
   store.collect_at = std::max(least_to_collect, 2 * store.chunks_used);
   store.collect_leaves_at = std::max(2 * store.leaves_waiting, store.chunks_used * chunk_words / 4);
   if (tape.top == tape.start) begin_again();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Nodes of the user's own: with derivatives that are given, or a step back that is called.
+// Custom nodes: with the user's derivatives, or with a function that backward() calls.
 #include <cmath>
 
 #include "store.hpp"
@@ -42,42 +42,43 @@ Value make_custom(double result, std::span<const Value> inputs, const double* de
 
 Value custom(double result, std::span<const Value> inputs, std::span<const double> derivatives, std::string_view name) {
   if (inputs.size() != derivatives.size())
-    throw Error("custom", "one derivative an input",
+    throw Error("custom", "one derivative per input",
                 std::to_string(derivatives.size()) + " for " + std::to_string(inputs.size()) + " inputs",
                 "give each input its own");
   return make_custom(result, inputs, derivatives.data(), nullptr, name);
 }
 
 Value custom(double result, std::span<const Value> inputs, StepBack step_back, std::string_view name) {
-  if (!step_back) throw Error("custom", "a function that steps back", "none", "give one, or derivatives");
+  if (!step_back) throw Error("custom", "a backward function", "none", "give one, or derivatives");
   return make_custom(result, inputs, nullptr, std::move(step_back), name);
 }
 
 void detail::need_derivatives(const char* call, Ref ref) {
   if (callback_of(ref) == nullptr) return;
-  throw Error(call, "nodes whose derivatives are known", "'" + custom_name(ref) + "', whose step back is a function",
-              "walk it back by backward(), or give the node derivatives");
+  throw Error(call, "nodes whose derivatives are known",
+              "'" + custom_name(ref) + "', whose backward step is a function",
+              "use backward(), or give the node derivatives");
 }
 
 Value custom(double result, std::initializer_list<CustomInput> inputs, std::string_view name) {
   std::vector<Value> values;
   std::vector<double> derivatives;
-  for (const CustomInput& one : inputs) {
-    Handle::ref(one.input, "custom");
-    values.push_back(one.input);
-    derivatives.push_back(one.derivative);
+  for (const CustomInput& input : inputs) {
+    Handle::ref(input.input, "custom");
+    values.push_back(input.input);
+    derivatives.push_back(input.derivative);
   }
   return custom(result, values, derivatives, name);
 }
 
-// What a step back holds may be the last handle of other nodes, so one can lead to the next.
+// Destroying a callback may release the last handle of a node with another callback, which then joins the list.
 void detail::drop_callbacks() noexcept {
   Store& store = *tape.store;
   if (store.dropped_callbacks == nullptr || store.is_dropping_callbacks) return;
   store.is_dropping_callbacks = true;
-  while (Callback* const one = store.dropped_callbacks) {
-    store.dropped_callbacks = one->next;
-    delete one;
+  while (Callback* const callback = store.dropped_callbacks) {
+    store.dropped_callbacks = callback->next;
+    delete callback;
   }
   store.is_dropping_callbacks = false;
 }

@@ -1,57 +1,61 @@
 // SPDX-License-Identifier: MIT
-// Looking at a graph: inputs, the order of its nodes, evaluating it again, finding what is not finite.
+// Looking at a graph: inputs, the order of its nodes, evaluating it again, finding a NaN.
 //
-// Whoever looks must see the nodes that were written, so a record that stands for several is opened first: its parts
-// become nodes of their own, kept apart from the tape and freed with the record that owns them.
+// Users must see the nodes that they wrote, so these functions expand fused records: the parts of a record become nodes
+// in the leaf region, which are freed with the record.
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "by_op.hpp"
-#include "parts.hpp"
+#include "chain_rule.hpp"
+#include "leaf_region.hpp"
 #include "search.hpp"
-#include "store.hpp"
+#include "written_nodes.hpp"
 
 namespace gradwalk {
 namespace detail {
 namespace {
 
-bool is_compound(const Node& node) {
+// Whether a record stands for several nodes; a constant operand is a node, too.
+bool is_fused(const Node& node) {
   const Op op = op_of(node);
   if (has_third(op) || op == sum_of_products) return true;
   return op > Op::constant && op < Op::custom && (first(node.operands) == literal || second(node.operands) == literal);
 }
 
-// What the last pass would have deposited in these nodes, had they been there.
-void deposit_in_parts(Ref owner, const std::vector<Ref>& own) {
-  const auto is_own = [&](Ref ref) { return apart(ref) && !is_leaf(ref) && extra_of(*tape.node(ref)) == owner; };
+// Makes the deposits in the parts of a record that the last pass would have made, had they been nodes.
+void deposit_in_parts(Ref record, const std::vector<Ref>& parts) {
+  const auto is_part = [&](Ref ref) {
+    return in_leaf_region(ref) && !is_leaf(ref) && extra_of(*tape.node(ref)) == record;
+  };
   const auto pay = [&](Ref ref) {
-    const double gradient = tape.node(ref)->grad;
+    const double gradient = pass_gradient(ref);
     if (gradient == 0) return;
     each_local(ref, [&](Ref operand, double local) {
-      if (is_own(operand)) tape.node(operand)->grad += gradient * local;
+      if (is_part(operand)) tape.node(operand)->grad += gradient * local;
     });
   };
-  pay(owner);
-  for (auto ref = own.rbegin(); ref != own.rend(); ++ref) pay(*ref);
+  pay(record);
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) pay(*part);
 }
 
-// What a record's rule gives for the present data of its operands; `parts` is room for those of its parts.
-double evaluate(Ref ref, std::vector<double>& parts) {
-  parts.clear();
+// The value of a record for the present data of its operands. `values` is memory for the values of its parts.
+double evaluate(Ref ref, std::vector<double>& values) {
+  values.clear();
   if (op_of(*tape.node(ref)) == Op::custom) return tape.node(ref)->data;
-  each_part(ref, [&](Op op, std::span<const PartOperand> operands) {
+  each_written_node(ref, [&](Op op, std::span<const WrittenOperand> operands) {
     std::array<double, 3> numbers{};
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      const PartOperand& one = operands[i];
-      numbers[i] = one.ref == literal ? one.number : one.ref == nothing ? parts[one.part] : tape.node(one.ref)->data;
+      const auto& [x, index, number] = operands[i];
+      numbers[i] = x == literal ? number : x == nothing ? values[index] : tape.node(x)->data;
     }
-    parts.push_back(rule_value(op, numbers));
+    values.push_back(rule_value(op, numbers));
   });
-  return parts.back();
+  return values.back();
 }
 
-// "log(a=-1)", for messages.
+// Describes an operation in a message: "log(a=-1)".
 std::string describe(const Value& node) {
   std::string text(node.op_name());
   text += '(';
@@ -67,69 +71,86 @@ std::string describe(const Value& node) {
 
 }  // namespace
 
-// Gives a record that stands for several nodes a node for each, kept apart; it becomes the last of them itself. If
-// there is no memory for them all, it stays as it was.
-void open(Ref owner) {
-  Node* node = tape.node(owner);
-  if (!is_compound(*node)) return;
-  struct Opening {
-    std::vector<Ref> own, parts;
-    ~Opening() {
-      for (const Ref ref : own) free_leaf(ref);
+// The record itself becomes the last node that it stands for. If there is no memory for the others, it stays as it was.
+void expand(Ref record) {
+  Node* node = tape.node(record);
+  if (!is_fused(*node)) return;
+  struct Expansion {
+    std::vector<Ref> parts, operations;  // all new nodes, and those that are not constants
+    ~Expansion() {
+      for (const Ref part : parts) free_leaf(part);
     }
-    Ref keep(Ref for_owner, Op op, Word operands, double data) {
-      if (own.size() == own.capacity()) own.reserve(2 * own.size() + 8);
-      own.push_back(make_leaf(data));
-      write_node(own.back(), operands, unheld(op, for_owner), data);
-      return own.back();
+    Ref add(Ref owner, Op op, Word operands, double data) {
+      if (parts.size() == parts.capacity()) parts.reserve(2 * parts.size() + 8);
+      parts.push_back(make_leaf(data));
+      write_node(parts.back(), operands, unheld(op, owner), data);
+      return parts.back();
     }
-  } opening;
+  } expansion;
   Op last_op = Op::leaf;
   Word last_operands = 0;
-  each_part(owner, [&](Op op, std::span<const PartOperand> operands) {
-    if (last_op != Op::leaf) {  // there is a user of it, so it is a part
+  each_written_node(record, [&](Op op, std::span<const WrittenOperand> operands) {
+    if (last_op != Op::leaf) {  // Another node follows, so the one before is a part.
       const double x = tape.node(first(last_operands))->data, y = tape.node(second(last_operands))->data;
-      opening.parts.push_back(opening.keep(owner, last_op, last_operands, rule_value(last_op, std::array{x, y})));
+      const double data = rule_value(last_op, std::array{x, y});
+      expansion.operations.push_back(expansion.add(record, last_op, last_operands, data));
     }
     std::array<Ref, 3> refs{nothing, nothing, nothing};
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      const PartOperand& one = operands[i];
-      refs[i] = one.ref == literal   ? opening.keep(owner, Op::constant, pair(nothing, nothing), one.number)
-                : one.ref == nothing ? opening.parts[one.part]
-                                     : one.ref;
+      const auto& [x, index, number] = operands[i];
+      refs[i] = x == literal   ? expansion.add(record, Op::constant, pair(nothing, nothing), number)
+                : x == nothing ? expansion.operations[index]
+                               : x;
     }
     last_op = op;
     last_operands = op == Op::select ? pair(refs[1], refs[2]) : pair(refs[0], refs[1]);
   });
-  std::vector<Ref>& own = tape.store->kept_apart[owner];
-  own.swap(opening.own);
+  std::vector<Ref>& parts = tape.store->expanded_parts[record];
+  parts.swap(expansion.parts);
   tape.store->swept_end = 0;
-  node->head = (without_extra(node->head) & ~(Word{0xff} | z_first)) | opened | unheld(last_op, words_below(*node));
+  node->head = (without_extra(node->head) & ~(Word{0xff} | z_first)) | expanded | unheld(last_op, words_below(*node));
   node->operands = last_operands;
-  deposit_in_parts(owner, own);
+  deposit_in_parts(record, parts);
+  // While there are expanded records, every pass searches. So it no longer matters what the user writes.
+  tape.store->exposed_gradients.erase(record);
+  node->head &= ~exposed;
 }
 
-// A gradient that its user may write: from now on it is not clean, and it must not be taken for one that a pass made,
-// of which the parts of a compound node would have had their share.
+// The user gets a reference to the gradient and may write it at any time. The record stays as it is. The engine notes
+// the present gradient where a written one could be mistaken for that of a pass:
+// - If no pass has reached the record, the next pass expects 0 there. It checks first whether that is still true.
+// - If the record is fused, expanding it later deposits in its parts. It uses the gradient of the last pass for that.
 void expose_gradient(Ref ref) {
-  tape.node(ref)->head |= touched;
-  tape.clean_from = tape.top;
-  open(ref);
+  settle();
+  Node* node = tape.node(ref);
+  node->head |= touched;
+  const bool is_clean = ref >= tape.clean_from && ref < tape.top;
+  if ((node->head & exposed) != 0 || !(is_clean || is_fused(*node))) return;
+  Store& store = *tape.store;
+  if (is_clean) store.exposed_clean.push_back(ref);
+  store.exposed_gradients[ref] = node->grad;
+  node->head |= exposed;
+}
+
+double pass_gradient(Ref ref) {
+  const Node& node = *tape.node(ref);
+  const bool is_exposed = !in_leaf_region(ref) && (node.head & exposed) != 0;
+  return is_exposed ? tape.store->exposed_gradients.at(ref) : node.grad;
 }
 
 Ref look_into(const Value& value, const char* call) {
   const Ref ref = Handle::ref(value, call);
-  open(ref);
+  expand(ref);
   return ref;
 }
 
 std::pair<std::uint64_t, std::size_t> written_id(const Value& value, std::unordered_map<Ref, std::size_t>& known) {
   const Ref ref = Handle::ref(value, "find");
   const Node& node = *tape.node(ref);
-  if (!apart(ref) || op_of(node) == Op::leaf) return {value.id(), 0};
+  if (!in_leaf_region(ref) || op_of(node) == Op::leaf) return {value.id(), 0};
   if (!known.contains(ref))
-    for (const Ref own : tape.store->kept_apart.at(extra_of(node))) known.emplace(own, known.size());
-  const std::size_t first = known.at(tape.store->kept_apart.at(extra_of(node)).front());
+    for (const Ref part : tape.store->expanded_parts.at(extra_of(node))) known.emplace(part, known.size());
+  const std::size_t first = known.at(tape.store->expanded_parts.at(extra_of(node)).front());
   return {pair(extra_of(node), tape.id), known.at(ref) - first + 1};
 }
 
@@ -156,7 +177,7 @@ std::vector<Value> Value::inputs() const {
 
 std::vector<Value> topological_order(const Value& root) {
   const std::vector<Ref>& order = search(Handle::ref(root, "topological_order"), [](Ref ref) {
-    open(ref);
+    expand(ref);
     return true;
   });
   std::vector<Value> result;
@@ -171,8 +192,8 @@ void recompute(const Value& root) {
     if (op_of(*tape.node(ref)) == Op::custom)
       throw Error("recompute", "ops with a rule of their own", "the custom node '" + custom_name(ref) + "'",
                   "record the graph again instead");
-  std::vector<double> parts;
-  for (const Ref ref : order) tape.node(ref)->data = evaluate(ref, parts);
+  std::vector<double> values;
+  for (const Ref ref : order) tape.node(ref)->data = evaluate(ref, values);
 }
 
 std::optional<NonFinite> find_nonfinite(const Value& root) {
@@ -181,9 +202,9 @@ std::optional<NonFinite> find_nonfinite(const Value& root) {
   const auto found = std::find_if(order.begin(), order.end(), bad);
   if (found == order.end()) return std::nullopt;
   Ref ref = *found;
-  open(ref);
-  if (const auto own = tape.store->kept_apart.find(ref); own != tape.store->kept_apart.end())
-    if (const auto part = std::find_if(own->second.begin(), own->second.end(), bad); part != own->second.end())
+  expand(ref);
+  if (const auto parts = tape.store->expanded_parts.find(ref); parts != tape.store->expanded_parts.end())
+    if (const auto part = std::find_if(parts->second.begin(), parts->second.end(), bad); part != parts->second.end())
       ref = *part;
 
   NonFinite result{Handle::share(ref), ""};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The last handle of a node ends, and what nobody holds goes; or there are more handles than its head can count.
+// Releasing the last handle of a node and freeing what no handle holds; and counting more handles than a head can.
 #include <algorithm>
 
-#include "store.hpp"
+#include "leaf_region.hpp"
 
 namespace gradwalk::detail {
 namespace {
@@ -16,7 +16,7 @@ void unspill_handles(Ref ref) {
   tape.node(ref)->head &= ~spilled;
 }
 
-// Made under the NoGrad guard that lives: nothing was recorded since, so nothing reads it.
+// Whether a result was made under the present NoGrad guard. Nothing was recorded since, so no record reads it.
 bool is_of_this_guard(const Node& node) {
   return tape.store->no_grad > 0 && (node.head & unrecorded) != 0 && extra_of(node) == tape.store->guard;
 }
@@ -35,17 +35,18 @@ void forget(Ref ref) {
       store.callbacks.erase(found);
     }
   }
-  if ((head & opened) == 0) return;
-  for (const Ref own : store.kept_apart.at(ref)) free_leaf(own);
-  store.kept_apart.erase(ref);
+  if ((head & exposed) != 0) store.exposed_gradients.erase(ref);
+  if ((head & expanded) == 0) return;
+  for (const Ref part : store.expanded_parts.at(ref)) free_leaf(part);
+  store.expanded_parts.erase(ref);
 }
 
-// Pops the newest nodes as long as no handle holds them.
 void trim() {
   Store& store = *tape.store;
   const Ref before = tape.top;
   if (tape.top == store.swept_end) {
-    while (store.swept_begin <= chunk_at(store.current)) leave_chunk();  // its first node was passed over too
+    if ((tape.node(tape.top - 4)->head & exposed) != 0) forget(tape.top - 4);
+    while (store.swept_begin <= chunk_at(store.current)) leave_chunk();
     tape.top = store.swept_begin;
   }
   while (tape.top != tape.start) {
@@ -56,13 +57,13 @@ void trim() {
       leave_chunk();
       continue;
     }
-    if ((node.head & (labelled | opened)) != 0) forget(ref);
+    if ((node.head & (labelled | expanded | exposed)) != 0) forget(ref);
     tape.top = ref - words_below(node);
   }
   if (before / chunk_words == tape.top / chunk_words && before > tape.top) poison(tape.top, before - tape.top);
   tape.clean_from = std::min(tape.clean_from, tape.top);
   store.swept_end = 0;
-  // What is the newest now may have been reached by a pass, and shows the gradient it got as long as it is there.
+  // A pass may have reached the record that is now the newest. It must keep its gradient, so it must not be fused.
   if (store.no_grad > 0 || tape.clean_from == tape.top) keep_newest();
   if (tape.top == tape.start) begin_again();
 }
@@ -70,16 +71,16 @@ void trim() {
 void let_go_slowly(Ref ref) noexcept {
   Node* node = tape.node(ref);
   if ((node->head & spilled) != 0) return unspill_handles(ref);
-  const bool is_newest_result = apart(ref) && ref + 4 == tape.top;
+  const bool is_newest_result = in_leaf_region(ref) && ref + 4 == tape.top;
   settle();
-  if (is_newest_result) return;  // gone with that
+  if (is_newest_result) return;  // settle() has freed it.
   if (ref + 4 == tape.top) {
     trim();
-  } else if (apart(ref) && !is_leaf(ref)) {
-    let_go(extra_of(*node));  // kept apart for its owner
-  } else if (apart(ref) && (tape.top == tape.start || is_of_this_guard(*node))) {
+  } else if (in_leaf_region(ref) && !is_leaf(ref)) {
+    let_go(extra_of(*node));  // A part holds a handle of its record.
+  } else if (in_leaf_region(ref) && (tape.top == tape.start || is_of_this_guard(*node))) {
     free_leaf(ref);
-  } else if (apart(ref) && (node->head & waiting) == 0) {
+  } else if (in_leaf_region(ref) && (node->head & waiting) == 0) {
     node->head |= waiting;
     wait_as_leaf(ref);
   }

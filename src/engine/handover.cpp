@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: MIT
-// Tapes and threads: a tape for each thread, made with its first Value; tapes handed from thread to thread; handles
-// that end where their tape is not; and the error for a Value that is used where it does not live.
+// Tapes and threads: the tape that a thread gets with its first Value, tapes handed from thread to thread, handles that
+// die where their tape is not mounted, and the Error for a Value used on the wrong thread.
 //
-// A tape outlives its owners (its thread, and Tapes) as long as a handle to one of its nodes is left. While it has
-// owners, `balance` is far above 0 and falls with every handle that ends elsewhere; when the last owner goes, it
-// becomes the number of handles left, and who takes it to 0 frees the tape. Nothing here locks or, when a handle ends,
-// allocates: it may be done in any destructor, and while another thread forks.
+// A tape outlives its owners (its thread and Tape objects) as long as handles to its nodes are left. While it has
+// owners, `balance` is far above 0, and each handle that dies elsewhere decreases it. When the last owner goes,
+// `balance` becomes the number of handles left, and whoever decreases it to 0 frees the tape. Nothing here locks, and
+// releasing a handle does not allocate, so it is safe in any destructor and while another thread forks.
 #include <memory>
 
 #include "gradwalk/tapes.hpp"
-#include "store.hpp"
+#include "leaf_region.hpp"
 
 namespace gradwalk {
 namespace detail {
 
-constinit thread_local OpenTape tape;
+constinit thread_local HotTape tape;
 
 namespace {
 
 constexpr std::int64_t owned = std::int64_t{1} << 40;
-const char this_copy = 0;  // its address tells the copies of the library in a process apart
+const char this_copy = 0;  // Its address identifies this copy of the library in the process.
 
 constinit thread_local bool thread_has_ended = false;
-constinit thread_local SharedTape* shared_here = nullptr;  // the one this thread used last
+constinit thread_local SharedTape* shared_here = nullptr;  // the SharedTape that this thread used last
 
 void leave_shared_tape() noexcept {
   if (SharedTape* const shared = std::exchange(shared_here, nullptr)) shared->leave();
@@ -42,7 +42,7 @@ void free_tape(Store& store) noexcept {
   unreserve(memory);
 }
 
-// The handle is noted beside its node, and its node listed, for whoever has the tape next.
+// Counts a dead handle beside its node and puts the node on a list, which the next user of the tape empties.
 void lose(Store& store, Ref ref) noexcept {
   if (Lost* const lost = lost_handles(store.memory.base, ref); lost != nullptr) {
     if (lost->count.fetch_add(1) == 0) {
@@ -64,7 +64,7 @@ Store* make_tape() {
   store->balance = owned;
   header_of(id_of(memory.base)) = {&this_copy, lose, store.get()};
 
-  const OpenTape before = std::exchange(tape, OpenTape{});
+  const HotTape before = std::exchange(tape, HotTape{});
   tape.base = memory.base;
   tape.id = id_of(memory.base);
   tape.store = store.get();
@@ -75,13 +75,13 @@ Store* make_tape() {
   return store.release();
 }
 
-// Puts the tape before this thread; what was there is parked.
-void open(Store* store) {
+// Mounts a tape on this thread, or none. The tape that was mounted is parked.
+void mount(Store* store) {
   if (tape.store != nullptr) {
     settle();
     tape.store->parked = tape;
   }
-  tape = store != nullptr ? store->parked : OpenTape{};
+  tape = store != nullptr ? store->parked : HotTape{};
 }
 
 std::int64_t handles_of(Ref ref) {
@@ -91,20 +91,20 @@ std::int64_t handles_of(Ref ref) {
   return static_cast<std::int64_t>((without_extra(node.head) / one_handle) + more);
 }
 
-// Of the open tape: how many handles its users have.
+// The number of handles of the mounted tape.
 std::int64_t count_handles() {
   release_lost();
-  for (const Ref list : {tape.free_leaf, tape.store->free_cell}) each_in_list(list, free_head);
+  for (const Ref list : {tape.free_leaf, tape.store->free_cell}) each_in_list(list, mark_free);
   std::int64_t count = 0;
   Ref top = tape.top;
-  for (std::uint32_t place = tape.store->current; place != no_chunk; place = tape.store->chunks[place].previous) {
-    for (Ref ref = top - 4; ref > chunk_at(place); ref = older(ref)) count += handles_of(ref);
-    top = tape.store->chunks[place].end;
+  for (std::uint32_t index = tape.store->current; index != no_chunk; index = tape.store->chunks[index].previous) {
+    for (Ref ref = top - 4; ref > chunk_at(index); ref = older(ref)) count += handles_of(ref);
+    top = tape.store->chunks[index].end;
   }
   for (Ref batch = leaves_begin; batch < tape.store->next_leaf; batch += batch_words) {
-    each_place(batch, [&](Ref ref) {
+    each_in_batch(batch, [&](Ref ref) {
       count += handles_of(ref);
-      if (op_of(*tape.node(ref)) != Op::leaf && is_held(*tape.node(ref))) --count;  // it holds its owner
+      if (op_of(*tape.node(ref)) != Op::leaf && is_held(*tape.node(ref))) --count;  // A part holds its record.
     });
   }
   return count;
@@ -114,14 +114,14 @@ void add_owner(Store& store) {
   if (store.owners.fetch_add(1) == 0) store.balance.fetch_add(owned - store.handles_left);
 }
 
-// Of a tape that no thread has before it. Nobody has a way to it but through its owners, or a handle.
+// The tape is not mounted on any thread: only owners and handles lead to it.
 void remove_owner(Store& store) noexcept {
   if (store.owners.fetch_sub(1) != 1) return;
   Store* const before = tape.store;
-  open(&store);
-  if (!store.callbacks.empty()) collect();  // those of dead nodes hold handles
+  mount(&store);
+  if (!store.callbacks.empty()) collect();  // The callbacks of dead nodes may hold handles.
   const std::int64_t left = store.handles_left = count_handles();
-  open(before);
+  mount(before);
   if (store.balance.fetch_sub(owned - left) == owned - left) free_tape(store);
 }
 
@@ -130,8 +130,8 @@ struct EndOfThread {
   ~EndOfThread() {
     leave_shared_tape();
     thread_has_ended = true;
-    if (tape.store == store) open(nullptr);
-    store->in_use = false;  // NOLINT(clang-analyzer-core.CallAndMessage): it was set when the thread began
+    if (tape.store == store) mount(nullptr);
+    store->in_use = false;  // NOLINT(clang-analyzer-core.CallAndMessage): set when the thread began
     store->has_ended = true;
     remove_owner(*store);
   }
@@ -142,8 +142,8 @@ struct EndOfThread {
 void start_tape() {
   Store* const store = make_tape();
   store->in_use = true;
-  open(store);
-  if (thread_has_ended) return;  // made by the destructor of a thread_local or static object: it is never freed
+  mount(store);
+  if (thread_has_ended) return;  // A destructor of a thread_local or static object made it; it is never freed.
   thread_local const EndOfThread end{store};
   static_cast<void>(end);
 }
@@ -214,17 +214,17 @@ UseTape::UseTape(const Tape& used) : used_(used) {
     throw Error("UseTape", "a tape in nobody's use", "one that is in use", "end its use there first");
   before_ = tape.store;
   changes_ = true;
-  open(used_.store_);
+  mount(used_.store_);
 }
 
 UseTape::~UseTape() {
   if (!changes_) return;
-  open(before_);
+  mount(before_);
   used_.store_->in_use = false;
 }
 
 namespace {
-OpenTape being_moved;  // its address stands for a tape that is on its way
+HotTape being_moved;  // Its address in user_ means that a thread is moving the tape.
 }
 
 SharedTape::SharedTape() { tape_.store_->in_use = true; }
@@ -234,12 +234,12 @@ SharedTape::~SharedTape() {
   tape_.store_->in_use = false;
 }
 
-// The place where the tape is open, which nobody else touches until user_ is set again: that of `wanted`, or of
-// whoever it is. A thread that ends has no lock, so two may come at once.
-OpenTape* SharedTape::take_from_user(OpenTape* wanted) noexcept {
+// Returns where the tape is mounted, and keeps other threads away until user_ is set again. With `wanted`, returns
+// nullptr if it is mounted elsewhere. A thread that ends does not hold the lock, so two threads may call this at once.
+HotTape* SharedTape::take_from_user(HotTape* wanted) noexcept {
   for (;;) {
-    OpenTape* user = user_.load();
-    if (user == &being_moved) continue;  // perhaps from here: this thread must not end meanwhile. It takes no time
+    HotTape* user = user_.load();
+    if (user == &being_moved) continue;  // Wait: the other thread needs only a few instructions.
     if (wanted != nullptr && user != wanted) return nullptr;
     if (user_.compare_exchange_weak(user, &being_moved)) return user;
   }
@@ -249,13 +249,13 @@ void SharedTape::move_here() {
   thread_local const EndOfUse end;
   static_cast<void>(end);
   if (shared_here != nullptr && shared_here != this) shared_here->leave();
-  OpenTape* const user = take_from_user(nullptr);
+  HotTape* const user = take_from_user(nullptr);
   if (user != nullptr && user->store == tape_.store_) {
     tape_.store_->parked = *user;
-    *user = before_ != nullptr ? before_->parked : OpenTape{};
+    *user = before_ != nullptr ? before_->parked : HotTape{};
   }
   before_ = tape.store;
-  open(tape_.store_);
+  mount(tape_.store_);
   shared_here = this;
   user_ = &tape;
 }
@@ -263,7 +263,7 @@ void SharedTape::move_here() {
 void SharedTape::leave() noexcept {
   if (shared_here == this) shared_here = nullptr;
   if (take_from_user(&tape) == nullptr) return;
-  if (is_here()) open(before_);
+  if (is_here()) mount(before_);
   before_ = nullptr;
   user_ = nullptr;
 }

@@ -1,33 +1,32 @@
 // SPDX-License-Identifier: MIT
-// Leaves: where they come from, how they wait while a record may read them, and how their memory goes back. Fresh ones
-// lie in order of creation; free ones are a list through `operands`.
+// Leaves: where they come from, how dead ones wait while a record may read them, and how their memory is given back.
 #include <algorithm>
 #include <utility>
 
-#include "store.hpp"
+#include "leaf_region.hpp"
 
 namespace gradwalk::detail {
 namespace {
 
-constexpr Ref few_leaves = 4 * 262'144;  // words: 8 MiB, not worth giving back
-constexpr Ref in_cache = 4 * 16'384;     // words: 512 KiB, where order does not matter
+constexpr Ref few_leaves = 4 * 262'144;  // words: 8 MiB are not worth giving back
+constexpr Ref in_cache = 4 * 16'384;     // words: in 512 KiB, order does not matter
 
-// Lists the free leaves in order, so that a layer's weights lie side by side; those at the end count as never used. A
-// batch of cells that are all free is one of leaves again.
+// Sorts the list of free leaves, so that the weights of a layer are stored side by side. Free batches at the end count
+// as never used again, and a batch of cells that are all free becomes a batch of leaves.
 void list_in_order() noexcept {
   Store& store = *tape.store;
   store.freed_unordered = 0;
-  for (const Ref list : {tape.free_leaf, store.free_cell}) each_in_list(list, free_head);
+  for (const Ref list : {tape.free_leaf, store.free_cell}) each_in_list(list, mark_free);
   tape.free_leaf = store.free_cell = 0;
   bool is_end = true;
   for (Ref batch = store.next_leaf; batch > leaves_begin;) {
     batch -= batch_words;
     bool is_free = true;
-    each_place(batch, [&](Ref ref) { is_free &= tape.node(ref)->head == 0; });
+    each_in_batch(batch, [&](Ref ref) { is_free &= tape.node(ref)->head == 0; });
     if (is_free && has_cells(batch)) {
       store.has_cells[(batch - leaves_begin) / batch_words] = false;
       unpoison(batch, batch_words);
-      each_place(batch, free_head);
+      each_in_batch(batch, mark_free);
     }
     if (is_end &= is_free) {
       store.next_leaf = batch;
@@ -35,7 +34,7 @@ void list_in_order() noexcept {
     }
     Ref& list = has_cells(batch) ? store.free_cell : tape.free_leaf;
     Ref begin = 0, last = 0;
-    each_place(batch, [&](Ref ref) {
+    each_in_batch(batch, [&](Ref ref) {
       if (tape.node(ref)->head != 0) return;
       if (last != 0) tape.node(last)->operands = ref;
       if (begin == 0) begin = ref;
@@ -53,9 +52,8 @@ void wait_as_leaf(Ref leaf) {
   ++store.leaves_waiting;
 }
 
-// All but those that collect() has marked. Programs let go of leaves in another order than they made them, so that pass
-// by pass the list would lose its order, and with it the cache: now and then, in proportion to what was freed, it is
-// sorted.
+// Programs release leaves in another order than they made them. From step to step the list would lose its order, and
+// leaves would be scattered over the cache. So the list is sorted now and then, in proportion to what was freed.
 void free_waiting_leaves() {
   Store& store = *tape.store;
   Ref next = std::exchange(store.waiting_leaves, 0);
@@ -76,16 +74,15 @@ void free_waiting_leaves() {
   if (all > in_cache && store.freed_unordered > all) list_in_order();
 }
 
-// Sees to it that there are `free_ones`, leaves or cells: some that wait, or the batch that is given back, never used.
-Ref take_batch(const Ref& free_ones) {
+Ref take_batch(const Ref& free_list) {
   Store& store = *tape.store;
   settle();
   release_lost();
   const auto is_full = [&] { return first_leaf + store.memory.leaves - store.next_leaf < batch_words; };
   const bool cannot_grow = is_full() && !grow(store.memory, first_leaf);
-  if (free_ones == 0 && (cannot_grow || store.leaves_waiting >= store.collect_leaves_at)) collect();
-  if (free_ones != 0) return 0;
-  if (is_full())  // still: what was collected may have made the end of the leaves unused again
+  if (free_list == 0 && (cannot_grow || store.leaves_waiting >= store.collect_leaves_at)) collect();
+  if (free_list != 0) return 0;
+  if (is_full())  // Check again: collect() may have freed batches at the end.
     throw Error("Value", "at most " + std::to_string(store.memory.leaves / 4) + " leaves in a thread", "one more",
                 "let go of Values no longer needed, or split the work between threads");
   store.steps_to_census = 16;
@@ -110,7 +107,7 @@ void free_leaf(Ref ref) {
   poison(ref + 1, 3);
 }
 
-// After steps that needed no more leaves: the free ones at the end of what was ever used go back to the system.
+// Called after some steps that needed no new leaves: gives the free batches at the end back to the system.
 void give_back_leaves() noexcept {
   Store& store = *tape.store;
   if (store.next_leaf - leaves_begin < few_leaves) return;

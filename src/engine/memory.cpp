@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The memory under a tape, from a system with address space to spare. A tape has 64 GiB of it to itself, at a place
-// that nobody else is likely to want, and takes what it needs of it step by step: under a limit of the address space
-// many tapes fit, and any of them can become large.
+// The memory of a tape on a system with a large address space. A tape has 64 GiB of addresses to itself, in a range
+// that nothing else is likely to use, and maps what it needs step by step. So under a limit on address space many tapes
+// fit, and any of them can grow.
 #include "memory.hpp"
 
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 #include <algorithm>
 
 extern "C" {  // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the sanitizers' names
-// There in sanitized programs: what is only reachable through our memory is no leak.
+// These exist in sanitized programs. What is reachable only through a tape is not a leak.
 [[gnu::weak]] void __lsan_register_root_region(const void* begin, std::size_t size);
 [[gnu::weak]] void __lsan_unregister_root_region(const void* begin, std::size_t size);
 [[gnu::weak]] void __tsan_acquire(void* address);
@@ -21,9 +21,9 @@ namespace {
 constexpr std::size_t gigabyte = std::size_t{1} << 30, stride = 64 * gigabyte;
 constexpr std::size_t header_bytes = 65536;
 constexpr std::size_t half_words = std::size_t{1} << 31;
-constexpr std::size_t lost_bytes = 32 * gigabyte;  // from base to the places for lost handles
+constexpr std::size_t lost_bytes = 32 * gigabyte;  // distance from base to the counters of lost handles
 constexpr std::size_t first_step = std::size_t{1} << 17, longest_step = std::size_t{1} << 27;  // words
-constexpr int places = 512;
+constexpr int slots = 512;
 constexpr int protection = PROT_READ | PROT_WRITE;
 constexpr int kind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
@@ -39,7 +39,7 @@ void give_back(char* begin, std::size_t bytes) { munmap(begin, bytes); }
 
 char* bytes_of(Word* base) { return reinterpret_cast<char*>(base); }
 
-// Extends one half from `have` to `want` words, and the places for lost handles with it.
+// Extends one half from `have` to `want` words, and the counters of lost handles with it.
 bool extend(const Memory& memory, std::size_t half, std::size_t have, std::size_t want) {
   char* const nodes = bytes_of(memory.base + half);
   char* const lost = bytes_of(memory.base) + lost_bytes + half * 2;
@@ -48,12 +48,12 @@ bool extend(const Memory& memory, std::size_t half, std::size_t have, std::size_
     if (!memory.is_reserved) give_back(nodes + have * 8, (want - have) * 8);
     return false;
   }
-  // Large graphs then cost a fault every 2 MiB, not every 4 KiB; refusal is fine.
+  // Large graphs then cost one page fault per 2 MiB, not per 4 KiB. The system may refuse.
   madvise(nodes + have * 8, (want - have) * 8, MADV_HUGEPAGE);
   return true;
 }
 
-// The header and the first step of each half, or nothing.
+// Maps the header and the first step of each half, or nothing.
 bool begin(Memory& memory) {
   char* const header = bytes_of(memory.base) - header_bytes;
   if (!take(memory.is_reserved, header, header_bytes)) return false;
@@ -66,14 +66,13 @@ bool begin(Memory& memory) {
 }  // namespace
 
 Memory reserve() {
-  // Far from where systems put what has no place of its own. The thread sanitizer ends a program that maps anything
-  // there.
-  constexpr std::uintptr_t place = std::uintptr_t{1} << 45;
+  // An address range far from where systems place other mappings. The thread sanitizer does not allow mappings there.
+  constexpr std::uintptr_t range = std::uintptr_t{1} << 45;
   static std::atomic<std::uint32_t> next = 0;
-  for (int tries = 0; tries < places && __tsan_acquire == nullptr; ++tries) {
-    const std::uintptr_t slot = next.fetch_add(1, std::memory_order_relaxed) % places;
+  for (int tries = 0; tries < slots && __tsan_acquire == nullptr; ++tries) {
+    const std::uintptr_t slot = next.fetch_add(1, std::memory_order_relaxed) % slots;
     Memory memory;
-    memory.base = reinterpret_cast<Word*>(place + (slot + 1) * stride);
+    memory.base = reinterpret_cast<Word*>(range + (slot + 1) * stride);
     if (begin(memory)) return memory;
   }
   Memory memory;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The memory under a tape in WebAssembly: there is no address space apart from memory, and what has been taken cannot
-// be given back. So a tape is small, and taken as a whole; systems still back it by pages only where it is used.
+// The memory of a tape in WebAssembly, where address space is memory, and memory cannot be given back. So a tape is
+// small and allocated as a whole; systems still provide pages only where it is used.
 #include <cstdlib>
 
 #include "memory.hpp"
@@ -17,7 +17,7 @@ Memory reserve() {  // half a million nodes, and as many leaves
   if (got == nullptr) return memory;
   memory.base = reinterpret_cast<Word*>(static_cast<char*>(got) + header_bytes);
   memory.leaves = first_leaf;
-  memory.records = first_leaf - chunk_words;  // a chunk stays free: the first free word must not look like a leaf
+  memory.records = first_leaf - chunk_words;  // One chunk stays free, so that `top` is never in the leaf region.
   return memory;
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// NoGrad. Under it the tape looks full, so every operation asks for room, and is given a cell among the leaves instead
-// of a place on the tape: it writes its record there as ever, and before anything else happens the record is made a
-// leaf. So a result costs what a leaf costs, and nothing lies between the records of graphs.
+// NoGrad. While a guard lives, the tape looks full, so every operation asks for room. It gets a cell of the leaf region
+// and writes its record there as usual; before anything else happens, the record becomes a leaf. So a result costs what
+// a leaf costs, and the records of graphs stay without gaps.
 //
-// A cell is a node and the word below, for a number. Those whose results are gone are used again.
-#include "store.hpp"
+// A cell is a node and the word below it, for a constant operand. Cells are reused.
+#include "leaf_region.hpp"
 
 namespace gradwalk {
 
@@ -17,7 +17,7 @@ Ref take_cell() {
   if (store.free_cell == 0) {
     if (const Ref batch = take_batch(store.free_cell); batch != 0) {
       store.has_cells[(batch - leaves_begin) / batch_words] = true;
-      each_place(batch, [&](Ref ref) { tape.node(ref)->operands = std::exchange(store.free_cell, ref); });
+      each_in_batch(batch, [&](Ref ref) { tape.node(ref)->operands = std::exchange(store.free_cell, ref); });
     }
   }
   return std::exchange(store.free_cell, static_cast<Ref>(tape.node(store.free_cell)->operands));
@@ -63,7 +63,7 @@ NoGrad::NoGrad() {
 }
 
 NoGrad::~NoGrad() {
-  if (tape.store == nullptr || tape.store->no_grad == 0) return;  // it outlived its thread's tape
+  if (tape.store == nullptr || tape.store->no_grad == 0) return;  // The guard outlived its thread's tape.
   settle();
   if (--tape.store->no_grad > 0) return;
   tape.limit = tape.store->recorded_limit;

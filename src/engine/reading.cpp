@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reading a graph. Where its records lie in order on the tape, one scan downwards finds them: each marks its operands,
-// and what was marked is met further down. Elsewhere, and where records were opened, they are searched for.
+// Reading a graph. If its records are in order on the tape, one scan downwards finds them: each record marks its
+// operands, and the scan meets them further down. Otherwise, or if records were expanded, a search finds them.
 #include "gradwalk/reading.hpp"
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 #include <bit>
 #include <unordered_map>
 
-#include "parts.hpp"
 #include "search.hpp"
+#include "written_nodes.hpp"
 
 namespace gradwalk {
 
@@ -17,22 +17,22 @@ using namespace detail;
 
 namespace detail {
 
-// A set of places on a tape, a bit a word, in blocks that exist where something was put. Once it is counted, it knows
-// how many lie below a place, and which one has a number.
-class Places {
+// A set of Refs: one bit per word of the tape, in blocks that are allocated when a Ref is put into them. After count(),
+// the set numbers its Refs in order.
+class RefSet {
  public:
   struct Block {
     std::array<std::uint64_t, chunk_words / 64> bits{};
-    std::array<std::uint16_t, chunk_words / 64> below{};  // in the block, below each word of bits
-    std::uint32_t before = 0;                             // in the blocks before
+    std::array<std::uint16_t, chunk_words / 64> below{};  // number of Refs in the block below each word of bits
+    std::uint32_t before = 0;                             // number of Refs in the blocks before
   };
 
-  Places(Ref begin, Ref end) : begin_(begin), blocks_((end - begin) / chunk_words + 1) {}
+  RefSet(Ref begin, Ref end) : begin_(begin), blocks_((end - begin) / chunk_words + 1) {}
 
   std::size_t blocks() const { return blocks_.size(); }
   Block* block(std::size_t i) const { return blocks_[i].get(); }
 
-  // What is there is not stored again: the next to look at the same word would have to wait for it.
+  // A bit that is set is not stored again: a load of the same word would have to wait for the store.
   static void put(Block& block, Ref word) {
     const std::uint64_t bit = std::uint64_t{1} << word % 64;
     if ((block.bits[word / 64] & bit) == 0) block.bits[word / 64] |= bit;
@@ -45,22 +45,22 @@ class Places {
   }
 
   std::size_t count() {
-    std::uint32_t all = 0;
+    std::uint32_t count = 0;
     for (const std::unique_ptr<Block>& block : blocks_) {
       if (block == nullptr) continue;
-      block->before = all;
+      block->before = count;
       std::uint32_t here = 0;
       for (std::size_t i = 0; i < block->bits.size(); ++i) {
         block->below[i] = static_cast<std::uint16_t>(here);
         here += static_cast<std::uint32_t>(std::popcount(block->bits[i]));
       }
-      all += here;
+      count += here;
       counted_.push_back(static_cast<std::uint32_t>(&block - blocks_.data()));
     }
-    return all;
+    return count;
   }
 
-  template <class Visit> void each(Visit visit) const {  // from below
+  template <class Visit> void each(Visit visit) const {  // in ascending order
     for (const std::uint32_t i : counted_)
       for (std::size_t word = 0; word < chunk_words / 64; ++word)
         for (std::uint64_t bits = blocks_[i]->bits[word]; bits != 0; bits &= bits - 1)
@@ -76,7 +76,7 @@ class Places {
            static_cast<std::uint32_t>(std::popcount(bits & (bit - 1)));
   }
 
-  Ref place(std::uint32_t number) const {
+  Ref at(std::uint32_t number) const {
     const auto is_after = [&](std::uint32_t n, std::uint32_t i) { return n < blocks_[i]->before; };
     const std::uint32_t i = *std::prev(std::upper_bound(counted_.begin(), counted_.end(), number, is_after));
     const Block& block = *blocks_[i];
@@ -99,27 +99,27 @@ class Places {
   Ref begin_;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<std::uint32_t> counted_;  // the blocks that exist
-  Block* last_block_ = nullptr;         // where the last one was put: the next is often nearby
-  Ref last_ = 1u << 31;                 // its first word; at the beginning, one that no place is near
+  Block* last_block_ = nullptr;         // the block of the last put(); the next Ref is often near
+  Ref last_ = 1u << 31;                 // its first word; at first, a word that no Ref is near
 };
 
 static bool are_leaves(Word operands) {
-  return are_nodes(operands) && apart(first(operands)) && apart(second(operands));
+  return are_nodes(operands) && in_leaf_region(first(operands)) && in_leaf_region(second(operands));
 }
 
 static Ref end_of_records() {
   Ref end = tape.top;
-  for (std::uint32_t place = tape.store->current; place != no_chunk; place = tape.store->chunks[place].previous)
-    end = std::max(end, chunk_at(place + 1));
+  for (std::uint32_t index = tape.store->current; index != no_chunk; index = tape.store->chunks[index].previous)
+    end = std::max(end, chunk_at(index + 1));
   return end;
 }
 
 }  // namespace detail
 
-// Where every operand lies below its user, places are in order and need no list.
-struct Reading::Numbers {
-  Places leaves{first_leaf, tape.store->next_leaf}, records{0, end_of_records()};
-  std::vector<Ref> list;  // otherwise: leaves, then records
+// If every operand lies below its user, Refs are in topological order, and two sets number them. Otherwise a list does.
+struct Reading::Numbering {
+  RefSet leaves{first_leaf, tape.store->next_leaf}, records{0, end_of_records()};
+  std::vector<Ref> list;  // leaves, then records
   std::unordered_map<Ref, std::uint32_t> in_list;
 
   bool scan(std::span<const Ref> tops);
@@ -127,30 +127,30 @@ struct Reading::Numbers {
   std::size_t search_for(std::span<const Ref> tops);  // the number of leaves
 };
 
-bool Reading::Numbers::put_operands(Ref ref) {
+bool Reading::Numbering::put_operands(Ref ref) {
   bool in_order = true;
   each_operand(ref, [&](Ref operand) {
-    in_order &= apart(operand) || operand < ref;
-    (apart(operand) ? leaves : records).put(operand);
+    in_order &= in_leaf_region(operand) || operand < ref;
+    (in_leaf_region(operand) ? leaves : records).put(operand);
   });
   return in_order;
 }
 
-// A chunk's records are gone over one by one, as a pass does, from the highest that is wanted down. False
-// where an operand lies above its user: the tape went round.
-bool Reading::Numbers::scan(std::span<const Ref> tops) {
-  for (const Ref top : tops) (apart(top) ? leaves : records).put(top);
+// Scans each chunk from its highest marked record down, like a pass. Returns false if an operand lies above its user,
+// which happens after the tape went round.
+bool Reading::Numbering::scan(std::span<const Ref> tops) {
+  for (const Ref top : tops) (in_leaf_region(top) ? leaves : records).put(top);
   for (std::size_t chunk = records.blocks(); chunk-- > 0;) {
     if (records.block(chunk) == nullptr) continue;
-    Places::Block& block = *records.block(chunk);
+    RefSet::Block& block = *records.block(chunk);
     const Ref begin = chunk_at(static_cast<std::uint32_t>(chunk));
     std::size_t word = block.bits.size() - 1;
     while (block.bits[word] == 0) --word;
     std::uint64_t* const bits = block.bits.data();
     const Word* const base = tape.base;
     Ref ref = begin + static_cast<Ref>(word * 64 + 63) - static_cast<Ref>(std::countl_zero(bits[word])), next = 0;
-    // The bits of the records just below, where most operands lie, stay in a register: a mark that is stored and loaded
-    // again for the next record would hold it up.
+    // The bits of the records just below, where most operands are, stay in a register: storing a mark and loading it
+    // again for the next record would be slow.
     std::size_t near = word;
     std::uint64_t near_bits = bits[near];
     for (; ref > begin; ref = next) {
@@ -158,10 +158,10 @@ bool Reading::Numbers::scan(std::span<const Ref> tops) {
       const Word operands = base[ref], head = base[ref + 2];
       const Op op = static_cast<Op>(head & 0xff);
       const Ref extra = static_cast<Ref>(head >> 32), at = ref - begin;
-      next = ref - 4;  // known before the head is there
+      next = ref - 4;  // This does not depend on the head.
       if (extra != 0 && !has_third(op)) [[unlikely]] {
         next -= extra;
-        asm("" : "+r"(next));  // stays a branch, or the next record would wait for this one's head
+        asm("" : "+r"(next));  // Keep the branch: without it, the next record would wait for the head of this one.
       }
       if (at / 64 != near) {
         bits[near] = near_bits;
@@ -173,7 +173,7 @@ bool Reading::Numbers::scan(std::span<const Ref> tops) {
           if ((operand - begin) / 64 == near)
             near_bits |= std::uint64_t{1} << operand % 64;
           else
-            Places::put(block, operand - begin);
+            RefSet::put(block, operand - begin);
         } else if (operand >= first_leaf) {
           if (is_node(operand)) leaves.put(operand);
         } else {
@@ -212,7 +212,7 @@ bool Reading::Numbers::scan(std::span<const Ref> tops) {
   return true;
 }
 
-std::size_t Reading::Numbers::search_for(std::span<const Ref> tops) {
+std::size_t Reading::Numbering::search_for(std::span<const Ref> tops) {
   std::vector<Ref> others;
   for (const Ref top : tops) {
     const auto is_new = [&](Ref ref) { return !in_list.contains(ref); };
@@ -234,33 +234,33 @@ Reading::Reading(std::span<const Value> roots, const char* call) {
   std::vector<Ref> tops;
   for (const Value& root : roots) tops.push_back(Handle::ref(root, call));
   roots_.assign(roots.begin(), roots.end());
-  const auto numbers = std::make_shared<Numbers>();
-  numbers_ = numbers;
-  if (tape.store->kept_apart.empty() && numbers->scan(tops)) {
-    leaf_count_ = numbers->leaves.count();
-    size_ = leaf_count_ + numbers->records.count();
+  const auto numbering = std::make_shared<Numbering>();
+  numbering_ = numbering;
+  if (tape.store->expanded_parts.empty() && numbering->scan(tops)) {
+    leaf_count_ = numbering->leaves.count();
+    size_ = leaf_count_ + numbering->records.count();
   } else {
-    leaf_count_ = numbers->search_for(tops);
-    size_ = numbers->list.size();
+    leaf_count_ = numbering->search_for(tops);
+    size_ = numbering->list.size();
   }
 }
 
 Ref Reading::ref(std::size_t i) const {
-  Handle::ref(roots_.front(), "Reading");  // refuses to be used where the graph is not
+  Handle::ref(roots_.front(), "Reading");  // throws an Error on another thread
   if (i >= size_)
     throw Error("Reading", "a number below " + std::to_string(size_), std::to_string(i), "count from 0 to size()");
-  if (!numbers_->list.empty()) return numbers_->list[i];
-  return i < leaf_count_ ? numbers_->leaves.place(static_cast<std::uint32_t>(i))
-                         : numbers_->records.place(static_cast<std::uint32_t>(i - leaf_count_));
+  if (!numbering_->list.empty()) return numbering_->list[i];
+  return i < leaf_count_ ? numbering_->leaves.at(static_cast<std::uint32_t>(i))
+                         : numbering_->records.at(static_cast<std::uint32_t>(i - leaf_count_));
 }
 
 std::optional<std::uint32_t> Reading::number_of(Ref ref) const {
-  if (!numbers_->list.empty()) {
-    const auto found = numbers_->in_list.find(ref);
-    return found == numbers_->in_list.end() ? std::nullopt : std::optional(found->second);
+  if (!numbering_->list.empty()) {
+    const auto found = numbering_->in_list.find(ref);
+    return found == numbering_->in_list.end() ? std::nullopt : std::optional(found->second);
   }
-  if (apart(ref)) return numbers_->leaves.number(ref);
-  const std::optional<std::uint32_t> number = numbers_->records.number(ref);
+  if (in_leaf_region(ref)) return numbering_->leaves.number(ref);
+  const std::optional<std::uint32_t> number = numbering_->records.number(ref);
   return number ? std::optional(*number + static_cast<std::uint32_t>(leaf_count_)) : std::nullopt;
 }
 
@@ -277,33 +277,32 @@ std::optional<std::size_t> Reading::find(const Value& node) const {
   return number_of(wanted);
 }
 
-std::vector<Reading::Part> Reading::read(std::size_t i) const {
-  std::vector<Part> parts;
-  each_part(ref(i), [&](Op op, std::span<const PartOperand> operands) {
-    Part& part = parts.emplace_back(Part{op, {}});
-    for (const PartOperand& one : operands) {
-      if (one.ref == literal)
-        part.operands.push_back({Operand::Kind::number, 0, one.number});
-      else if (one.ref == nothing)
-        part.operands.push_back({Operand::Kind::part, one.part, 0});
+std::vector<Reading::WrittenNode> Reading::read(std::size_t i) const {
+  std::vector<WrittenNode> nodes;
+  each_written_node(ref(i), [&](Op op, std::span<const WrittenOperand> operands) {
+    WrittenNode& node = nodes.emplace_back(WrittenNode{op, {}});
+    for (const auto& [x, index, number] : operands) {
+      if (x == literal)
+        node.operands.push_back({Operand::Kind::number, 0, number});
+      else if (x == nothing)
+        node.operands.push_back({Operand::Kind::earlier, index, 0});
       else
-        part.operands.push_back(
-            {Operand::Kind::node, *number_of(one.ref), op == Op::custom ? one.number : tape.node(one.ref)->data});
+        node.operands.push_back({Operand::Kind::node, *number_of(x), op == Op::custom ? number : tape.node(x)->data});
     }
   });
-  return parts;
+  return nodes;
 }
 
 namespace detail {
 
-// A number for each of the places that were put in order, by blocks as Places has them.
-class NumberedPlaces {
+// A number for each Ref, in blocks that are allocated when needed.
+class RefNumbers {
  public:
-  NumberedPlaces(Ref begin, Ref end) : begin_(begin), blocks_((end - begin) / chunk_words + 1) {}
+  RefNumbers(Ref begin, Ref end) : begin_(begin), blocks_((end - begin) / chunk_words + 1) {}
   void set(Ref ref, std::uint32_t number) {
     std::unique_ptr<std::uint32_t[]>& block = blocks_[(ref - begin_) / chunk_words];
     if (block == nullptr)
-      block.reset(new std::uint32_t[chunk_words]);  // not set to anything: only what was put is asked
+      block.reset(new std::uint32_t[chunk_words]);  // not initialised: at() is called only for Refs that were set
     block[(ref - begin_) % chunk_words] = number;
   }
   std::uint32_t at(Ref ref) const { return blocks_[(ref - begin_) / chunk_words][(ref - begin_) % chunk_words]; }
@@ -317,50 +316,51 @@ class NumberedPlaces {
 
 Listing Reading::list() const {
   Handle::ref(roots_.front(), "Reading::list");
-  Listing all;
-  all.leaves = leaf_count_;
-  all.nodes.reserve(2 * size_);
-  NumberedPlaces leaves(first_leaf, tape.store->next_leaf), records(0, end_of_records());
-  const auto listed_at = [&](Ref ref) { return (apart(ref) ? leaves : records).at(ref); };
+  Listing listing;
+  listing.leaves = leaf_count_;
+  listing.nodes.reserve(2 * size_);
+  RefNumbers leaves(first_leaf, tape.store->next_leaf), records(0, end_of_records());
+  const auto index_of = [&](Ref ref) { return (in_leaf_region(ref) ? leaves : records).at(ref); };
   std::vector<Ref> terms;
   const auto add_leaf = [&](Ref ref) {
-    const auto i = static_cast<std::uint32_t>(all.nodes.size());
-    (apart(ref) ? leaves : records).set(ref, i);
-    all.nodes.push_back({Op::leaf, {i, Listing::none, Listing::none}});
+    const auto i = static_cast<std::uint32_t>(listing.nodes.size());
+    (in_leaf_region(ref) ? leaves : records).set(ref, i);
+    listing.nodes.push_back({Op::leaf, {i, Listing::none, Listing::none}});
   };
   const auto add = [&](Ref ref) {
-    if (is_constant(ref)) {  // of a record that was opened: a number again
-      (apart(ref) ? leaves : records).set(ref, Listing::number + static_cast<std::uint32_t>(all.numbers.size()));
-      all.numbers.push_back(tape.node(ref)->data);
+    if (is_constant(ref)) {  // A constant of an expanded record is a number again.
+      (in_leaf_region(ref) ? leaves : records)
+          .set(ref, Listing::number + static_cast<std::uint32_t>(listing.numbers.size()));
+      listing.numbers.push_back(tape.node(ref)->data);
       return;
     }
-    const auto begin = static_cast<std::uint32_t>(all.nodes.size());
-    const auto add_part = [&](Op op, std::span<const PartOperand> operands) {
+    const auto begin = static_cast<std::uint32_t>(listing.nodes.size());
+    const auto add_node = [&](Op op, std::span<const WrittenOperand> operands) {
       Listing::Node node{op, {Listing::none, Listing::none, Listing::none}};
       for (std::size_t i = 0; op != Op::custom && i < operands.size(); ++i) {
-        const PartOperand& one = operands[i];
-        if (one.ref == nothing) {
-          node.operands[i] = begin + one.part;
-        } else if (one.ref == literal) {
-          node.operands[i] = Listing::number + static_cast<std::uint32_t>(all.numbers.size());
-          all.numbers.push_back(one.number);
+        const auto& [x, index, number] = operands[i];
+        if (x == nothing) {
+          node.operands[i] = begin + index;
+        } else if (x == literal) {
+          node.operands[i] = Listing::number + static_cast<std::uint32_t>(listing.numbers.size());
+          listing.numbers.push_back(number);
         } else {
-          node.operands[i] = listed_at(one.ref);
+          node.operands[i] = index_of(x);
         }
       }
-      all.nodes.push_back(node);
+      listing.nodes.push_back(node);
     };
-    each_part(ref, add_part, terms);
-    (apart(ref) ? leaves : records).set(ref, static_cast<std::uint32_t>(all.nodes.size() - 1));
+    each_written_node(ref, add_node, terms);
+    (in_leaf_region(ref) ? leaves : records).set(ref, static_cast<std::uint32_t>(listing.nodes.size() - 1));
   };
-  if (numbers_->list.empty()) {
-    numbers_->leaves.each(add_leaf);
-    numbers_->records.each(add);
+  if (numbering_->list.empty()) {
+    numbering_->leaves.each(add_leaf);
+    numbering_->records.each(add);
   } else {
-    for (std::size_t i = 0; i < size_; ++i) i < leaf_count_ ? add_leaf(numbers_->list[i]) : add(numbers_->list[i]);
+    for (std::size_t i = 0; i < size_; ++i) i < leaf_count_ ? add_leaf(numbering_->list[i]) : add(numbering_->list[i]);
   }
-  for (const Value& root : roots_) all.roots.push_back(listed_at(Handle::ref(root, "Reading::list")));
-  return all;
+  for (const Value& root : roots_) listing.roots.push_back(index_of(Handle::ref(root, "Reading::list")));
+  return listing;
 }
 
 }  // namespace gradwalk

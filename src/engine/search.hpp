@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-// The depth-first search below a node, without recursion: the order micrograd's build_topo() gives.
+// The depth-first search below a node, without recursion. It lists nodes in the order of micrograd's build_topo().
 #pragma once
 
 #include "store.hpp"
 
 namespace gradwalk::detail {
 
-// Nodes below `root` and the root itself, each once, operands before their users and in operand order. enter(ref) is
-// called when the search first meets a node; where it returns false the node is left out with what is below it.
-// The result lies in the store until the next search.
+// Returns the nodes below `root` and the root, each once, after its operands, and operands in order. The search calls
+// enter(ref) when it first meets a node; if that returns false, the node is left out, with everything only it reaches.
+// The result is stored in the tape's Store and valid until the next search.
 template <class Enter> const std::vector<Ref>& search(Ref root, Enter enter) {
   std::vector<Ref>&order = tape.store->order, &stack = tape.store->stack;
   order.clear();
   stack.assign(1, root);
-  struct ClearMarks {  // also when `enter` throws
+  struct ClearMarks {  // a destructor, because `enter` may throw
     ~ClearMarks() {
       for (const Ref ref : tape.store->order) tape.node(ref)->head &= ~(entered | finished);
       for (const Ref ref : tape.store->stack) tape.node(ref)->head &= ~(entered | finished);
@@ -27,20 +27,15 @@ template <class Enter> const std::vector<Ref>& search(Ref root, Enter enter) {
       each_operand(ref, [&](Ref operand) {
         if ((tape.node(operand)->head & entered) == 0) stack.push_back(operand);
       });
-      continue;  // the node is met again when everything below it is done
+      continue;  // The search meets the node again when everything below it is listed.
     }
     if ((node->head & (entered | finished)) == entered) {
-      order.push_back(ref);  // first: if there is no memory for it, its marks are still found on the stack
+      order.push_back(ref);  // If this throws, the node is still on the stack, where its marks are cleared.
       node->head |= finished;
     }
     stack.pop_back();
   }
   return order;
-}
-
-inline bool is_recorded(Ref ref) {
-  const Op op = op_of(*tape.node(ref));
-  return op > Op::constant;
 }
 
 }  // namespace gradwalk::detail

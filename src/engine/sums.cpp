@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Sums of products that grow in place, beyond the usual case in a loop: with numbers, with plain terms, in any order.
+// Fusing beyond the usual cases of sums.hpp: sums of products with numbers and plain terms, in any order.
 #include "gradwalk/sums.hpp"
-
-#include "store.hpp"
 
 namespace gradwalk::detail {
 namespace {
 
-// The product or sum with one term more.
+// Appends a term to a product, a multiply_add or a sum, and returns the sum. `number` is the literal of the term.
 Ref append_term(Ref sum, Word term, bool has_number, double number, double data) {
   const Word head = tape.node(sum)->head, factors = tape.node(sum)->operands;
   Ref at = sum + 1, below = static_cast<Ref>(head >> 32) + 1;
@@ -24,7 +22,7 @@ Ref append_term(Ref sum, Word term, bool has_number, double number, double data)
   return at;
 }
 
-// sum + product, the product right above the sum
+// sum + product, if the product is the record right above the sum. Returns 0 if they cannot be fused.
 Ref extend(Ref sum, Ref product, double data) {
   const Node &x = *tape.node(sum), &y = *tape.node(product);
   const Word factors = y.operands;
@@ -34,7 +32,8 @@ Ref extend(Ref sum, Ref product, double data) {
   return append_term(sum, factors, numbers != 0, numbers != 0 ? tape.number(product - 1) : 0, data);
 }
 
-// The same where the product lies right below the product or the short sum: compilers choose which is evaluated first.
+// sum + product, if the product is the record right below a product or a short sum: the compiler chooses which operand
+// is evaluated first. Returns 0 if they cannot be fused.
 Ref extend_downwards(Ref sum, Ref product, double data) {
   constexpr Ref longest = 8;
   const Word head = tape.node(sum)->head, last = tape.node(product)->operands;
@@ -49,7 +48,8 @@ Ref extend_downwards(Ref sum, Ref product, double data) {
   return product + below + 1;
 }
 
-// x + product, where a number lies below the product: number, product become x, number, product
+// x + product, if the product has a literal: the words "number, product" become "x, number, product". Returns 0 if they
+// cannot be fused.
 Ref add_to_scaled(Ref x, Ref product, double data) {
   const Node& y = *tape.node(product);
   if (product + 4 != tape.top || !is_product(y.head) || x == product || tape.top >= tape.limit) return 0;
@@ -64,48 +64,46 @@ Ref add_to_scaled(Ref x, Ref product, double data) {
 
 }  // namespace
 
-// x + y where one of them is the newest node and ends
-Ref join(Ref x, bool x_ends, Ref y, bool y_ends) {
+// One of the operands is the newest record and is consumed.
+Ref join(Ref x, bool x_consumed, Ref y, bool y_consumed) {
   const double data = rules::Rule<Op::add>::value(tape.node(x)->data, tape.node(y)->data);
-  if (x_ends && y_ends) {
+  if (x_consumed && y_consumed) {
     if (const Ref made = extend(x, y, data)) return made;
     if (const Ref made = extend_downwards(x, y, data)) return made;
   }
   Ref made = 0;
-  if (y_ends && y + 4 == tape.top && is_product(tape.node(y)->head)) {
+  if (y_consumed && y + 4 == tape.top && is_product(tape.node(y)->head)) {
     if (extra_of(*tape.node(y)) != 0) {
       made = add_to_scaled(x, y, data);
     } else {
       write_node(made = y, tape.node(y)->operands, fresh(multiply_add, x) | z_first, data);
     }
     if (made != 0) {
-      if (x_ends) consume(x);
+      if (x_consumed) consume(x);
       return made;
     }
   }
-  if (x_ends && x + 4 == tape.top && grows(tape.node(x)->head) && tape.top + 2 <= tape.limit) {
+  if (x_consumed && x + 4 == tape.top && grows(tape.node(x)->head) && tape.top + 2 <= tape.limit) {
     if (tape.node(x)->head == fresh(Op::mul)) {
       write_node(made = x, tape.node(x)->operands, fresh(multiply_add, y), data);
     } else {
       made = append_term(x, pair(y, nothing), false, 0, data);
     }
-    if (y_ends) consume(y);
+    if (y_consumed) consume(y);
     return made;
   }
   made = binary<Op::add, false, false>(x, y);
-  if (x_ends) consume(x);
-  if (y_ends) consume(y);
+  if (x_consumed) consume(x);
+  if (y_consumed) consume(y);
   return made;
 }
 
-// x + number, where x ends
 Ref add_number(Ref x, double y) {
   if (x + 4 != tape.top || tape.top + 3 > tape.limit || !grows(tape.node(x)->head))
     return with_number<Op::add, true>(x, y);
   return append_term(x, pair(literal, nothing), true, y, rules::Rule<Op::add>::value(tape.node(x)->data, y));
 }
 
-// number + y, where y ends
 Ref add_to_number(double x, Ref y) {
   const Word head = tape.node(y)->head, factors = tape.node(y)->operands;
   if (y + 4 != tape.top || tape.top + 2 > tape.limit || head != fresh(Op::mul)) return with_number<Op::add, true>(x, y);

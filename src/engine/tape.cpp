@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The tape's chunks: making room in them, leaving them, and beginning again.
+// The chunks of a tape: entering and leaving them, making room, and starting again when the tape is empty.
 #include "gradwalk/tape.hpp"
 
 #include <algorithm>
 
-#include "store.hpp"
+#include "leaf_region.hpp"
 
 namespace gradwalk::detail {
 
@@ -12,7 +12,7 @@ void leave_chunk() {
   Store& store = *tape.store;
   const Chunk chunk = std::exchange(store.chunks[store.current], Chunk{});
   --store.chunks_used;
-  // What lies below stays clean if it lies right below; elsewhere order is lost.
+  // Records of the chunk right below stay clean. Across a jump, Refs do not follow creation order.
   if (tape.clean_from >= chunk_at(store.current) || chunk.previous + 1 != store.current) tape.clean_from = chunk.end;
   poison(chunk_at(store.current), chunk_words);
   store.current = chunk.previous;
@@ -20,7 +20,7 @@ void leave_chunk() {
   set_limit(chunk_at(store.current) + chunk_words);
 }
 
-// The tape has become empty: every waiting leaf can go, and the bottom chunk is the warmest.
+// The tape is empty, so all waiting leaves can be freed. The bottom chunk is the one most likely to be in the cache.
 void begin_again() {
   Store& store = *tape.store;
   if (store.steps_to_census > 0 && --store.steps_to_census == 0) give_back_leaves();
@@ -33,7 +33,7 @@ void begin_again() {
     tape.start = tape.clean_from = tape.top;
   }
   free_waiting_leaves();
-  // A large graph's pages go back to the system once a pass has done with much less.
+  // Give the pages of a large graph back to the system once a step has needed much less.
   if (store.chunks.size() > many && store.chunks.size() > 2 * store.peak) {
     discard(tape.base + chunk_at(static_cast<std::uint32_t>(store.peak)),
             (store.chunks.size() - store.peak) * chunk_words);
@@ -43,23 +43,23 @@ void begin_again() {
   store.peak = 1;
 }
 
-// Makes the chunk at `place` the one that is written. Its first node only says where it starts.
-void enter_chunk(std::uint32_t place) {
+// New records go to this chunk from now on. Its first node marks its start.
+void enter_chunk(std::uint32_t index) {
   Store& store = *tape.store;
-  const bool adjacent = store.current != no_chunk && place == store.current + 1;
-  const auto gap = adjacent ? chunk_at(place) - tape.top : 0;  // so older() steps over it
-  store.chunks[place] = {store.current, tape.top, true};
-  store.current = place;
+  const bool adjacent = store.current != no_chunk && index == store.current + 1;
+  const auto gap = adjacent ? chunk_at(index) - tape.top : 0;  // Then older() steps over the unused words.
+  store.chunks[index] = {store.current, tape.top, true};
+  store.current = index;
   store.peak = std::max(store.peak, ++store.chunks_used);
-  unpoison(chunk_at(place), 4);
-  write_node(chunk_at(place), pair(nothing, nothing), unheld(chunk_start, gap), 0);
-  tape.top = chunk_at(place) + 4;
+  unpoison(chunk_at(index), 4);
+  write_node(chunk_at(index), pair(nothing, nothing), unheld(chunk_start, gap), 0);
+  tape.top = chunk_at(index) + 4;
   if (!adjacent) tape.clean_from = tape.top;
   set_limit(chunk_at(store.current) + chunk_words);
 }
 
-// The next free place upwards, so that nodes lie in order; from the bottom again once the end is reached.
-std::uint32_t next_place() {
+// The next free chunk upwards, so that Refs follow creation order; at the end, a free one from the bottom.
+std::uint32_t next_chunk() {
   std::vector<Chunk>& chunks = tape.store->chunks;
   const auto is_free = [](const Chunk& chunk) { return !chunk.used; };
   auto found =
@@ -87,7 +87,7 @@ void make_room(Ref words) {
   const bool is_full = store.chunks_used == store.chunks.size() &&
                        (store.chunks_used + 1) * chunk_words > store.memory.records && !grow(tape.store->memory, 0);
   if (store.chunks_used >= store.collect_at || is_full) collect();
-  if (tape.top + words > tape.limit) enter_chunk(next_place());
+  if (tape.top + words > tape.limit) enter_chunk(next_chunk());
 }
 
 }  // namespace gradwalk::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The parts of Value that are words: labels, printing, numbers.
+// Members of Value that are not hot: labels, printing, and numbers that become leaves.
 #include "gradwalk/value.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ double rules::pow(double x, double y) { return std::pow(x, y); }
 
 double detail::number_of(std::uint32_t bits, std::uint32_t of, const char* call) {
   if ((of & is_number) == 0) refuse(of, call);
-  if (of != (tape.id | is_number))  // its tape may be gone: a number does not hold it
+  if (of != (tape.id | is_number))  // Do not look at its tape: a number does not keep it alive.
     throw Error(call, "a Value of this thread", "one of another thread", handover_advice);
   return static_cast<double>(std::bit_cast<float>(bits));
 }

@@ -54,7 +54,7 @@ class Nodes {
 
  private:
   void add_record(std::size_t i, const std::vector<std::size_t>& last_of) {
-    const std::vector<Reading::Part> parts = graph_.read(i);
+    const std::vector<Reading::WrittenNode> parts = graph_.read(i);
     const Value value = graph_.node(i);
     const auto [id, part] = written_id(value, known_parts_);
     if (parts.empty()) {
@@ -64,15 +64,15 @@ class Nodes {
     }
     const std::size_t begin = nodes.size();
     std::vector<std::size_t> made;  // by part
-    for (const Reading::Part& one : parts) {
+    for (const Reading::WrittenNode& one : parts) {
       std::vector<std::size_t> operands;
       std::vector<double> numbers, derivatives;
       for (const Reading::Operand& operand : one.operands) {
         if (operand.kind == Reading::Operand::Kind::number) {
           operands.push_back(add(Op::constant, operand.value));
         } else {
-          operands.push_back(operand.kind == Reading::Operand::Kind::part ? made[operand.index]
-                                                                          : last_of[operand.index]);
+          operands.push_back(operand.kind == Reading::Operand::Kind::earlier ? made[operand.index]
+                                                                             : last_of[operand.index]);
         }
         numbers.push_back(nodes[operands.back()].data);
         derivatives.push_back(operand.value);
@@ -89,8 +89,9 @@ class Nodes {
     for (std::size_t k = begin; k + 1 < nodes.size(); ++k) nodes[k].id = id, nodes[k].part = k - begin + 1;
     for (std::size_t k = nodes.size(); k-- > begin;) {  // what the last pass would have deposited in the parts
       const Snapshot::Node& user = nodes[k];
-      for (std::size_t j = 0; user.grad != 0 && j < user.operands.size(); ++j)
-        if (user.operands[j] >= begin) nodes[user.operands[j]].grad += user.grad * user.locals[j];
+      const double gradient = k + 1 == nodes.size() ? pass_gradient(Handle::ref(value, "snapshot")) : user.grad;
+      for (std::size_t j = 0; gradient != 0 && j < user.operands.size(); ++j)
+        if (user.operands[j] >= begin) nodes[user.operands[j]].grad += gradient * user.locals[j];
     }
   }
 

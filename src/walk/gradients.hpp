@@ -18,7 +18,7 @@ inline bool differ(double a, double b, double magnitude) {
   return a != b && !(std::isnan(a) && std::isnan(b)) && !(std::abs(a - b) <= 1e-12 * magnitude);
 }
 
-inline bool passes_on(const Snapshot::Node& node) { return !node.operands.empty(); }
+inline bool has_operands(const Snapshot::Node& node) { return !node.operands.empty(); }
 
 // Every node but the constants, operands before their users.
 std::vector<std::size_t> nodes_in_order(const Snapshot& graph);

@@ -64,7 +64,7 @@ void WalkRun::check_order() const {
 void WalkRun::forward_pass() {
   for (std::size_t i = 0; i < data_.size(); ++i) {
     const Snapshot::Node& one = node(i);
-    if (!passes_on(one)) continue;
+    if (!has_operands(one)) continue;
     grad_[i] = 0;  // a second pass makes the node anew
     Walk::Step step{Kind::forward, pass_, i, data_[i], data_[i], {}, {}};
     for (const std::size_t operand : one.operands) step.operands.push_back(data_[operand]);
@@ -86,7 +86,7 @@ void WalkRun::begin_pass() {
   magnitude_ = std::move(right.magnitudes);
   visits_in_pass_.assign(data_.size(), 0);
   for (std::size_t i = 0; i < data_.size(); ++i) {
-    const bool accumulates = is(WalkRule::twice) && !passes_on(node(i));
+    const bool accumulates = is(WalkRule::twice) && !has_operands(node(i));
     if (!accumulates) ideal_[i] = right_total_[i] = 0;
     right_total_[i] += right_[i];
   }
@@ -179,7 +179,7 @@ Walk::Deposit WalkRun::pay(std::size_t from, std::size_t operand) {
   ideal_[to] = kept(ideal_[to]);
   const bool once = !options_.order.empty() || is(WalkRule::forward_order);
   const Walk::Deposit deposit{from,   to,     operand,   local,
-                              amount, before, grad_[to], once && passes_on(node(to)) && visits_in_pass_[to] > 0};
+                              amount, before, grad_[to], once && has_operands(node(to)) && visits_in_pass_[to] > 0};
   if (deposit.late && amount != 0)
     record_.late.push_back(
         {record_.steps.size() - 1, from, to, amount,
@@ -210,7 +210,7 @@ void WalkRun::finish(const std::vector<double>& right_data) {
 }
 
 void WalkRun::check_visit(std::size_t i) {
-  if (!passes_on(node(i))) return;
+  if (!has_operands(node(i))) return;
   if (visits_in_pass_[i] > 1 && grad_[i] != 0) {
     part(i, grad_[i], right_[i], name(i) + " was visited again: what it had passed on went down once more");
   } else if (differ(grad_[i], right_[i], magnitude_[i])) {

@@ -38,7 +38,7 @@ template <class Use> auto with(Slot& slot, bool dies, Use use) {
   return dies ? use(std::move(*slot.value)) : use(std::as_const(*slot.value));
 }
 
-// Whether a Value is a number that no one has needed a node of: the mark in its tape's number (value.hpp).
+// Whether a Value still holds a number instead of a node: the mark in the number of its tape (value.hpp).
 bool holds_number(const Value& value) {
   std::array<std::uint32_t, 2> words{};
   static_assert(sizeof words == sizeof value);
@@ -48,9 +48,12 @@ bool holds_number(const Value& value) {
 
 }  // namespace
 
-// Such a number, where it ends as the first operand of a sum, is a constant there and never a leaf.
-Index Session::first_operand(Op op, const Slot& x, bool ends) {
-  return ends && op == Op::add && holds_number(*x.value) ? constant(twin_.at(x.node).data) : x.node;
+// The operands that the engine records. A consumed number becomes a constant; if both are, the first becomes a leaf.
+std::pair<Index, Index> Session::operands(const Slot& x, bool x_consumed, const Slot& y, bool y_consumed) {
+  const bool y_is_constant = y_consumed && holds_number(*y.value);
+  const bool x_is_constant = x_consumed && !y_is_constant && holds_number(*x.value);
+  return {x_is_constant ? constant(twin_.at(x.node).data) : x.node,
+          y_is_constant ? constant(twin_.at(y.node).data) : y.node};
 }
 
 void Session::leaf(Bytes& bytes) {
@@ -86,7 +89,8 @@ void Session::binary(Bytes& bytes) {
     if (x_dies) x.value.reset();
     put_made(to, std::move(value), node);
   } else {
-    const Index node = twin_.binary(op, first_operand(op, x, x_dies), y.node);
+    const auto [first, second] = operands(x, x_dies, y, y_dies);
+    const Index node = twin_.binary(op, first, second);
     Value value = with(x, x_dies, [&](auto&& a) {
       return with(y, y_dies, [&](auto&& b) {
         return oracle::binary(op, spelling, std::forward<decltype(a)>(a), std::forward<decltype(b)>(b));
@@ -110,7 +114,8 @@ void Session::compound(Bytes& bytes) {
   }
   Slot& y = full(bytes);
   const bool dies = how % 4 == 1 && &x != &y;
-  const Index node = made(twin_.binary(op, first_operand(op, x, &x != &y), y.node));
+  const auto [first, second] = operands(x, &x != &y, y, dies);
+  const Index node = made(twin_.binary(op, first, second));
   if (dies)
     oracle::compound(op, *x.value, std::move(*y.value));
   else

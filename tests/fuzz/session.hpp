@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "gradwalk/gradwalk.hpp"
@@ -59,7 +60,7 @@ class Session {
   Index constant(double number) { return twin_.leaf(number, Op::constant); }
 
   // Building.
-  Index first_operand(Op op, const Slot& x, bool ends);
+  std::pair<Index, Index> operands(const Slot& x, bool x_consumed, const Slot& y, bool y_consumed);
   void leaf(Bytes& bytes);
   void unary(Bytes& bytes);
   void binary(Bytes& bytes);
