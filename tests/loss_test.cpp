@@ -69,6 +69,36 @@ TEST(BinaryCrossEntropy, IsGoodAtExtremeScores) {
   EXPECT_EQ(at(1000, [](const Value& s) { return binary_cross_entropy(s, 0.25); }).loss, 750);
 }
 
+// Compares with the textbook formula in long double.
+TEST(BinaryCrossEntropy, KeepsTheDigitsOfSmallLossesWithTargetsThatAreValues) {
+  for (const double score : {-700.0, -40.0, -20.0, -1e-9, 0.0, 0.5, 20.0, 40.0, 700.0})
+    for (const double number : {0.0, 1e-12, 0.25, 0.5, 0.75, 1 - 1e-12, 1.0}) {
+      const Value target = number;
+      const At found = at(score, [&](const Value& s) { return binary_cross_entropy(s, target); });
+      const long double s = score, t = number;
+      const long double loss = t * std::log1p(std::exp(-s)) + (1 - t) * std::log1p(std::exp(s));
+      const long double gradient = (1 - t) / (1 + std::exp(-s)) - t / (1 + std::exp(s));
+      EXPECT_NEAR(found.loss, static_cast<double>(loss), 1e-15 * static_cast<double>(loss)) << score << " " << number;
+      EXPECT_NEAR(found.gradient, static_cast<double>(gradient), 4e-16) << score << " " << number;
+      EXPECT_NEAR(target.grad(), -score, 1e-13) << score << " " << number;
+      if (number == 0 || number == 1) {
+        EXPECT_NEAR(found.gradient, static_cast<double>(gradient), 1e-15 * std::abs(static_cast<double>(gradient)));
+        EXPECT_EQ(found.loss, binary_cross_entropy(Value(score), number).data());
+      }
+    }
+}
+
+// A recorded loss is replayed for other rows, whose targets are nearer to the other label.
+TEST(BinaryCrossEntropy, CanBeReplayedWithAnyTarget) {
+  Value target = 0.0, score = 40.0;
+  const Value loss = binary_cross_entropy(score, target);
+  for (const double number : {1.0, 0.75, 0.0}) {
+    target.data() = number;
+    recompute(loss);
+    EXPECT_EQ(loss.data(), binary_cross_entropy(score, number).data());
+  }
+}
+
 TEST(SoftmaxCrossEntropy, IsMinusTheLogOfTheProbability) {
   const std::vector<Value> scores{0.5, -1.0, 2.0};
   const Value loss = softmax_cross_entropy(scores, 1);
@@ -132,10 +162,10 @@ TEST(Losses, RefuseWhatDoesNotFit) {
   const std::vector<Value> scores{0.5, 1.0}, none;
   const std::vector<double> one{1.0}, no_targets;
   EXPECT_EQ(error_of([&] { hinge(scores, one); }),
-            "hinge: needs a target for each row, got 1 target for 2 rows; give as many of one as of the other");
+            "hinge: needs one target per row, got 1 target for 2 rows; give as many of one as of the other");
   EXPECT_EQ(
       error_of([&] { mean_squared_error(none, one); }),
-      "mean_squared_error: needs a target for each row, got 1 target for 0 rows; give as many of one as of the other");
+      "mean_squared_error: needs one target per row, got 1 target for 0 rows; give as many of one as of the other");
   EXPECT_EQ(error_of([&] { binary_cross_entropy(none, no_targets); }),
             "binary_cross_entropy: needs at least one row, got none; leave out empty batches");
   EXPECT_EQ(error_of([&] { hinge(scores, std::vector{1.0, 0.0}); }),
@@ -147,7 +177,7 @@ TEST(Losses, RefuseWhatDoesNotFit) {
       "binary_cross_entropy: needs targets from 0 to 1, got -1; for labels that are -1 and 1 give (label + 1) / 2");
   EXPECT_EQ(error_of([&] { softmax_cross_entropy(scores, 2); }),
             "softmax_cross_entropy: needs a label below the number of scores, 2, got 2; count labels from 0, and give "
-            "the model an output a class");
+            "the model one output per class");
   EXPECT_EQ(error_of([&] { softmax_cross_entropy(std::vector<std::vector<Value>>{}, std::vector<std::size_t>{}); }),
             "softmax_cross_entropy: needs at least one row, got none; leave out empty batches");
 }
