@@ -56,8 +56,11 @@ class GRADWALK_EXPORT BatchStep {
   // The mean loss of all rows, by their weights; no gradients.
   virtual double loss(const Dataset& data) = 0;
 
-  // Calls work(begin, end) for parts of 0 ... size that together are all of it: at once, on the threads the step has.
-  virtual void in_parts(std::size_t size, const std::function<void(std::size_t, std::size_t)>& work) { work(0, size); }
+  // Calls work(begin, end) for ranges that together cover 0 ... size, on the threads that the step has, and waits for
+  // all of them. The default is one call on this thread.
+  virtual void parallel_for(std::size_t size, const std::function<void(std::size_t begin, std::size_t end)>& work) {
+    work(0, size);
+  }
 
   // Steps of one kind give the same bits, those of another may round otherwise: "eager", "compiled, AVX2".
   virtual std::string kind() const = 0;
