@@ -159,7 +159,7 @@ TEST(Dropout, RefusesAnImpossibleChance) {
   Recipe recipe = dropping(0.5);
   recipe.hidden = {};
   EXPECT_EQ(error_of([&] { TrainingRun(moons(), recipe); }),
-            "train: needs hidden neurons, for dropout to leave some out, got none; give hidden layers, or no dropout");
+            "train: needs hidden neurons for dropout, got none; add hidden layers, or leave out dropout");
 }
 
 }  // namespace

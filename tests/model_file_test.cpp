@@ -68,7 +68,7 @@ const std::string& saved() {
   return result;
 }
 
-constexpr std::string_view advice = "; the file is damaged, or of another program: take a copy, or train again";
+constexpr std::string_view advice = "; the file is damaged or from another program: use a copy, or train again";
 
 std::string said(const SafetensorsFile& file) {
   return error_of([&] { parse_model(file.to_bytes(), "m.safetensors"); });
@@ -174,7 +174,7 @@ TEST_F(ModelFiles, KeepEveryNumberOfTheRecipeAndState) {
                 .init = Init::xavier,
                 .loss = LossKind::mse,
                 .optimizer = AdamW{0.1, 0.8, 0.9, 1e-7, 0.3},
-                .rate = {RatePlan::Kind::linear, 0.25, 77, 3},
+                .rate = {LearningRateSchedule::Kind::linear, 0.25, 77, 3},
                 .batch = 5,
                 .l1 = 0.1,
                 .l2 = 0.30000000000000004,
@@ -183,7 +183,7 @@ TEST_F(ModelFiles, KeepEveryNumberOfTheRecipeAndState) {
                 .seed = std::numeric_limits<std::uint64_t>::max()};
   TrainingRun run(moons(), recipe);
   make_steps(run, 4);
-  run.begin_plan(recipe.rate, 0.1);
+  run.begin_schedule(recipe.rate, 0.1);
   make_steps(run, 5);
   save_model(at("m"), run, std::numeric_limits<std::uint64_t>::max(), source_of(moons()));
   const ModelFile file = load_model(at("m"));
@@ -213,6 +213,54 @@ TEST_F(ModelFiles, KeepEveryNumberOfTheRecipeAndState) {
   EXPECT_EQ(file.run->state.optimizer, run.state().optimizer);
   EXPECT_EQ(file.run->state.batches, run.state().batches);
   EXPECT_EQ(file.run->state.history.loss, run.history().loss);
+}
+
+// The text that earlier versions wrote: other programs read it, and equal runs must give equal files.
+TEST_F(ModelFiles, SpellTheRecipeAsEver) {
+  Recipe recipe{.hidden = {3, 2}, .optimizer = SGD{0.5, 0.9, 0.25}, .seed = 7};
+  recipe.validation = 0.25, recipe.patience = 9, recipe.dropout = 0.5, recipe.balance = true;
+  recipe.rate = {LearningRateSchedule::Kind::linear, 0.25, 77, 3, 4};
+  const auto text = [](const std::string& optimizer) {
+    return R"({"hidden":[3,2],"activation":"relu","init":"he","loss":"softmax","optimizer":)" + optimizer +
+           R"(,"rate":{"kind":"linear","final":0.25,"steps":77,"warm_up":3,"begin":4},"batch":32,"l1":0.0,"l2":0.0001,)"
+           R"("clip":0.0,"standardise":true,"seed":7,"balance":true,"validation":0.25,"patience":9,"dropout":0.5})";
+  };
+  EXPECT_EQ(to_json(recipe), text(R"({"kind":"sgd","lr":0.5,"momentum":0.9,"weight_decay":0.25})"));
+  recipe.optimizer = Adam{0.5};
+  EXPECT_EQ(to_json(recipe), text(R"({"kind":"adam","lr":0.5,"beta1":0.9,"beta2":0.999,"epsilon":1e-08})"));
+  recipe.optimizer = AdamW{0.5};
+  EXPECT_EQ(to_json(recipe),
+            text(R"({"kind":"adamw","lr":0.5,"beta1":0.9,"beta2":0.999,"epsilon":1e-08,"weight_decay":0.01})"));
+  recipe.optimizer = RMSprop{0.5};
+  EXPECT_EQ(to_json(recipe), text(R"({"kind":"rmsprop","lr":0.5,"alpha":0.99,"epsilon":1e-08})"));
+  recipe.optimizer = Adagrad{0.5};
+  EXPECT_EQ(to_json(recipe), text(R"({"kind":"adagrad","lr":0.5,"epsilon":1e-10})"));
+}
+
+// A new member of these structs does not compile here, as a reminder to list it in fields_of.
+TEST(RecipeFields, AreListedCompletely) {
+  [[maybe_unused]] const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = Recipe{};
+  static_assert(std::tuple_size_v<decltype(fields_of<Recipe>)> == 16);
+  [[maybe_unused]] const auto& [kind, final, steps, warm_up, begin] = LearningRateSchedule{};
+  static_assert(std::tuple_size_v<decltype(fields_of<LearningRateSchedule>)> == 5);
+}
+
+// Files called the tanh approximation "gelu" before networks had the exact function.
+TEST_F(ModelFiles, KeepTheMeaningOfGelu) {
+  for (const auto& [activation, spelled] :
+       {std::pair(Activation::gelu_tanh, "gelu"), std::pair(Activation::gelu, "gelu_exact")}) {
+    Recipe recipe = recipe_with(Adam{.lr = 0.01}, 7);
+    recipe.activation = activation;
+    TrainingRun run(moons(), recipe);
+    make_steps(run, 3);
+    save_model(at("m"), run, 20, source_of(moons()));
+    const SafetensorsFile raw = SafetensorsFile::read(at("m"));
+    EXPECT_EQ(raw.metadata.at("activation"), spelled);
+    EXPECT_EQ(Json::parse(raw.metadata.at("recipe"))["activation"], spelled);
+    const ModelFile file = load_model(at("m"));
+    EXPECT_EQ(file.run->recipe.activation, activation);
+    EXPECT_EQ(bits(file.model().scores(moons().row(0))), bits(run.model().scores(moons().row(0))));
+  }
 }
 
 TEST_F(ModelFiles, GoOnAsIfNeverStoppedByteForByte) {
@@ -274,9 +322,9 @@ TEST_F(ModelFiles, HoldTheBestModelAndGoOnFromTheLast) {
     raw.metadata[key] = json.dump();
     return wrong(raw);
   };
-  const std::string judged = "a best step of those made, judged by rows kept for it, got ";
-  EXPECT_EQ(with("training", "/best_step", 0u), judged + "0");
-  EXPECT_EQ(with("training", "/best_step", 61u), judged + "61");
+  const std::string needs_best = "a best step among those made, and validation rows, got ";
+  EXPECT_EQ(with("training", "/best_step", 0u), needs_best + "0");
+  EXPECT_EQ(with("training", "/best_step", 61u), needs_best + "61");
   EXPECT_EQ(with("training", "/best_step", -1), "a whole number for 'best_step', got '-1'");
   EXPECT_EQ(with("training", "/best_loss", nullptr), "a number for 'best_loss', got 'null'");
   EXPECT_EQ(with("recipe", "/validation", 1),
@@ -500,8 +548,7 @@ TEST(ModelFile, NeedsNumbersInTheirRanges) {
   EXPECT_EQ(with("recipe", "/l1", -1), ranges + "train: needs l1 >= 0, got -1" + positive);
   EXPECT_EQ(with("recipe", "/l2", -1), ranges + "train: needs l2 >= 0, got -1" + positive);
   EXPECT_EQ(with("recipe", "/clip", -1), ranges + "train: needs clip >= 0, got -1" + positive);
-  EXPECT_EQ(with("recipe", "/rate/final", -1),
-            ranges + "train: needs a final share of the rate >= 0, got -1" + positive);
+  EXPECT_EQ(with("recipe", "/rate/final", -1), ranges + "train: needs a final rate >= 0, got -1" + positive);
   EXPECT_EQ(with("recipe", "/rate/steps", 0u),
             ranges + "cosine_decay: needs at least one step, got 0; say over how many steps the rate changes)");
   EXPECT_EQ(with("recipe", "/optimizer/beta1", 1), ranges + "Adam: needs 0 <= beta1 < 1, got 1; 0.9 is usual)");

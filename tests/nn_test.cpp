@@ -244,10 +244,14 @@ TEST(Activations, AreTheFunctionsTheyAreNamedFor) {
     EXPECT_DOUBLE_EQ(of(Activation::elu, x).second, x > 0 ? 1 : std::exp(x));
     EXPECT_NEAR(of(Activation::softplus, x).first, x > 700 ? x : std::log1p(std::exp(x)), 1e-14);
     const double inner = std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x);
-    EXPECT_NEAR(of(Activation::gelu, x).first, 0.5 * x * (1 + std::tanh(inner)), 1e-13);
-    EXPECT_TRUE(std::isfinite(of(Activation::gelu, x).second));
+    EXPECT_NEAR(of(Activation::gelu_tanh, x).first, 0.5 * x * (1 + std::tanh(inner)), 1e-13);
+    EXPECT_TRUE(std::isfinite(of(Activation::gelu_tanh, x).second));
+    const Value input = x;
+    gelu(input).backward();
+    EXPECT_EQ(of(Activation::gelu, x), (std::pair{gelu(input).data(), input.grad()}));
   }
   EXPECT_EQ(name(Activation::leaky_relu), "leaky_relu");
+  EXPECT_EQ(name(Activation::gelu_tanh), "gelu_tanh");
 }
 
 TEST(States, AreGivenByNameAndTakenInAnyOrder) {

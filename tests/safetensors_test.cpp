@@ -67,7 +67,7 @@ std::string said(const std::function<void()>& run) {
 // What is wrong, without the words every refusal of a damaged file shares.
 std::string wrong(const std::string& bytes) {
   const std::string text = said([&] { SafetensorsFile::parse(bytes, "m"); });
-  const std::string end = "; the file is damaged or no safetensors file: take a copy, or save it again";
+  const std::string end = "; the file is damaged or not a safetensors file: use a copy, or save it again";
   return text.starts_with("m: needs ") && text.ends_with(end) ? text.substr(9, text.size() - 9 - end.size()) : text;
 }
 std::string wrong(std::string_view header, std::size_t data_bytes) { return wrong(file_of(header, data_bytes)); }
@@ -248,8 +248,8 @@ TEST_F(SafetensorsFiles, AreNamedInMessages) {
   write_beside(path, "short");
   EXPECT_EQ(said([&] { SafetensorsFile::read(path); }),
             path +
-                ": needs 8 bytes with the header's length, got 5; the file is damaged or no safetensors file: take a "
-                "copy, or save it again");
+                ": needs 8 bytes with the header's length, got 5; the file is damaged or not a safetensors file: use "
+                "a copy, or save it again");
   EXPECT_EQ(said([&] { SafetensorsFile::read(folder_); }),
             folder_.string() +
                 ": needs a regular file, got a folder; name a file, or save what comes from there to one first");

@@ -63,7 +63,7 @@ class OneSlope : public BatchStep {
 
 TEST(BatchSteps, MayBeOfAKindOfTheUsersOwn) {
   Recipe recipe = small();
-  recipe.optimizer = SGD{.lr = 0.5}, recipe.rate.kind = RatePlan::Kind::constant;
+  recipe.optimizer = SGD{.lr = 0.5}, recipe.rate.kind = LearningRateSchedule::Kind::constant;
   recipe.l2 = recipe.clip = 0;
   const TrainingRun before(moons(), recipe);
   TrainingRun run(moons(), recipe, [](const Model&) { return std::make_unique<OneSlope>(); });
@@ -113,8 +113,8 @@ TEST(BatchSteps, AreTheSameForATeamAsForOneProcess) {
 TEST(BatchSteps, RefuseAnImpossibleTeam) {
   const auto with = [](const Team& team) { return error_of([&] { TrainingRun(moons(), small(), eager_step, team); }); };
   EXPECT_EQ(with({2, 2, [](std::span<double>) {}}),
-            "train: needs a member of the team's 2, got number 2; count members from 0");
-  EXPECT_EQ(with({2, 0, {}}), "train: needs a team that adds up its sums, got none; fill in add_up");
+            "train: needs a member below the team's size, 2, got 2; count members from 0");
+  EXPECT_EQ(with({2, 0, {}}), "train: needs a team with a function add_up, got none; set Team::add_up");
 }
 
 }  // namespace

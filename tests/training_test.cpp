@@ -92,8 +92,7 @@ TEST(Recipes, WithNumbersOutOfTheirRangesAreRefused) {
   EXPECT_EQ(with([](Recipe& r) { r.l1 = -1; }), "train: needs l1 >= 0, got -1" + advice);
   EXPECT_EQ(with([](Recipe& r) { r.l2 = nan; }), "train: needs l2 >= 0, got nan" + advice);
   EXPECT_EQ(with([](Recipe& r) { r.clip = infinity; }), "train: needs clip >= 0, got inf" + advice);
-  EXPECT_EQ(with([](Recipe& r) { r.rate.final = -0.5; }),
-            "train: needs a final share of the rate >= 0, got -0.5" + advice);
+  EXPECT_EQ(with([](Recipe& r) { r.rate.final = -0.5; }), "train: needs a final rate >= 0, got -0.5" + advice);
   EXPECT_EQ(with([](Recipe& r) { r.optimizer = SGD{.lr = nan}; }), "SGD: needs lr >= 0, got nan" + advice);
   EXPECT_EQ(with([](Recipe& r) { r.optimizer = Adam{.beta2 = 1}; }),
             "Adam: needs 0 <= beta2 < 1, got 1; 0.999 is usual");
@@ -107,12 +106,12 @@ TEST(Recipes, WithNumbersOutOfTheirRangesAreRefused) {
             "Layer: needs at least one output, got 0; say how many neurons it has");
 }
 
-TEST(RatePlans, GoFromTheFirstRateToTheLast) {
-  using enum RatePlan::Kind;
-  const auto rates = [](const RatePlan& plan) {
+TEST(LearningRateSchedules, GoFromTheFirstRateToTheLast) {
+  using enum LearningRateSchedule::Kind;
+  const auto rates = [](const LearningRateSchedule& schedule) {
     std::vector<double> result;
-    const Schedule schedule = schedule_of(plan, 2);
-    for (std::uint64_t k = 0; k < 7; ++k) result.push_back(schedule(k));
+    const Schedule rate = schedule_of(schedule, 2);
+    for (std::uint64_t k = 0; k < 7; ++k) result.push_back(rate(k));
     return result;
   };
   EXPECT_THAT(rates({.kind = constant, .final = 0.5, .steps = 4}), ElementsAre(2, 2, 2, 2, 2, 2, 2));
@@ -126,15 +125,15 @@ TEST(RatePlans, GoFromTheFirstRateToTheLast) {
   EXPECT_EQ(name(cosine), "cosine");
 }
 
-TEST(RatePlans, AreFollowedByRuns) {
+TEST(LearningRateSchedules, AreFollowedByRuns) {
   Recipe recipe = small();
-  recipe.rate = {.kind = RatePlan::Kind::linear, .final = 0, .steps = 4, .warm_up = 2};
+  recipe.rate = {.kind = LearningRateSchedule::Kind::linear, .final = 0, .steps = 4, .warm_up = 2};
   TrainingRun run(moons(), recipe);
   for (const double expected : {0.005, 0.01, 0.01, 0.0075, 0.005, 0.0025, 0.0, 0.0})
     EXPECT_DOUBLE_EQ(run.step().rate, expected);
 }
 
-TEST(Losses, HaveAsManyOutputsAsTheirClassesAskFor) {
+TEST(Losses, DetermineTheNumberOfOutputs) {
   using enum LossKind;
   EXPECT_EQ(outputs_for(hinge, 2), 1u);
   EXPECT_EQ(outputs_for(bce, 2), 1u);
@@ -153,7 +152,7 @@ TEST(Losses, HaveAsManyOutputsAsTheirClassesAskFor) {
             "train: needs two classes for the loss bce, got 9; use the loss softmax");
 }
 
-TEST(Losses, OfARowAreThoseOfItsLabel) {
+TEST(Losses, EncodeTheLabelOfARow) {
   using enum LossKind;
   const std::vector<Value> one{0.25}, three{0.25, -1, 2};
   const auto of = [](LossKind loss, const std::vector<Value>& outputs, std::size_t label) {
@@ -171,22 +170,53 @@ TEST(Losses, OfARowAreThoseOfItsLabel) {
   EXPECT_DOUBLE_EQ(of(softmax, three, 0), std::log(sum) - 0.25);
 }
 
-TEST(Losses, OfLabelsAndOutputsThatDoNotFitAreRefused) {
+// Numbers make the eager graph and Values the compiled one: both have one formula.
+TEST(Losses, HaveTheSameValueForTargetsThatAreNumbersAndValues) {
+  const std::vector<Value> scores{40.5, -1.0, 2.0, 0.5};
+  for (const LossKind kind : all_losses)
+    for (const std::size_t outputs : {1u, 2u, 4u}) {
+      if (outputs == 1 ? kind == LossKind::softmax : kind != LossKind::softmax && kind != LossKind::mse) continue;
+      if (outputs == 2 && kind == LossKind::mse) continue;
+      const Loss loss(kind, outputs);
+      const auto check = [&](std::span<const double> targets) {
+        ASSERT_EQ(targets.size(), loss.targets_per_row());
+        const std::vector<Value> values(targets.begin(), targets.end());
+        const std::span<const Value> some = std::span(scores).first(outputs);
+        EXPECT_EQ(loss(some, targets).data(), loss(some, values).data()) << name(kind) << " " << outputs;
+      };
+      if (!is_for_classes(kind)) check(std::vector{1.5});
+      for (std::size_t label = 0; is_for_classes(kind) && label < std::max<std::size_t>(2, outputs); ++label)
+        check(loss.targets(label));
+    }
+  EXPECT_THAT(Loss(LossKind::mse, 3).targets(1), testing::ElementsAre(0, 1, 0));
+  EXPECT_THAT(Loss(LossKind::softmax, 3).targets(2), testing::ElementsAre(2));
+  EXPECT_THAT(Loss(LossKind::bce, 1).targets(0), testing::ElementsAre(0));
+  EXPECT_THAT(Loss(LossKind::hinge, 1).targets(0), testing::ElementsAre(-1));
+}
+
+TEST(Losses, RefuseLabelsAndOutputsThatDoNotFit) {
   using enum LossKind;
   const std::vector<Value> none, one{0.25}, two{1, 2}, three{0.25, -1, 2};
   const auto with = [](LossKind loss, const std::vector<Value>& outputs, std::size_t label) {
     return error_of([&] { row_loss(loss, outputs, label); });
   };
-  EXPECT_EQ(with(hinge, one, 2), "row_loss: needs a label below the number of classes, 2, got 2; count labels from 0");
+  EXPECT_EQ(with(hinge, one, 2), "Loss: needs a label below the number of classes, 2, got 2; count labels from 0");
   for (const LossKind loss : {mse, softmax})
-    EXPECT_EQ(with(loss, three, 3),
-              "row_loss: needs a label below the number of classes, 3, got 3; count labels from 0");
-  const std::string advice = "; make the network's last layer of outputs_for() neurons";
+    EXPECT_EQ(with(loss, three, 3), "Loss: needs a label below the number of classes, 3, got 3; count labels from 0");
+  const std::string advice = "; give the network's last layer outputs_for() neurons";
   for (const LossKind loss : {hinge, mse, bce, softmax})
     EXPECT_EQ(with(loss, none, 0),
-              "row_loss: needs as many outputs as the loss " + std::string(name(loss)) + " has, got 0" + advice);
-  EXPECT_EQ(with(softmax, one, 0), "row_loss: needs as many outputs as the loss softmax has, got 1" + advice);
-  EXPECT_EQ(with(hinge, two, 0), "row_loss: needs as many outputs as the loss hinge has, got 2" + advice);
+              "Loss: needs as many outputs as the loss " + std::string(name(loss)) + " has, got 0" + advice);
+  EXPECT_EQ(with(softmax, one, 0), "Loss: needs as many outputs as the loss softmax has, got 1" + advice);
+  EXPECT_EQ(with(hinge, two, 0), "Loss: needs as many outputs as the loss hinge has, got 2" + advice);
+  EXPECT_EQ(error_of([&] { Loss(huber, 2); }), "Loss: needs as many outputs as the loss huber has, got 2" + advice);
+  EXPECT_EQ(error_of([&] { Loss(huber, 1).targets(0); }),
+            "Loss: needs a loss for classes, got huber; use the loss softmax, bce, hinge or mse");
+  const std::vector<double> targets{1, 0};
+  EXPECT_EQ(error_of([&] { Loss(hinge, 1)(two, targets); }),
+            "Loss: needs 1 output, got 2; give those of a network made for this loss");
+  EXPECT_EQ(error_of([&] { Loss(hinge, 1)(one, targets); }),
+            "Loss: needs 1 target, got 2; give what targets() returns");
 }
 
 TEST(Classifiers, GiveTheClassOfTheLargestScoreAndItsProbability) {
@@ -279,7 +309,7 @@ TEST(Training, WeighsClassesTheSameIfAskedTo) {
   numbers.labels.clear(), numbers.label_names.clear();
   recipe.loss = LossKind::mse;
   EXPECT_EQ(error_of([&] { TrainingRun(numbers, recipe); }),
-            "train: needs classes to balance, got numbers to learn; leave it out");
+            "train: needs classes to balance, got targets that are numbers; leave out balance");
 }
 
 TEST(Histories, KeepAtMost1024StepsEvenly) {
@@ -402,11 +432,10 @@ TEST(Training, RefusesStatesOfOtherRunsAndStaysAsItWas) {
     EXPECT_EQ(after.batches, before.batches);
     return text;
   };
-  const std::string others = " steps, got those of others; give what state() gave";
-  EXPECT_EQ(with([](TrainingState& s) { s.steps = 4; }),
-            "set_state: needs the optimizer's steps and the history of 4" + others);
+  const std::string others = " steps, got others; give what state() returned";
+  EXPECT_EQ(with([](TrainingState& s) { s.steps = 4; }), "set_state: needs an optimizer and a history of 4" + others);
   EXPECT_EQ(with([](TrainingState& s) { s.history.stride = 0; }),
-            "set_state: needs the optimizer's steps and the history of 3" + others);
+            "set_state: needs an optimizer and a history of 3" + others);
   EXPECT_EQ(with([](TrainingState& s) { s.optimizer.first.pop_back(); }),
             "set_state: needs moments of 13 and 13 numbers, got 12 and 13; give the state of an Optimizer with the "
             "same rule and as many parameters");
@@ -459,7 +488,7 @@ TEST(Training, WalksBackTheMeanLossOfABatch) {
         const Dataset& data = loss == LossKind::mse || loss == LossKind::softmax ? spiral : two;
         Recipe recipe{.hidden = {4}, .activation = Activation::tanh, .loss = loss, .batch = batch, .l1 = l1};
         recipe.optimizer = SGD{.lr = 0.5};
-        recipe.rate.kind = RatePlan::Kind::constant;
+        recipe.rate.kind = LearningRateSchedule::Kind::constant;
         TrainingRun run(data, recipe);
         run.step();
         const std::vector<double> before = numbers_of(run);
@@ -508,7 +537,7 @@ TEST(Training, NeverReportsMoreThanAll) {
 
 TEST(Training, ClipsTheGradientAndTellsItsNorm) {
   Recipe recipe = small(SGD{.lr = 1}, 0);
-  recipe.rate.kind = RatePlan::Kind::constant;
+  recipe.rate.kind = LearningRateSchedule::Kind::constant;
   TrainingRun plain(moons(), recipe);
   recipe.clip = 0.01;
   TrainingRun clipped(moons(), recipe);
@@ -554,7 +583,8 @@ TEST(Training, RefusesDataThatDoesNotFitTogether) {
     return error_of([&] { TrainingRun(data, recipe); });
   };
   EXPECT_EQ(with([](Dataset&) {}), "no error");
-  EXPECT_EQ(with([](Dataset& d) { d.x.clear(), d.labels.clear(); }), "train: needs data, got no rows; give it some");
+  EXPECT_EQ(with([](Dataset& d) { d.x.clear(), d.labels.clear(); }),
+            "train: needs at least one row, got none; add rows");
   EXPECT_EQ(with([](Dataset& d) { d.x.pop_back(); }),
             "train: needs 8 numbers: rows times columns, got 7; give each row its features");
   EXPECT_EQ(with([](Dataset& d) { d.feature_names = {}; }), "train: needs 2 feature_names, got 0; name each column");

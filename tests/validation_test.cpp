@@ -27,7 +27,7 @@ Dataset noise(std::size_t rows = 40) {
 
 Recipe judged(double share = 0.25, std::uint64_t patience = 0) {
   Recipe recipe{.hidden = {8}, .loss = LossKind::bce, .optimizer = Adam{.lr = 0.05}, .batch = 8, .l2 = 0};
-  recipe.rate.kind = RatePlan::Kind::constant;
+  recipe.rate.kind = LearningRateSchedule::Kind::constant;
   recipe.validation = share, recipe.patience = patience;
   return recipe;
 }
@@ -170,8 +170,7 @@ TEST(Validation, RefusesImpossibleSharesPatienceAndStates) {
   };
   EXPECT_EQ(with(-0.1, 0), "train: needs 0 <= validation < 1, got -0.1; 0.1 is usual");
   EXPECT_EQ(with(1, 0), "train: needs 0 <= validation < 1, got 1; 0.1 is usual");
-  EXPECT_EQ(with(0, 5),
-            "train: needs rows kept for validation, to be patient with, got none; give a share of them, such as 0.1");
+  EXPECT_EQ(with(0, 5), "train: needs validation rows for patience, got none; set validation, for example to 0.1");
   EXPECT_EQ(error_of([] { TrainingRun(noise(1), judged()); }),
             "split: needs at least two rows, got 1; give data that has two parts");
   TrainingRun run(noise(), judged());
@@ -182,7 +181,7 @@ TEST(Validation, RefusesImpossibleSharesPatienceAndStates) {
     return error_of([&] { run.set_state(state); });
   };
   const std::string others =
-      "set_state: needs best parameters of this run or none, got those of others; give what state() gave";
+      "set_state: needs best parameters of this run or none, got others; give what state() returned";
   EXPECT_EQ(state_with([](BestParameters&) {}), "no error");
   EXPECT_EQ(state_with([](BestParameters& best) { best.step = 9; }), others);
   EXPECT_EQ(state_with([](BestParameters& best) { best.step = 0; }), others);

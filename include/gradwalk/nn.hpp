@@ -6,6 +6,7 @@
 // layers.0.neurons.3.w.1 and layers.0.neurons.3.b in an MLP, neurons.3.b in a Layer, b in a Neuron.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -21,18 +22,25 @@
 
 namespace gradwalk {
 
-// gelu is that of tanh, x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))); leaky_relu is 0.01 x below 0; elu is
-// exp(x) - 1 there.
-enum class Activation { linear, relu, tanh, sigmoid, gelu, leaky_relu, elu, softplus };
+// The activation function of a neuron. An enumerator with the name of an operation is that operation; the others are:
+//   linear      x
+//   gelu_tanh   the tanh approximation of gelu: x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))
+//   leaky_relu  x, and 0.01 * x below 0
+//   elu         x, and exp(x) - 1 below 0
+enum class Activation { linear, relu, tanh, sigmoid, gelu, gelu_tanh, leaky_relu, elu, softplus };
+inline constexpr std::array all_activations{Activation::linear,     Activation::relu, Activation::tanh,
+                                            Activation::sigmoid,    Activation::gelu, Activation::gelu_tanh,
+                                            Activation::leaky_relu, Activation::elu,  Activation::softplus};
 GRADWALK_EXPORT std::string_view name(Activation activation);  // "relu"
 
-// What weights are drawn from; biases are 0.
+// The distribution of the initial weights. Biases start at 0.
 enum class Init {
-  uniform,  // between -1 and 1, as micrograd
-  xavier,   // between -a and a, a = sqrt(6 / (inputs + outputs of the layer)): Glorot's, for tanh and sigmoid
-  he,       // normal with deviation sqrt(2 / inputs): He's, for relu
+  uniform,  // uniform between -1 and 1, as in micrograd
+  xavier,   // uniform between -a and a with a = sqrt(6 / (inputs + outputs of the layer)); suits tanh and sigmoid
+  he,       // normal with standard deviation sqrt(2 / inputs); suits relu
 };
-GRADWALK_EXPORT std::string_view name(Init init);
+inline constexpr std::array all_inits{Init::uniform, Init::xavier, Init::he};
+GRADWALK_EXPORT std::string_view name(Init init);  // "he"
 
 class GRADWALK_EXPORT Module {
  public:

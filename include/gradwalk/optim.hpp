@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -53,6 +54,7 @@ struct Adagrad {
 };
 
 using OptimizerConfig = std::variant<SGD, Adam, AdamW, RMSprop, Adagrad>;
+GRADWALK_EXPORT std::string_view name(const OptimizerConfig& config);  // "sgd", "adam", "adamw", "rmsprop", "adagrad"
 
 // What a rule remembers; with the parameters, all that going on later needs.
 struct OptimizerState {

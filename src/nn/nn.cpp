@@ -43,7 +43,7 @@ template <class Input> [[gnu::noinline]] Value weighted_sum(const Neuron& neuron
   return sum;
 }
 
-Value gelu_of(const Value& x) {
+Value gelu_tanh(const Value& x) {
   constexpr double root = 0.79788456080286536;  // sqrt(2 / pi)
   return 0.5 * x * (1.0 + tanh(root * (x + 0.044715 * x * x * x)));
 }
@@ -59,7 +59,8 @@ template <class Input> std::vector<Value> forward(std::span<const Neuron> neuron
     case Activation::relu: each([](const Value& sum) { return relu(sum); }); break;
     case Activation::tanh: each([](const Value& sum) { return tanh(sum); }); break;
     case Activation::sigmoid: each([](const Value& sum) { return sigmoid(sum); }); break;
-    case Activation::gelu: each(gelu_of); break;
+    case Activation::gelu: each([](const Value& sum) { return gelu(sum); }); break;
+    case Activation::gelu_tanh: each(gelu_tanh); break;
     case Activation::leaky_relu: each([](const Value& sum) { return max(sum, 0.01 * sum); }); break;
     case Activation::elu:
       each([](const Value& sum) { return select(sum > 0.0, sum, exp(min(sum, 0.0)) - 1.0); });

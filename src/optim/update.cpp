@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The arithmetic of the learning rules, in the order of operations PyTorch has.
+#include <array>
 #include <cmath>
 #include <type_traits>
 
@@ -117,6 +118,11 @@ template <class T, class State> void update_any(const OptimizerConfig& config, d
 }
 
 }  // namespace
+
+std::string_view name(const OptimizerConfig& config) {
+  constexpr std::array<std::string_view, 5> names{"sgd", "adam", "adamw", "rmsprop", "adagrad"};
+  return names[config.index()];
+}
 
 double learning_rate(const OptimizerConfig& config) {
   return std::visit([](const auto& rule) { return rule.lr; }, config);

@@ -181,7 +181,7 @@ def test_a_damaged_description_of_the_data_is_refused(source):
         file.write(struct.pack("<Q", len(text)) + text + numbers)
     assert refused("train", "--resume", "m.safetensors", "--steps", 9) == (
         "m.safetensors: needs a description of the data it was trained on, got none that can be read; "
-        "the file is damaged, or of another program: take a copy, or train again")
+        "the file is damaged or from another program: use a copy, or train again")
 
 
 # ---- stopping ----

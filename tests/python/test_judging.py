@@ -72,7 +72,7 @@ def test_a_run_that_ends_early_is_the_same_however_often_it_was_stopped():
 def test_patience_needs_rows_to_be_patient_with():
     save("noisy.csv", "--steps", 10)
     assert refused("train", "--resume", "m.safetensors", "--steps", 20, "--patience", 5) == (
-        "train: needs rows kept for validation, to be patient with, got none; give a share of them, such as 0.1")
+        "train: needs validation rows for patience, got none; set validation, for example to 0.1")
 
 
 def test_dropout_is_said_and_a_saved_model_has_all_its_neurons():
@@ -82,7 +82,7 @@ def test_dropout_is_said_and_a_saved_model_has_all_its_neurons():
     first = run("predict", "m.safetensors", "noisy.csv")
     assert first == run("predict", "m.safetensors", "noisy.csv")
     assert refused("train", "noisy.csv", "--hidden", "none", "--dropout", 0.1) == (
-        "train: needs hidden neurons, for dropout to leave some out, got none; give hidden layers, or no dropout")
+        "train: needs hidden neurons for dropout, got none; add hidden layers, or leave out dropout")
 
 
 def test_dropout_keeps_a_network_from_learning_by_heart():

@@ -92,6 +92,6 @@ def test_a_file_cut_short_is_refused_by_name(tmp_path):
     assert run.returncode == 1
     assert run.stderr == (
         f"{path}: needs tensors of all the 47 bytes after the header, got 48; "
-        "the file is damaged or no safetensors file: take a copy, or save it again\n"
+        "the file is damaged or not a safetensors file: use a copy, or save it again\n"
     )
     assert not (tmp_path / "out").exists()

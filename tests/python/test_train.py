@@ -266,7 +266,7 @@ def test_files_that_cannot_be_read_are_named(folder):
             "place: needs a regular file, got a folder; name a file, or save what comes from there to one first")
     for arguments in (["train", "--resume", "m.csv"], ["inspect", "m.csv"], ["predict", "m.csv", "m.csv"]):
         assert refused(*arguments) == (
-            "m.csv: needs a model that gradwalk train has saved, got a file that is no model; give one that is")
+            "m.csv: needs a model saved by gradwalk train, got a file of another kind; give a model file")
     assert (folder / "m.csv").read_text() == FLOWERS
 
 
