@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From options to a recipe.
+// Reads the hyperparameters of a training run from the options of the command line.
 #include "recipe.hpp"
 
 #include <charconv>
@@ -10,7 +10,7 @@
 namespace gradwalk::cli {
 namespace {
 
-// "16,16", or "none".
+// Reads the sizes of hidden layers from a text such as "16,16" or "none".
 std::vector<std::size_t> sizes_of(const std::string& text) {
   std::vector<std::size_t> sizes;
   if (text == "none") return sizes;
@@ -21,7 +21,7 @@ std::vector<std::size_t> sizes_of(const std::string& text) {
     const bool fits = error == std::errc() && size >= 1 && size <= 100'000 && sizes.size() < 50;
     if (!fits || (next != end && *next != ','))
       throw Error("train", "sizes of hidden layers, such as 16,16, or none", "'" + text + "'",
-                  "give at most 50 whole numbers from 1 to 100000 with commas between");
+                  "give at most 50 whole numbers from 1 to 100000, separated by commas");
     sizes.push_back(size);
     if (next == end) return sizes;
     at = next + 1;
@@ -33,11 +33,12 @@ std::size_t batch_of(const std::string& text) {
   std::size_t size = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
   if (error != std::errc() || end != text.data() + text.size() || size == 0)
-    throw Error("train", "rows a step, or all", "'" + text + "'", "give a whole number from 1, or all");
+    throw Error("train", "a number of rows per step, or all", "'" + text + "'",
+                "give a whole number from 1 up, or all");
   return size;
 }
 
-// A text that one of these can read.
+// Accepts a text that `read` can read. The message is that of `read`, without the name of the command.
 template <class Read> CLI::Validator reads_as(Read read) {
   const auto check = [read](const std::string& text) -> std::string {
     try {
@@ -51,70 +52,87 @@ template <class Read> CLI::Validator reads_as(Read read) {
 }
 
 template <class Enum> Enum named(const std::string& text, std::initializer_list<Enum> all) {
-  for (const Enum one : all)
-    if (name(one) == text) return one;
-  return *all.begin();  // CLI11 has checked the name
+  for (const Enum choice : all)
+    if (name(choice) == text) return choice;
+  return *all.begin();  // not reached: CLI11 has checked the name
 }
 
 }  // namespace
 
 void RecipeOptions::add_to(CLI::App& command) {
   const auto add = [&](const char* flag, auto& target, const char* help, const char* value) {
-    options_.push_back(command.add_option(flag, target, help)->option_text(value)->group("Recipe"));
+    options_.push_back(command.add_option(flag, target, help)->option_text(value)->group("Hyperparameters"));
     return options_.back();
   };
   const auto number = number_from;
-  add("--hidden", hidden_, "sizes of the hidden layers, or none", "N,N [16,16]")->check(reads_as(sizes_of));
+  add("--hidden", hidden_, "Sizes of the hidden layers, or none [default: 16,16]", "N,N")->check(reads_as(sizes_of));
   add("--activation", activation_,
-      "of the hidden layers: relu, leaky_relu, gelu, elu, softplus, tanh, sigmoid\n"
-      "or linear",
-      "NAME [relu]")
+      "Activation of the hidden layers: relu, leaky_relu, gelu, elu, softplus, tanh, sigmoid or linear [default: relu]",
+      "NAME")
       ->check(CLI::IsMember({"relu", "leaky_relu", "gelu", "elu", "softplus", "tanh", "sigmoid", "linear"}));
-  add("--init", init_, "of the weights: uniform (micrograd's), xavier or he", "NAME [he; moons uniform]")
+  add("--init", init_,
+      "Distribution of the initial weights: uniform (as in micrograd), xavier or he. Biases start at 0 [default: he; "
+      "moons: uniform]",
+      "NAME")
       ->check(CLI::IsMember({"uniform", "xavier", "he"}));
-  add("--loss", loss_, "of classes: hinge, mse, bce or softmax; of numbers: mse, mae or huber",
-      "NAME [softmax; two classes bce; moons hinge; numbers mse]")
+  add("--loss", loss_,
+      "Loss function. For classes: hinge, mse, bce or softmax. For numbers: mse, mae or huber [default: softmax; two "
+      "classes: bce; moons: hinge; numbers: mse]",
+      "NAME")
       ->check(CLI::IsMember({"hinge", "mse", "bce", "softmax", "mae", "huber"}));
-  add("--optimizer", optimizer_, "sgd, momentum, adam, adamw, rmsprop or adagrad", "NAME [adam; moons sgd]")
+  add("--optimizer", optimizer_,
+      "Optimizer: sgd, momentum, adam, adamw, rmsprop or adagrad [default: adam; moons: sgd]", "NAME")
       ->check(CLI::IsMember({"sgd", "momentum", "adam", "adamw", "rmsprop", "adagrad"}));
-  add("--lr", lr_, "the learning rate at first", "X [adam 0.01; sgd 0.1; moons 1; numbers 0.003]")
+  add("--lr", lr_, "Initial learning rate [default: 0.01; sgd and adagrad: 0.1; moons: 1; numbers: 0.003]", "X")
       ->check(number(1e-12, 1e6));
-  add("--schedule", schedule_, "of the rate: constant, linear or cosine", "NAME [cosine; moons linear]")
+  add("--schedule", schedule_, "Learning-rate schedule: constant, linear or cosine [default: cosine; moons: linear]",
+      "NAME")
       ->check(CLI::IsMember({"constant", "linear", "cosine"}));
-  add("--final-rate", final_, "the last rate, as a share of the first", "X [0; moons 0.1]")->check(number(0, 1));
+  add("--final-rate", final_, "Final learning rate, as a fraction of the initial one [default: 0; moons: 0.1]", "X")
+      ->check(number(0, 1));
   add("--decay-steps", decay_steps_,
-      "steps until the rate is the last one, after those of --warm-up; more than\n"
-      "--steps for a run that is to be resumed",
-      "N [as many as --steps]")
+      "Number of steps from the initial to the final learning rate, after the warm-up. Give more than --steps for a "
+      "run that you will resume later [default: all steps after the warm-up]",
+      "N")
       ->check(whole_from(1, 1'000'000'000));
-  add("--warm-up", warm_up_, "steps in which the rate rises first", "N [0]")->check(whole_from(0, 1'000'000'000));
-  add("--momentum", momentum_, "of sgd", "X [0; --optimizer momentum 0.9]")->check(number(0, 0.9999));
-  add("--weight-decay", weight_decay_, "of sgd, and of adamw", "X [0; adamw 0.01]")->check(number(0, 1000));
-  add("--batch", batch_, "rows a step, or all", "N [32; moons all]")->check(reads_as(batch_of));
-  add("--l1", l1_, "this times the sum of the weights' sizes is added to the loss", "X [0]")->check(number(0, 1e6));
-  add("--l2", l2_, "this times the sum of their squares", "X [0.003; numbers 0.01; made-up data 0.0001]")
+  add("--warm-up", warm_up_, "Number of first steps in which the learning rate rises to its initial value [default: 0]",
+      "N")
+      ->check(whole_from(0, 1'000'000'000));
+  add("--momentum", momentum_, "Momentum of sgd [default: 0; --optimizer momentum: 0.9]", "X")
+      ->check(number(0, 0.9999));
+  add("--weight-decay", weight_decay_, "Weight decay of sgd and adamw [default: 0; adamw: 0.01]", "X")
+      ->check(number(0, 1000));
+  add("--batch", batch_, "Rows per step, or all [default: 32; moons: all]", "N")->check(reads_as(batch_of));
+  add("--l1", l1_, "L1 penalty: adds X times the sum of the absolute weights to the loss [default: 0]", "X")
       ->check(number(0, 1e6));
-  add("--clip", clip_, "the largest norm of the gradient; 0: any", "X [0]")->check(number(0, 1e12));
-  add("--dropout", dropout_, "the chance of each hidden neuron to be left out, of each row of each step", "P [0]")
+  add("--l2", l2_,
+      "L2 penalty: adds X times the sum of the squared weights to the loss [default: 0.003; numbers: 0.01; synthetic "
+      "data: 0.0001]",
+      "X")
+      ->check(number(0, 1e6));
+  add("--clip", clip_, "Clip the gradient to this norm. 0 means no clipping [default: 0]", "X")->check(number(0, 1e12));
+  add("--dropout", dropout_, "Probability of dropping a hidden neuron, drawn anew for each row and step [default: 0]",
+      "P")
       ->check(number(0, 0.99));
   add("--validation", validation_,
-      "share of the rows not to learn from: after each epoch they judge the model,\n"
-      "and the best one is kept",
-      "SHARE [0.1 with --patience, else 0]")
+      "Fraction of the training rows to hold out for validation. They are evaluated after each epoch, and the model "
+      "with the lowest validation loss is kept [default: 0; with --patience: 0.1]",
+      "FRACTION")
       ->check(number(0, 0.9));
   add("--patience", patience_,
-      "stop when so many steps have brought nothing better; with --resume, to go on\n"
-      "with a run that stopped so",
-      "N [none]")
+      "Stop early after N steps without a lower validation loss. With --resume, a larger N continues a run that "
+      "stopped early [default: never stop early]",
+      "N")
       ->check(whole_from(1, 1'000'000'000));
-  add("--seed", seed_, "of the data, the weights and the order of the rows", "N [1337]")
+  add("--seed", seed_, "Seed of the synthetic data, the initial weights and the order of the rows [default: 1337]", "N")
       ->check(whole_from(0, std::numeric_limits<std::uint64_t>::max()));
+  options_.push_back(command.add_flag("--balance", balance_, "Weight the rows so that every class counts the same")
+                         ->group("Hyperparameters"));
   options_.push_back(
-      command.add_flag("--balance", balance_, "rows of rare classes weigh more: every class weighs the same")
-          ->group("Recipe"));
-  options_.push_back(
-      command.add_flag("--raw", raw_, "take features as they are; else they are standardised, but of moons")
-          ->group("Recipe"));
+      command
+          .add_flag("--raw", raw_,
+                    "Use the features as they are, without standardising them. This is the default for moons")
+          ->group("Hyperparameters"));
 }
 
 std::vector<const CLI::Option*> RecipeOptions::given() const {
@@ -129,16 +147,16 @@ void RecipeOptions::plan_steps(RatePlan& plan, std::uint64_t steps) const {
   if (!end_of(plan)) return;
   if (!decay_steps_) plan.steps = steps > plan.warm_up ? steps - plan.warm_up : 1;
   if (*end_of(plan) < steps && plan.final == 0)
-    refuse_options("a rate that is above 0 until step " + std::to_string(steps),
-                   "one that is 0 from step " + std::to_string(*end_of(plan)),
-                   "give --final-rate, or more --decay-steps");
+    refuse_options("a learning rate above 0 until step " + std::to_string(steps),
+                   "a rate of 0 from step " + std::to_string(*end_of(plan)),
+                   "give --final-rate, or a larger --decay-steps");
 }
 
 void RecipeOptions::plan_validation(Recipe& recipe) const {
   recipe.validation = validation_.value_or(patience_ ? 0.1 : 0);
   recipe.patience = patience_.value_or(0);
   if (patience_ && recipe.validation == 0)
-    refuse_options("rows kept for validation with --patience", "none", "give more --validation, or leave it out");
+    refuse_options("validation rows for --patience", "--validation 0", "give a larger --validation, or omit it");
 }
 
 Recipe RecipeOptions::recipe(const Recipe& usual, std::uint64_t steps) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The options that make a recipe.
+// The hyperparameters of gradwalk train as options of the command line.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,10 +14,10 @@ class RecipeOptions {
  public:
   void add_to(CLI::App& command);
   std::uint64_t seed() const { return seed_; }
-  // What was asked for, on top of what is usual for the data. The rate falls over all `steps`, unless --decay-steps
-  // says otherwise.
+  // Returns `usual`, the defaults for the data, with the given options applied. The learning rate decays over all
+  // `steps`, unless --decay-steps was given.
   Recipe recipe(const Recipe& usual, std::uint64_t steps) const;
-  std::vector<const CLI::Option*> given() const;  // those set on the command line
+  std::vector<const CLI::Option*> given() const;  // the options that are set on the command line
   std::optional<double> lr() const { return lr_; }
   std::optional<std::uint64_t> patience() const { return patience_; }
 
