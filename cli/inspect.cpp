@@ -30,11 +30,9 @@ Spread spread_of(const Layer& layer) {
 }
 
 std::string optimizer_name(const OptimizerConfig& config) {
-  if (const SGD* sgd = std::get_if<SGD>(&config))
-    return sgd->momentum > 0 ? fmt::format("sgd with momentum {}", sgd->momentum) : "sgd";
-  if (std::holds_alternative<RMSprop>(config)) return "rmsprop";
-  if (std::holds_alternative<Adagrad>(config)) return "adagrad";
-  return std::holds_alternative<Adam>(config) ? "adam" : "adamw";
+  const SGD* sgd = std::get_if<SGD>(&config);
+  if (sgd != nullptr && sgd->momentum > 0) return fmt::format("sgd with momentum {}", sgd->momentum);
+  return std::string(name(config));
 }
 
 std::string learned(const ModelFile& file) {
@@ -108,6 +106,7 @@ void print_json(const ModelFile& file) {
     json["seed"] = file.run->recipe.seed;
     if (file.run->state.best.step > 0) json["kept_step"] = file.run->state.best.step;
     if (file.run->recipe.dropout > 0) json["dropout"] = file.run->recipe.dropout;
+    json["recipe"] = nlohmann::ordered_json::parse(to_json(file.run->recipe));
   }
   fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }

@@ -49,18 +49,18 @@ Job new_job(const JobOptions& options, Split data) {
 
 // Whether a run of so many steps goes beyond the schedule of the saved run, where the learning rate would stay at its
 // final value or be 0.
-bool is_beyond_plan(const SavedRun& run, std::uint64_t steps) {
-  const RatePlan& plan = run.recipe.rate;
-  const std::optional<std::uint64_t> end = end_of(plan);
-  return end && steps > *end && (steps > run.planned_steps || plan.final == 0);
+bool is_beyond_schedule(const SavedRun& run, std::uint64_t steps) {
+  const LearningRateSchedule& schedule = run.recipe.rate;
+  const std::optional<std::uint64_t> end = end_of(schedule);
+  return end && steps > *end && (steps > run.planned_steps || schedule.final == 0);
 }
 
-std::optional<NewPlan> new_plan(const SavedRun& run, std::uint64_t steps, std::optional<double> lr) {
-  if (!lr && !is_beyond_plan(run, steps)) return std::nullopt;
-  RatePlan plan = run.recipe.rate;
-  plan.warm_up = 0;
-  if (end_of(plan)) plan.steps = steps - run.state.steps;
-  return NewPlan{plan, lr.value_or(learning_rate(run.recipe.optimizer))};
+std::optional<NewSchedule> new_schedule(const SavedRun& run, std::uint64_t steps, std::optional<double> lr) {
+  if (!lr && !is_beyond_schedule(run, steps)) return std::nullopt;
+  LearningRateSchedule schedule = run.recipe.rate;
+  schedule.warm_up = 0;
+  if (end_of(schedule)) schedule.steps = steps - run.state.steps;
+  return NewSchedule{schedule, lr.value_or(learning_rate(run.recipe.optimizer))};
 }
 
 Job resumed_job(const JobOptions& options) {
@@ -87,7 +87,7 @@ Job resumed_job(const JobOptions& options) {
           std::move(data),
           file->run->recipe,
           file,
-          new_plan(*file->run, steps, options.recipe.lr()),
+          new_schedule(*file->run, steps, options.recipe.lr()),
           options.recipe.patience(),
           steps,
           stop_of(options, made, steps),
@@ -96,16 +96,16 @@ Job resumed_job(const JobOptions& options) {
 
 }  // namespace
 
-std::string in_words(const NewPlan& plan, std::uint64_t made) {
-  if (!end_of(plan.plan)) return fmt::format("the learning rate is {:g} from step {} on", plan.lr, made + 1);
+std::string in_words(const NewSchedule& begun, std::uint64_t made) {
+  if (!end_of(begun.schedule)) return fmt::format("the learning rate is {:g} from step {} on", begun.lr, made + 1);
   return fmt::format("new learning-rate schedule from step {} on: {} from {:g} to {:g} in {} steps", made + 1,
-                     name(plan.plan.kind), plan.lr, plan.lr * plan.plan.final, plan.plan.steps);
+                     name(begun.schedule.kind), begun.lr, begun.lr * begun.schedule.final, begun.schedule.steps);
 }
 
 TrainingRun Job::start(const MakeStep& make_step, const Team& team) const {
   TrainingRun run =
       file ? resume(*file, data.train, make_step, team) : TrainingRun(data.train, recipe, make_step, team);
-  if (plan) run.begin_plan(plan->plan, plan->lr);
+  if (schedule) run.begin_schedule(schedule->schedule, schedule->lr);
   if (patience && file) run.set_patience(*patience);
   if (run.is_done())
     throw Error("train", "a run that has not stopped early",

@@ -23,11 +23,11 @@ struct JobOptions {
   void add_to(CLI::App& command);
 };
 
-struct NewPlan {
-  RatePlan plan;
+struct NewSchedule {
+  LearningRateSchedule schedule;
   double lr;
 };
-std::string in_words(const NewPlan& plan, std::uint64_t made);
+std::string in_words(const NewSchedule& begun, std::uint64_t made);
 
 // Everything that a run needs.
 struct Job {
@@ -36,7 +36,7 @@ struct Job {
   Split data;
   Recipe recipe;
   std::shared_ptr<const ModelFile> file;  // the run to resume, or none
-  std::optional<NewPlan> plan;            // a new learning-rate schedule, if the resumed run goes beyond its own
+  std::optional<NewSchedule> schedule;    // a new learning-rate schedule, if the resumed run goes beyond its own
   std::optional<std::uint64_t> patience;  // a new patience for the resumed run
   std::uint64_t steps, stop;              // the total number of steps, and the step to stop after
   std::string save;

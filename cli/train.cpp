@@ -141,7 +141,7 @@ void introduce(const Job& job, const Model& model, std::size_t validation) {
              name(model.network.options().activation), name(model.loss),
              job.recipe.dropout > 0 ? fmt::format(", dropout {:g}", job.recipe.dropout) : "");
   print_warnings(job.data.train);
-  if (job.plan) fmt::print("{}\n", in_words(*job.plan, job.file->run->state.steps));
+  if (job.schedule) fmt::print("{}\n", in_words(*job.schedule, job.file->run->state.steps));
   fmt::print("\n");
 }
 
