@@ -96,7 +96,7 @@ TEST(Dropout, MultipliesTheOutputsOfHiddenNeurons) {
   EXPECT_EQ(network.with_factors(leaves, factor_leaves)[0].data(), values[0]);
   EXPECT_EQ(network.with_factors(x, std::vector<double>(5, 1))[0].data(), network(x)[0].data());
   EXPECT_EQ(error_of([&] { network.with_factors(x, std::vector<double>(4, 1)); }),
-            "with_factors: needs 5 factors, got 4; give one for each hidden neuron");
+            "with_factors: needs 5 factors, got 4; give one factor per hidden neuron");
 }
 
 TEST(Dropout, AppliesTheGivenFactorsInAnEagerStep) {

@@ -549,8 +549,9 @@ TEST(ModelFile, NeedsNumbersInTheirRanges) {
   EXPECT_EQ(with("recipe", "/l2", -1), ranges + "train: needs l2 >= 0, got -1" + positive);
   EXPECT_EQ(with("recipe", "/clip", -1), ranges + "train: needs clip >= 0, got -1" + positive);
   EXPECT_EQ(with("recipe", "/rate/final", -1), ranges + "train: needs a final rate >= 0, got -1" + positive);
-  EXPECT_EQ(with("recipe", "/rate/steps", 0u),
-            ranges + "cosine_decay: needs at least one step, got 0; say over how many steps the rate changes)");
+  EXPECT_EQ(
+      with("recipe", "/rate/steps", 0u),
+      ranges + "cosine_decay: needs at least one step, got 0; give the number of steps in which the rate changes)");
   EXPECT_EQ(with("recipe", "/optimizer/beta1", 1), ranges + "Adam: needs 0 <= beta1 < 1, got 1; 0.9 is usual)");
   EXPECT_EQ(with("recipe", "/optimizer/lr", -1), ranges + "Adam: needs lr >= 0, got -1" + positive);
   EXPECT_EQ(with("recipe", "/hidden", Json{3u}), "a recipe for this network, got one for another");

@@ -181,17 +181,16 @@ TEST(MLP, PrintsAsMicrogradDoes) {
 
 TEST(Modules, RefuseWhatDoesNotFit) {
   const MLP model(2, {3, 2});
-  EXPECT_EQ(error_of([&] { model({1.0, 2.0, 3.0}); }),
-            "MLP: needs 2 inputs, got 3; give it a row as long as it was made for");
+  EXPECT_EQ(error_of([&] { model({1.0, 2.0, 3.0}); }), "MLP: needs 2 inputs, got 3; give one number per input");
   EXPECT_EQ(error_of([&] { model.layers()[0](std::vector<Value>(1)); }),
-            "Layer: needs 2 inputs, got 1; give it a row as long as it was made for");
+            "Layer: needs 2 inputs, got 1; give one number per input");
   EXPECT_EQ(error_of([&] { model.layers()[0].neurons()[0](std::vector<double>()); }),
-            "Neuron: needs 2 inputs, got 0; give it a row as long as it was made for");
+            "Neuron: needs 2 inputs, got 0; give one number per input");
   EXPECT_EQ(error_of([&] { model.scalar({1.0, 2.0}); }),
             "scalar: needs a model with one output, got 2; call the model itself: model(x)");
   EXPECT_EQ(error_of([] { MLP(2, {}); }), "MLP: needs at least one layer, got none; list the layers' sizes: {16, 1}");
-  EXPECT_EQ(error_of([] { MLP(0, {1}); }), "Neuron: needs at least one input, got 0; say how many numbers a row has");
-  EXPECT_EQ(error_of([] { MLP(2, {0}); }), "Layer: needs at least one output, got 0; say how many neurons it has");
+  EXPECT_EQ(error_of([] { MLP(0, {1}); }), "Neuron: needs at least one input, got 0; give the number of inputs");
+  EXPECT_EQ(error_of([] { MLP(2, {0}); }), "Layer: needs at least one output, got 0; give the number of neurons");
 }
 
 // micrograd's demo: the share of rows that end on their side.
@@ -266,7 +265,7 @@ TEST(States, AreGivenByNameAndTakenInAnyOrder) {
   EXPECT_EQ(error_of([&] { other.set_state(state); }).substr(0, 34), "set_state: needs a number for laye");
   state.pop_back();
   EXPECT_EQ(error_of([&] { other.set_state(state); }),
-            "set_state: needs 13 parameters, got 12; give the state of a module of the same form");
+            "set_state: needs 13 parameters, got 12; give the state of a module with the same layers");
   EXPECT_EQ(other.state(), model.state());
 }
 

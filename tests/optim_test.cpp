@@ -106,11 +106,12 @@ TEST(Optimizer, GoesOnFromAState) {
 
 TEST(Optimizer, RefusesWhatItCannotLearn) {
   const Value x = 2.0;
-  EXPECT_EQ(error_of([&] { Optimizer({x * x}, SGD{}); }),
-            "Optimizer: needs parameters that are leaves, got the result of mul; give the Values it was made of");
+  EXPECT_EQ(
+      error_of([&] { Optimizer({x * x}, SGD{}); }),
+      "Optimizer: needs parameters that are leaves, got the result of mul; give the leaves that it was computed from");
   EXPECT_EQ(error_of([&] { Optimizer(std::vector<Value>(2, x), SGD{}); }),
-            "Optimizer: needs each parameter once, got one node twice; copies name the same node: make each Value of "
-            "its own number");
+            "Optimizer: needs each parameter once, got one node twice; copies of a Value are the same node: make each "
+            "parameter from a number of its own");
   EXPECT_EQ(error_of([&] { Optimizer({x}, SGD{.lr = -1}); }),
             "SGD: needs lr >= 0, got -1; give a finite number that is not negative");
   EXPECT_EQ(error_of([&] { Optimizer({x}, SGD{.momentum = NAN}); }),
@@ -121,11 +122,10 @@ TEST(Optimizer, RefusesWhatItCannotLearn) {
   EXPECT_EQ(error_of([&] { Optimizer({x}, AdamW{.weight_decay = -1}); }),
             "AdamW: needs weight_decay >= 0, got -1; give a finite number that is not negative");
   EXPECT_EQ(error_of([&] { Optimizer({x}, SGD{}).step(INFINITY); }),
-            "step: needs a rate >= 0, got inf; give a finite number that is not negative");
-  EXPECT_EQ(
-      error_of([&] { Optimizer({x}, Adam{}).set_state({1, {0.5}, {}}); }),
-      "set_state: needs moments of 1 and 1 numbers, got 1 and 0; give the state of an Optimizer with the same rule "
-      "and as many parameters");
+            "step: needs a learning rate >= 0, got inf; give a finite number that is not negative");
+  EXPECT_EQ(error_of([&] { Optimizer({x}, Adam{}).set_state({1, {0.5}, {}}); }),
+            "set_state: needs moments of 1 and 1 numbers, got 1 and 0; give the state of the same optimizer with as "
+            "many parameters");
 }
 
 TEST(Schedules, OfMicrogradAreExact) {
@@ -155,9 +155,9 @@ TEST(Schedules, WarmUpBeforeAnyOther) {
 
 TEST(Schedules, RefuseNoSteps) {
   EXPECT_EQ(error_of([] { linear_decay(1, 0, 0); }),
-            "linear_decay: needs at least one step, got 0; say over how many steps the rate changes");
+            "linear_decay: needs at least one step, got 0; give the number of steps in which the rate changes");
   EXPECT_EQ(error_of([] { cosine_decay(1, 0, 0); }),
-            "cosine_decay: needs at least one step, got 0; say over how many steps the rate changes");
+            "cosine_decay: needs at least one step, got 0; give the number of steps in which the rate changes");
   EXPECT_EQ(error_of([] { warm_up(1, nullptr); }),
             "warm_up: needs a schedule to follow, got none; give one: warm_up(10, constant_rate(0.01))");
 }

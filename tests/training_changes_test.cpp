@@ -41,7 +41,7 @@ TEST(ATrainingRun, StartsANewScheduleAtItsPresentStep) {
     EXPECT_EQ(run.step().rate, expected);
   EXPECT_EQ(end_of({.kind = LearningRateSchedule::Kind::constant}), std::nullopt);
   EXPECT_EQ(tests::error_of([&] { run.begin_schedule({.steps = 0}, 1); }),
-            "cosine_decay: needs at least one step, got 0; say over how many steps the rate changes");
+            "cosine_decay: needs at least one step, got 0; give the number of steps in which the rate changes");
   EXPECT_EQ(tests::error_of([&] { run.begin_schedule({.warm_up = std::uint64_t{1} << 62}, 1); }),
             "train: needs a schedule of fewer than 2^62 steps, got 4611686018427387904; give fewer steps");
   EXPECT_EQ(run.step().rate, 0.125);

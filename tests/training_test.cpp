@@ -97,13 +97,13 @@ TEST(Recipes, WithNumbersOutOfTheirRangesAreRefused) {
   EXPECT_EQ(with([](Recipe& r) { r.optimizer = Adam{.beta2 = 1}; }),
             "Adam: needs 0 <= beta2 < 1, got 1; 0.999 is usual");
   EXPECT_EQ(with([](Recipe& r) { r.rate.steps = 0; }),
-            "cosine_decay: needs at least one step, got 0; say over how many steps the rate changes");
+            "cosine_decay: needs at least one step, got 0; give the number of steps in which the rate changes");
   EXPECT_EQ(error_of([] {
               Recipe recipe = small();
               recipe.hidden = {3, 0};
               TrainingRun(moons(), recipe);
             }),
-            "Layer: needs at least one output, got 0; say how many neurons it has");
+            "Layer: needs at least one output, got 0; give the number of neurons");
 }
 
 TEST(LearningRateSchedules, GoFromTheFirstRateToTheLast) {
@@ -437,8 +437,8 @@ TEST(Training, RefusesStatesOfOtherRunsAndStaysAsItWas) {
   EXPECT_EQ(with([](TrainingState& s) { s.history.stride = 0; }),
             "set_state: needs an optimizer and a history of 3" + others);
   EXPECT_EQ(with([](TrainingState& s) { s.optimizer.first.pop_back(); }),
-            "set_state: needs moments of 13 and 13 numbers, got 12 and 13; give the state of an Optimizer with the "
-            "same rule and as many parameters");
+            "set_state: needs moments of 13 and 13 numbers, got 12 and 13; give the state of the same optimizer with "
+            "as many parameters");
   EXPECT_EQ(with([](TrainingState& s) {
               s.optimizer.first[0] = 5;
               s.batches.taken = 21;

@@ -65,69 +65,69 @@ GRADWALK_EXPORT Recipe regression_recipe();                  // a good start for
 // A field of a recipe: its name in model files and its member. `Since` is the version that introduced the field; model
 // files of earlier versions lack it, and then its default applies.
 enum class Since { v0_1, v0_2 };
-template <class Struct, class Type> struct Field {
+template <class Struct, class Type> struct RecipeField {
   const char* name;
   Type Struct::* member;
   Since since = Since::v0_1;
 };
-template <class Struct, class Type> Field(const char*, Type Struct::*) -> Field<Struct, Type>;
-template <class Struct, class Type> Field(const char*, Type Struct::*, Since) -> Field<Struct, Type>;
+template <class Struct, class Type> RecipeField(const char*, Type Struct::*) -> RecipeField<Struct, Type>;
+template <class Struct, class Type> RecipeField(const char*, Type Struct::*, Since) -> RecipeField<Struct, Type>;
 
 // The fields of each part of a recipe, in the order of model files. Everything that reads, writes or shows recipes goes
 // through these lists: a new field is one line in its struct, one here, and an option in cli/recipe.cpp.
 template <class Struct> inline constexpr auto fields_of = std::tuple{};
 
 template <> inline constexpr auto fields_of<Recipe> = std::tuple{
-    Field{"hidden", &Recipe::hidden},
-    Field{"activation", &Recipe::activation},
-    Field{"init", &Recipe::init},
-    Field{"loss", &Recipe::loss},
-    Field{"optimizer", &Recipe::optimizer},
-    Field{"rate", &Recipe::rate},
-    Field{"batch", &Recipe::batch},
-    Field{"l1", &Recipe::l1},
-    Field{"l2", &Recipe::l2},
-    Field{"clip", &Recipe::clip},
-    Field{"standardise", &Recipe::standardise},
-    Field{"seed", &Recipe::seed},
-    Field{"balance", &Recipe::balance, Since::v0_2},
-    Field{"validation", &Recipe::validation, Since::v0_2},
-    Field{"patience", &Recipe::patience, Since::v0_2},
-    Field{"dropout", &Recipe::dropout, Since::v0_2},
+    RecipeField{"hidden", &Recipe::hidden},
+    RecipeField{"activation", &Recipe::activation},
+    RecipeField{"init", &Recipe::init},
+    RecipeField{"loss", &Recipe::loss},
+    RecipeField{"optimizer", &Recipe::optimizer},
+    RecipeField{"rate", &Recipe::rate},
+    RecipeField{"batch", &Recipe::batch},
+    RecipeField{"l1", &Recipe::l1},
+    RecipeField{"l2", &Recipe::l2},
+    RecipeField{"clip", &Recipe::clip},
+    RecipeField{"standardise", &Recipe::standardise},
+    RecipeField{"seed", &Recipe::seed},
+    RecipeField{"balance", &Recipe::balance, Since::v0_2},
+    RecipeField{"validation", &Recipe::validation, Since::v0_2},
+    RecipeField{"patience", &Recipe::patience, Since::v0_2},
+    RecipeField{"dropout", &Recipe::dropout, Since::v0_2},
 };
 template <> inline constexpr auto fields_of<LearningRateSchedule> = std::tuple{
-    Field{"kind", &LearningRateSchedule::kind},
-    Field{"final", &LearningRateSchedule::final},
-    Field{"steps", &LearningRateSchedule::steps},
-    Field{"warm_up", &LearningRateSchedule::warm_up},
-    Field{"begin", &LearningRateSchedule::begin, Since::v0_2},
+    RecipeField{"kind", &LearningRateSchedule::kind},
+    RecipeField{"final", &LearningRateSchedule::final},
+    RecipeField{"steps", &LearningRateSchedule::steps},
+    RecipeField{"warm_up", &LearningRateSchedule::warm_up},
+    RecipeField{"begin", &LearningRateSchedule::begin, Since::v0_2},
 };
 template <> inline constexpr auto fields_of<SGD> = std::tuple{
-    Field{"lr", &SGD::lr},
-    Field{"momentum", &SGD::momentum},
-    Field{"weight_decay", &SGD::weight_decay},
+    RecipeField{"lr", &SGD::lr},
+    RecipeField{"momentum", &SGD::momentum},
+    RecipeField{"weight_decay", &SGD::weight_decay},
 };
 template <> inline constexpr auto fields_of<Adam> = std::tuple{
-    Field{"lr", &Adam::lr},
-    Field{"beta1", &Adam::beta1},
-    Field{"beta2", &Adam::beta2},
-    Field{"epsilon", &Adam::epsilon},
+    RecipeField{"lr", &Adam::lr},
+    RecipeField{"beta1", &Adam::beta1},
+    RecipeField{"beta2", &Adam::beta2},
+    RecipeField{"epsilon", &Adam::epsilon},
 };
 template <> inline constexpr auto fields_of<AdamW> = std::tuple{
-    Field{"lr", &AdamW::lr},
-    Field{"beta1", &AdamW::beta1},
-    Field{"beta2", &AdamW::beta2},
-    Field{"epsilon", &AdamW::epsilon},
-    Field{"weight_decay", &AdamW::weight_decay},
+    RecipeField{"lr", &AdamW::lr},
+    RecipeField{"beta1", &AdamW::beta1},
+    RecipeField{"beta2", &AdamW::beta2},
+    RecipeField{"epsilon", &AdamW::epsilon},
+    RecipeField{"weight_decay", &AdamW::weight_decay},
 };
 template <> inline constexpr auto fields_of<RMSprop> = std::tuple{
-    Field{"lr", &RMSprop::lr},
-    Field{"alpha", &RMSprop::alpha},
-    Field{"epsilon", &RMSprop::epsilon},
+    RecipeField{"lr", &RMSprop::lr},
+    RecipeField{"alpha", &RMSprop::alpha},
+    RecipeField{"epsilon", &RMSprop::epsilon},
 };
 template <> inline constexpr auto fields_of<Adagrad> = std::tuple{
-    Field{"lr", &Adagrad::lr},
-    Field{"epsilon", &Adagrad::epsilon},
+    RecipeField{"lr", &Adagrad::lr},
+    RecipeField{"epsilon", &Adagrad::epsilon},
 };
 
 // Calls visit(field) for each field of a Recipe, a LearningRateSchedule or an optimizer's config.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Networks in words, as micrograd prints them.
+// Networks as text, as micrograd prints them.
 #include <ostream>
 
 #include "gradwalk/nn.hpp"
