@@ -127,8 +127,8 @@ TEST(CsvLabels, ThatAreMeasurementsAreRefused) {
   for (int i = 0; i < 1000; ++i) text += "1," + std::to_string(i) + ".5\n";
   EXPECT_EQ(read_csv(text).label_names.size(), 1000u);
   EXPECT_EQ(message(text + "1,7.25"),
-            "csv: needs at most 1000 classes, got one more, '7.25' in line 1002, column 2 (price); a column of "
-            "measurements is no class: choose another label column");
+            "csv: needs at most 1000 classes, got one more, '7.25' in line 1002, column 2 (price); choose another "
+            "label column, or predict its numbers");
 }
 
 TEST(CsvLabels, ThatAreMissingOrNoTextAreRefused) {
@@ -160,17 +160,15 @@ TEST(CsvFeatures, OfAModelAreFoundByNameInAnyOrder) {
   const CsvOptions model{.features = {"length", "width"}};
   EXPECT_THAT(read_csv_features("id,width,length,kind\nq,2,1,x\n", model).x, ElementsAre(1, 2));
   EXPECT_THAT(read_csv_features("0,1\n8,9\n", {.features = {"1", "0"}}).x, ElementsAre(9, 8));
-  EXPECT_EQ(
-      features_message("width,height\n1,2\n", model),
-      "csv: needs the column 'length', which the model has learned from, got only width, height in line 1; add it or "
-      "rename one");
+  EXPECT_EQ(features_message("width,height\n1,2\n", model),
+            "csv: needs the column 'length', which the model was trained with, got only width, height in line 1; add "
+            "it, or rename a column");
   const Dataset data = read_csv("kind,width,length\nx,2,1\n", {.label = "kind", .features = {"length", "width"}});
   EXPECT_THAT(data.x, ElementsAre(1, 2));
   EXPECT_THAT(data.feature_names, ElementsAre("length", "width"));
-  EXPECT_EQ(
-      message("kind,width,length\nx,2,1\n", {.features = {"length", "width"}}),
-      "csv: needs a label column that is no feature of the model, got 'length' in line 1, column 3; say which column "
-      "holds the labels");
+  EXPECT_EQ(message("kind,width,length\nx,2,1\n", {.features = {"length", "width"}}),
+            "csv: needs a label column that is not a feature of the model, got 'length' in line 1, column 3; choose "
+            "another label column");
 }
 
 TEST(CsvFeatures, OfAModelAreTakenByPlaceWithoutAHeader) {
@@ -179,14 +177,12 @@ TEST(CsvFeatures, OfAModelAreTakenByPlaceWithoutAHeader) {
   EXPECT_THAT(read_csv_features("1,2,x\n3,4,y\n", model).x, ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(read_csv_features("x,1,2\ny,3,4\n", {.label = 1, .features = {"a", "b"}}).x, ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(read_csv_features("1,2\n", model).names, ElementsAre("length", "width"));
-  EXPECT_EQ(
-      features_message("1\n", model),
-      "csv: needs the model's 2 features, got 1 column in line 1; use a file of the same columns, or add a header that "
-      "names them");
-  EXPECT_EQ(
-      message("1,2\n", model),
-      "csv: needs the model's 2 features and a label, got 2 columns in line 1; use a file of the same columns, or add "
-      "a header that names them");
+  EXPECT_EQ(features_message("1\n", model),
+            "csv: needs the model's 2 features, got 1 column in line 1; use a file with the same columns, or add a "
+            "header that names them");
+  EXPECT_EQ(message("1,2\n", model),
+            "csv: needs the model's 2 features and a label, got 2 columns in line 1; use a file with the same columns, "
+            "or add a header that names them");
 }
 
 TEST(CsvFeatures, AreTheOnlyNumbersNeeded) {
@@ -200,7 +196,7 @@ TEST(CsvLabels, OfAModelKeepTheirIndices) {
   EXPECT_THAT(data.label_names, ElementsAre("a", "b", "c"));
   EXPECT_THAT(read_csv("1,1.0\n2,0\n", {.labels = {"0", "1"}}).labels, ElementsAre(1, 0));
   EXPECT_EQ(message("1,d\n", {.labels = {"a", "b"}}),
-            "csv: needs a label the model knows (a, b), got 'd' in line 1, column 2; correct it or drop the row");
+            "csv: needs a label that the model knows (a, b), got 'd' in line 1, column 2; correct it or drop the row");
 }
 
 const CsvOptions texts{.text_columns = true};
@@ -225,8 +221,7 @@ TEST(CsvColumns, OfTextBecomeAFeatureACategory) {
   for (std::size_t i = 0; i <= most_categories; ++i) many += "t" + std::to_string(i) + ",1\n";
   EXPECT_EQ(
       message(many, texts),
-      "csv: needs at most 100 different texts in a column, got 't100' in line 102, column 1 (t); a column of texts "
-      "that hardly repeat tells nothing: leave it out");
+      "csv: needs at most 100 different texts in a column, got 't100' in line 102, column 1 (t); leave out the column");
 }
 
 TEST(CsvColumns, OfAModelAreReadAsItHasThem) {
@@ -237,10 +232,9 @@ TEST(CsvColumns, OfAModelAreReadAsItHasThem) {
   EXPECT_THAT(table.x, ElementsAre(0, 1, 1, 1, 0, 2));
   EXPECT_THAT(table.names, ElementsAre("colour=red", "colour=blue", "size"));
   EXPECT_THAT(read_csv_features("blue,1\nred,2\n", options).x, ElementsAre(0, 1, 1, 1, 0, 2));
-  EXPECT_EQ(
-      features_message("colour,size\ngreen,1\n", options),
-      "csv: needs a text the model has learned from (red, blue), got 'green' in line 2, column 1 (colour); correct "
-      "it or drop the row, or train with a place for others");
+  EXPECT_EQ(features_message("colour,size\ngreen,1\n", options),
+            "csv: needs a text that the model was trained with (red, blue), got 'green' in line 2, column 1 (colour); "
+            "correct it, drop the row, or train with a feature for other texts");
   EXPECT_EQ(features_message("colour,size\nred,\n", options),
             "csv: needs a number, got an empty field in line 2, column 2 (size); fill it in or drop the row");
   options.table = {{"colour", {"red", "blue"}, true, 0.0}, {"size", {}, false, 7.0}};
@@ -255,8 +249,8 @@ TEST(CsvColumns, AreChosenOrDroppedByNameOrNumber) {
   EXPECT_EQ(message(text, {.use = {"d"}}),
             "csv: needs columns of its header (a, b, c, kind), got 'd'; choose some of them");
   EXPECT_EQ(message(text, {.use = {"kind"}}),
-            "csv: needs features beside the label, got the label's column among them in line 1, column 4; say which "
-            "column holds the labels");
+            "csv: needs features besides the label, got the label column as a feature in line 1, column 4; choose "
+            "another label column");
   EXPECT_EQ(message("1,2\n", {.drop = {3}}), "csv: needs columns from 1 to 2, got 3; choose some of them");
 }
 
@@ -270,7 +264,7 @@ TEST(CsvColumns, WithMissingFieldsAreRefusedDroppedOrKept) {
   EXPECT_THAT(left.x, ElementsAre(1, 1, 0, 5, 0, 1));
   EXPECT_EQ(left.dropped, 3u);
   EXPECT_EQ(message("a,n,b\n,1,x\n,2,y\n", drop),
-            "csv: needs a row in which nothing is missing, got none; fill some in, or drop columns");
+            "csv: needs a row without missing fields, got none; fill in some, or drop columns");
   EXPECT_EQ(message(text, keep), "csv: needs a label, got '?' in line 5, column 3 (kind); fill it in or drop the row");
   Split data{read_csv("a,colour,kind\n1,red,x\n,blue,y\n5,NA,x\n", keep), {}};
   EXPECT_TRUE(std::isnan(data.train.x[3]));
@@ -291,8 +285,8 @@ TEST(CsvHeaders, AboveTextsAreFoundOrAskedFor) {
                 .rows(),
             1u);
   EXPECT_EQ(message("colour,kind\nred,x\nblue,y\n", texts),
-            "csv: needs to know whether its first line has the columns' names, got texts in every line in line 1; say "
-            "--header yes or --no-header");
+            "csv: needs to know whether the first line is a header, got only texts in line 1; give --header yes or "
+            "--no-header");
   EXPECT_EQ(read_csv("colour,kind\nred,x\n", {.header = CsvOptions::Header::yes, .text_columns = true}).rows(), 1u);
   EXPECT_EQ(read_csv("colour,kind\nred,x\n", {.header = CsvOptions::Header::no, .text_columns = true}).rows(), 2u);
   EXPECT_EQ(read_csv("colour,kind\nred,x\n", {.label = "kind", .text_columns = true}).rows(), 1u);
@@ -318,15 +312,13 @@ TEST(CsvTargets, AreNumbersUnlessTheyAreFewWholeOnesOrText) {
   EXPECT_EQ(read_csv(rows(2000, whole), detect).rows(), 2000u);
   EXPECT_THAT(read_csv("1,2\n1,3\n", {.task = CsvOptions::Task::numbers}).targets, ElementsAre(2, 3));
   EXPECT_THAT(read_csv("1,2.5\n1,3\n", {.task = CsvOptions::Task::classes}).label_names, ElementsAre("2.5", "3"));
-  EXPECT_EQ(
-      message("1,2.5\n1,x\n", detect),
-      "csv: needs a number to learn, got 'x' in line 2, column 2; correct it or drop the row, or say that it holds "
-      "classes");
+  EXPECT_EQ(message("1,2.5\n1,x\n", detect),
+            "csv: needs a number, got 'x' in line 2, column 2; correct it, drop the row, or use the column as classes");
   EXPECT_EQ(message("1,2\n1,x\n", {.task = CsvOptions::Task::numbers}),
-            "csv: needs a number to learn, got 'x' in line 2, column 2; correct it or drop the row");
+            "csv: needs a number, got 'x' in line 2, column 2; correct it or drop the row");
   EXPECT_EQ(message("1,2.5\n1,\n", detect),
-            "csv: needs a number to learn, got an empty field in line 2, column 2; correct it or drop the row, or say "
-            "that it holds classes");
+            "csv: needs a number, got an empty field in line 2, column 2; correct it, drop the row, or use the column "
+            "as classes");
 }
 
 TEST(CsvErrors, SayWhereANumberIsNone) {
@@ -350,27 +342,26 @@ TEST(CsvErrors, SayWhereANumberIsNone) {
 
 TEST(CsvErrors, SayWhereRowsAndQuotesBreak) {
   EXPECT_EQ(message("a,b,c\n1,2,3\n\n1,2\n"),
-            "csv: needs 3 fields, as in line 1, got 2 in line 4; make rows equally long, and quote fields that hold a "
-            "separator");
+            "csv: needs 3 fields, as in line 1, got 2 in line 4; make all rows equally long, and quote fields that "
+            "contain a separator");
   EXPECT_EQ(message("1,2,\"x\n\n3,4,y\n"),
             "csv: needs a closing quote, got the end of the text after a quote in line 1, column 3; close it");
-  EXPECT_EQ(
-      message("1,2,\"x\"y\n"),
-      "csv: needs a separator or the line's end after a closing quote, got 'y' in line 1, column 3; double the quotes "
-      "that stand inside a quoted field");
+  EXPECT_EQ(message("1,2,\"x\"y\n"),
+            "csv: needs a separator or the line's end after a closing quote, got 'y' in line 1, column 3; double the "
+            "quotes inside a quoted field");
   EXPECT_EQ(message("\"a\n\r\nb\",\"c\rd\",e\n1,q,x\n"),
             "csv: needs a number, got 'q' in line 5, column 2 (c?d); correct it or drop the row");
   EXPECT_EQ(message("a,b,a\n1,2,3\n"),
-            "csv: needs columns of different names, got 'a' twice in line 1, column 3; rename one");
+            "csv: needs columns with different names, got 'a' twice in line 1, column 3; rename one");
 }
 
 TEST(CsvErrors, SayWhatATextLacks) {
-  EXPECT_EQ(message(""), "csv: needs rows of numbers, got an empty text; add some");
-  EXPECT_EQ(message("\n  \r\n"), "csv: needs rows of numbers, got blank lines alone; add some");
+  EXPECT_EQ(message(""), "csv: needs rows, got an empty text; add some");
+  EXPECT_EQ(message("\n  \r\n"), "csv: needs rows, got only blank lines; add some");
   EXPECT_EQ(
       message("a,b\n"),
-      "csv: needs rows below its header, got none; add some, or say that it has no header if the first line is data");
-  EXPECT_EQ(message("1\n2\n"), "csv: needs a feature beside the label, got 1 column; add one, or check the separator");
+      "csv: needs rows below its header, got none; add some, or say that there is no header if the first line is data");
+  EXPECT_EQ(message("1\n2\n"), "csv: needs features besides the label, got 1 column; add one, or check the separator");
   EXPECT_EQ(message(std::string("\xff\xfe"
                                 "1\0,\0",
                                 6)),

@@ -82,17 +82,17 @@ TEST(MadeUpData, ShareTheirRowsAmongTheirClasses) {
 
 TEST(MadeUpData, RefuseWhatCannotBe) {
   EXPECT_EQ(error_of([] { make_moons(1, 0, 1); }),
-            "make_moons: needs at least 2 rows, got 1; give each class one or more");
+            "make_moons: needs at least 2 rows, got 1; give at least one row per class");
   EXPECT_EQ(error_of([] { make_moons(10, -0.1, 1); }),
-            "make_moons: needs noise >= 0, got -0.1; give the deviation of the noise, such as 0.1");
+            "make_moons: needs noise >= 0, got -0.1; give the standard deviation of the noise, such as 0.1");
   EXPECT_EQ(error_of([] { make_circles(10, NAN, 0.5, 1); }),
-            "make_circles: needs noise >= 0, got nan; give the deviation of the noise, such as 0.1");
+            "make_circles: needs noise >= 0, got nan; give the standard deviation of the noise, such as 0.1");
   EXPECT_EQ(error_of([] { make_circles(10, 0, 1, 1); }),
             "make_circles: needs 0 <= factor < 1, got 1; give the size of the inner circle, such as 0.5");
   EXPECT_EQ(error_of([] { make_spiral(10, 0, 0, 1); }),
-            "make_spiral: needs at least one class, got 0; say how many arms it has, such as 3");
+            "make_spiral: needs at least one class, got 0; give the number of arms, such as 3");
   EXPECT_EQ(error_of([] { make_spiral(2, 3, 0, 1); }),
-            "make_spiral: needs at least 3 rows, got 2; give each class one or more");
+            "make_spiral: needs at least 3 rows, got 2; give at least one row per class");
 }
 
 TEST(Signs, AreMinusOneAndOne) {
@@ -171,12 +171,11 @@ TEST(Folds, TestEachRowOnceAndEachClassEverywhere) {
   EXPECT_EQ(folds(data, 23, 7)[0].test.rows(), 1u);
   for (const std::size_t wrong : {0u, 1u, 24u})
     EXPECT_EQ(error_of([&] { folds(data, wrong, 7); }),
-              "folds: needs from 2 folds to one a row, 23, got " + std::to_string(wrong) + "; 5 or 10 are usual");
+              "folds: needs from 2 folds to one per row, 23, got " + std::to_string(wrong) + "; 5 or 10 are usual");
 }
 
 TEST(Split, RefusesWhatHasNoTwoParts) {
-  EXPECT_EQ(error_of([] { split(numbered({0}), 0.5, 1); }),
-            "split: needs at least two rows, got 1; give data that has two parts");
+  EXPECT_EQ(error_of([] { split(numbered({0}), 0.5, 1); }), "split: needs at least two rows, got 1; add rows");
   EXPECT_EQ(error_of([] { split(numbered({0, 1}), 1, 1); }),
             "split: needs a test fraction between 0 and 1, got 1; 0.2 is usual");
 }
@@ -198,15 +197,15 @@ TEST(Standardisation, GivesColumnsMeanZeroAndDeviationOne) {
 
 TEST(Standardisation, RefusesWhatItCannotMeasure) {
   EXPECT_EQ(error_of([] { Standardisation::fit(Dataset{}); }),
-            "Standardisation: needs at least one row, got none; fit it to the data you train on");
-  EXPECT_EQ(
-      error_of([] { Standardisation::fit(Dataset{1, {1, NAN}, {0, 0}, {}, {}}); }),
-      "Standardisation: needs finite numbers, got nan in row 1, column 0; leave out the row, or put a number there");
+            "Standardisation: needs at least one row, got none; fit it to the training data");
+  EXPECT_EQ(error_of([] { Standardisation::fit(Dataset{1, {1, NAN}, {0, 0}, {}, {}}); }),
+            "Standardisation: needs finite numbers, got nan in row 1, column 0; drop the row, or fill in a number");
   EXPECT_EQ(error_of([] {
               std::vector<double> row{1, 2};
               Standardisation::fit(numbered({0, 1})).apply(row);
             }),
-            "Standardisation: needs rows of 1 number, got 2; give rows with the columns it was fitted to");
+            "Standardisation: needs rows of 1 number, got 2; give rows with the same columns as the data that it was "
+            "fitted to");
 }
 
 TEST(Datasets, WhoseRowsAreNotAllThereAreRefusedUnread) {
@@ -269,7 +268,7 @@ TEST(Batches, GoOnFromAState) {
 
 TEST(Batches, RefuseNoRowsAndForeignStates) {
   EXPECT_EQ(error_of([] { Batches(0, 4, 1); }),
-            "Batches: needs at least one row, got none; give it the number of rows of the data");
+            "Batches: needs at least one row, got none; give the number of rows of the data");
   EXPECT_EQ(error_of([] { Batches(4, 0, 1); }),
             "Batches: needs batches of at least one row, got 0; give the size of a batch, such as 32");
   EXPECT_EQ(error_of([] {
@@ -277,7 +276,7 @@ TEST(Batches, RefuseNoRowsAndForeignStates) {
               large.next();
               small.set_state(large.state());
             }),
-            "set_state: needs at most 4 rows taken, got 10; give the state of Batches of as many rows");
+            "set_state: needs at most 4 rows taken, got 10; give the state of Batches with as many rows");
 }
 
 }  // namespace

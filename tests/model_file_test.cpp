@@ -155,7 +155,8 @@ TEST_F(ModelFiles, KeepARegressorAndGoOnWithIt) {
     Dataset other = data;
     other.targets[0] = 11;
     EXPECT_EQ(error_of([&] { resume(file, other); }),
-              "resume: needs the data the model was trained on, got other data; give the same, or train anew");
+              "resume: needs the data that the model was trained on, got other data; give the same data, or train a "
+              "new model");
     SafetensorsFile raw = SafetensorsFile::read(at("m"));
     raw.metadata["task"] = "regress";
     EXPECT_EQ(said(raw).substr(0, 39), "m.safetensors: needs a known task, got ");
@@ -362,7 +363,7 @@ TEST(ModelFile, IsRefusedForOtherData) {
     return error_of([&] { resume(file, data); });
   };
   const std::string other =
-      "resume: needs the data the model was trained on, got other data; give the same, or train anew";
+      "resume: needs the data that the model was trained on, got other data; give the same data, or train a new model";
   EXPECT_EQ(with([](Dataset&) {}), "no error");
   EXPECT_EQ(with([](Dataset& d) { d.x[5] = std::nextafter(d.x[5], 9); }), other);
   EXPECT_EQ(with([](Dataset& d) { d.x[5] = -d.x[5]; }), other);
@@ -394,7 +395,7 @@ TEST(ModelFile, OfOtherFeaturesOrClassesThanItsDataIsRefused) {
     const ModelFile file = load_model(path);
     std::filesystem::remove(path);
     EXPECT_EQ(error_of([&] { resume(file, three); }),
-              "resume: needs a model for the data's features and classes, got one for others; train anew");
+              "resume: needs a model for the features and classes of the data, got another model; train a new model");
   }
 }
 
@@ -409,7 +410,7 @@ TEST(ModelFile, WithoutItsTrainingPredictsButDoesNotGoOn) {
   const ModelFile whole = parse_model(saved());
   EXPECT_EQ(bits(model.model().scores(moons().row(0))), bits(whole.model().scores(moons().row(0))));
   EXPECT_EQ(error_of([&] { resume(model, moons()); }),
-            "resume: needs a model saved by training, got one without its training; train it anew");
+            "resume: needs a model with its training, got a model only; train a new model");
 }
 
 TEST_F(ModelFiles, AreNamedInMessagesWithoutControlCharacters) {

@@ -133,8 +133,7 @@ TEST(Random, GoesOnFromItsState) {
 TEST(Random, RefusesWhatCannotBeDrawn) {
   EXPECT_EQ(error_of([] { Random::from_state({0, 0, 0, 0}); }),
             "Random: needs a state with a bit set, got four zeros; give a state that state() returned, or a seed");
-  EXPECT_EQ(error_of([] { Random(1).below(0); }),
-            "below: needs a bound of at least 1, got 0; ask for a number below something");
+  EXPECT_EQ(error_of([] { Random(1).below(0); }), "below: needs a bound of at least 1, got 0; give a larger bound");
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ TEST(Regression, RefusesTargetsThatCannotBeLearned) {
             "train: needs finite targets, got nan; correct it or drop the row");
   EXPECT_EQ(with([](Dataset& d) { d.target_name = "\x01"; }).substr(0, 19), "train: needs a name");
   EXPECT_EQ(with([](Dataset& d) { d.labels = {1}; }),
-            "train: needs labels or targets, got both; give rows classes, or numbers to learn");
+            "train: needs labels or targets, got both; leave out one of them");
   EXPECT_EQ(with([](Dataset&) {}, small(LossKind::softmax)),
             "train: needs a loss for numbers, got softmax; use the loss mse, mae or huber");
   TrainingRun run(numbers(), small());

@@ -113,7 +113,7 @@ TEST(Safetensors, OfOtherTypesAreRefused) {
   for (const char* type : {"I64", "F16", "BF16", "BOOL", "f64", ""})
     EXPECT_EQ(wrong(R"({"a":{"dtype":")" + std::string(type) + R"(","shape":[1],"data_offsets":[0,8]}})", 8),
               "m: needs numbers of type F64 or F32, got '" + std::string(type) +
-                  "' in 'a'; convert it before saving; whole numbers belong into the metadata");
+                  "' in 'a'; convert it before saving; put whole numbers into the metadata");
 }
 
 TEST(Safetensors, NeedAHeaderThatFits) {
@@ -130,7 +130,7 @@ TEST(Safetensors, NeedAHeaderThatFits) {
   EXPECT_EQ(wrong("{", 0), "a header in JSON, got something else at its byte 2");
   EXPECT_EQ(wrong(std::string("{}\0 {}", 6), 0), "a header in JSON, got a zero byte in it");
   EXPECT_EQ(wrong("{\"\xff\":1}", 0), "a header in JSON, got something else at its byte 3");
-  EXPECT_EQ(wrong("{}", 3), "tensors of all the 3 bytes after the header, got 0");
+  EXPECT_EQ(wrong("{}", 3), "tensors that fill the 3 bytes after the header, got 0");
 }
 
 TEST(Safetensors, NeedEntriesOfTheirForm) {
@@ -138,26 +138,26 @@ TEST(Safetensors, NeedEntriesOfTheirForm) {
   EXPECT_EQ(with("1"), "dtype, shape and data_offsets of 'a', got the number 1");
   EXPECT_EQ(with("null"), "dtype, shape and data_offsets of 'a', got null");
   EXPECT_EQ(with("[]"), "dtype, shape and data_offsets of 'a', got an array");
-  EXPECT_EQ(with("{}"), "dtype, shape and data_offsets of every tensor, got less of 'a'");
-  EXPECT_EQ(with(R"({"dtype":"F64","shape":[1]})"), "dtype, shape and data_offsets of every tensor, got less of 'a'");
+  EXPECT_EQ(with("{}"), "dtype, shape and data_offsets of every tensor, got fewer for 'a'");
+  EXPECT_EQ(with(R"({"dtype":"F64","shape":[1]})"), "dtype, shape and data_offsets of every tensor, got fewer for 'a'");
   EXPECT_EQ(with(R"({"other":1})"), "dtype, shape and data_offsets of 'a', got 'other'");
   EXPECT_EQ(with(R"({"dtype":1})"), "the dtype as text of 'a', got the number 1");
-  EXPECT_EQ(with(R"({"dtype":"F64","dtype":"F64"})"), "names that stand once, got dtype twice in 'a'");
+  EXPECT_EQ(with(R"({"dtype":"F64","dtype":"F64"})"), "unique names, got dtype twice in 'a'");
   EXPECT_EQ(with(R"({"shape":{}})"), "whole numbers as the shape of 'a', got an object");
   EXPECT_EQ(with(R"({"shape":[-1]})"), "whole numbers as the shape of 'a', got the number -1");
   EXPECT_EQ(with(R"({"shape":[1.0]})"), "whole numbers as the shape of 'a', got the number 1.0");
   EXPECT_EQ(with(R"({"shape":[[1]]})"), "whole numbers as the shape of 'a', got an array");
-  EXPECT_EQ(with(R"({"shape":[true]})"), "whole numbers as the shape of 'a', got a truth value");
+  EXPECT_EQ(with(R"({"shape":[true]})"), "whole numbers as the shape of 'a', got a boolean");
   EXPECT_EQ(with(R"({"shape":[18446744073709551616]})"),
             "whole numbers as the shape of 'a', got the number 18446744073709551616");
   EXPECT_EQ(with(R"({"data_offsets":[0,8,16]})"), "two whole numbers as data_offsets of 'a', got the number 16");
   EXPECT_EQ(with(R"({"data_offsets":"x"})"), "two whole numbers as data_offsets of 'a', got 'x'");
   EXPECT_EQ(with(R"({"dtype":"F64","shape":[1],"data_offsets":[8]})"),
-            "where each tensor begins and ends, got no such data_offsets of 'a'");
+            "the begin and the end of each tensor, got other data_offsets for 'a'");
   EXPECT_EQ(with(R"({"dtype":"F64","shape":[1],"data_offsets":[8,0]})"),
-            "where each tensor begins and ends, got no such data_offsets of 'a'");
+            "the begin and the end of each tensor, got other data_offsets for 'a'");
   EXPECT_EQ(wrong(std::string("{") + entry("a", 0, 8) + "," + entry("a", 8, 16) + "}", 16),
-            "names that stand once, got 'a' twice");
+            "unique names, got 'a' twice");
 }
 
 TEST(Safetensors, NeedMetadataOfTexts) {
@@ -166,8 +166,8 @@ TEST(Safetensors, NeedMetadataOfTexts) {
   EXPECT_EQ(with("1"), "texts by name in __metadata__, got the number 1");
   EXPECT_EQ(with(R"({"a":1})"), "texts by name in __metadata__, got the number 1");
   EXPECT_EQ(with(R"({"a":{}})"), "texts by name in __metadata__, got an object");
-  EXPECT_EQ(with(R"({"a":"1","a":"2"})"), "names that stand once, got 'a' twice in __metadata__");
-  EXPECT_EQ(with(R"({},"__metadata__":{})"), "names that stand once, got __metadata__ twice");
+  EXPECT_EQ(with(R"({"a":"1","a":"2"})"), "unique names, got 'a' twice in __metadata__");
+  EXPECT_EQ(with(R"({},"__metadata__":{})"), "unique names, got __metadata__ twice");
 }
 
 TEST(Safetensors, NeedTensorsSideBySide) {
@@ -175,12 +175,16 @@ TEST(Safetensors, NeedTensorsSideBySide) {
     return wrong(std::string("{") + first + "," + second + "}", size);
   };
   EXPECT_EQ(with(entry("b", 8, 16), entry("a", 0, 8), 16), "no error");
-  EXPECT_EQ(with(entry("a", 0, 16), entry("b", 8, 24), 24), "tensors side by side, the next at 16, got 'b' at 8 to 24");
-  EXPECT_EQ(with(entry("a", 0, 16), entry("b", 0, 16), 16), "tensors side by side, the next at 16, got 'b' at 0 to 16");
-  EXPECT_EQ(with(entry("a", 0, 8), entry("b", 16, 24), 24), "tensors side by side, the next at 8, got 'b' at 16 to 24");
-  EXPECT_EQ(with(entry("a", 8, 16), entry("b", 16, 24), 24), "tensors side by side, the next at 0, got 'a' at 8 to 16");
-  EXPECT_EQ(with(entry("a", 0, 8), entry("b", 8, 16), 24), "tensors of all the 24 bytes after the header, got 16");
-  EXPECT_EQ(with(entry("a", 0, 8), entry("b", 8, 16), 8), "tensors of all the 8 bytes after the header, got 16");
+  EXPECT_EQ(with(entry("a", 0, 16), entry("b", 8, 24), 24),
+            "tensors without holes and overlaps, the next at 16, got 'b' at 8 to 24");
+  EXPECT_EQ(with(entry("a", 0, 16), entry("b", 0, 16), 16),
+            "tensors without holes and overlaps, the next at 16, got 'b' at 0 to 16");
+  EXPECT_EQ(with(entry("a", 0, 8), entry("b", 16, 24), 24),
+            "tensors without holes and overlaps, the next at 8, got 'b' at 16 to 24");
+  EXPECT_EQ(with(entry("a", 8, 16), entry("b", 16, 24), 24),
+            "tensors without holes and overlaps, the next at 0, got 'a' at 8 to 16");
+  EXPECT_EQ(with(entry("a", 0, 8), entry("b", 8, 16), 24), "tensors that fill the 24 bytes after the header, got 16");
+  EXPECT_EQ(with(entry("a", 0, 8), entry("b", 8, 16), 8), "tensors that fill the 8 bytes after the header, got 16");
   EXPECT_EQ(with(entry("a", 0, 0), entry("b", 0, 0), 0), "no error");
 }
 
@@ -199,7 +203,7 @@ TEST(Safetensors, NeedAsManyNumbersAsTheShapeHas) {
   EXPECT_EQ(with("[2305843009213693952]", "18446744073709551615"),
             "as many numbers as the shape has, got 18446744073709551615 bytes for 'a'");
   EXPECT_EQ(with("[2305843009213693951]", "18446744073709551608"),
-            "tensors of all the 8 bytes after the header, got 18446744073709551608");
+            "tensors that fill the 8 bytes after the header, got 18446744073709551608");
 }
 
 TEST(Safetensors, NestedDeeplyAreRefusedAtOnce) {
@@ -215,9 +219,9 @@ TEST(Safetensors, ThatCannotBeWrittenAreRefused) {
   EXPECT_EQ(with({{{"a", {2}, {1}}}, {}}),
             "safetensors: needs as many numbers as the shape has, got 1 in 'a'; correct its shape");
   EXPECT_EQ(with({{{"a", {}, {1}}, {"a", {}, {2}}}, {}}),
-            "safetensors: needs tensors of different names, got 'a' twice; rename one");
+            "safetensors: needs tensors with different names, got 'a' twice; rename one");
   EXPECT_EQ(with({{{"__metadata__", {}, {1}}}, {}}),
-            "safetensors: needs another name than __metadata__, got it; rename the tensor");
+            "safetensors: needs a name other than __metadata__, got it; rename the tensor");
   EXPECT_EQ(with({{{"\xff", {}, {1}}}, {}}),
             "safetensors: needs names and metadata in UTF-8, got other bytes; convert them first");
   EXPECT_EQ(with({{}, {{"a", "\xff"}}}),

@@ -443,7 +443,7 @@ TEST(Training, RefusesStatesOfOtherRunsAndStaysAsItWas) {
               s.optimizer.first[0] = 5;
               s.batches.taken = 21;
             }),
-            "set_state: needs at most 20 rows taken, got 21; give the state of Batches of as many rows");
+            "set_state: needs at most 20 rows taken, got 21; give the state of Batches with as many rows");
   EXPECT_EQ(with([](TrainingState& s) { s.batches.random = {}; }),
             "Random: needs a state with a bit set, got four zeros; give a state that state() returned, or a seed");
 }
@@ -600,8 +600,7 @@ TEST(Training, RefusesDataThatDoesNotFitTogether) {
             "train: needs two classes for the loss bce, got 3; use the loss softmax");
   EXPECT_EQ(with([](Dataset& d) { d.label_names.emplace_back("third"); }, LossKind::softmax), "no error");
   EXPECT_EQ(with([](Dataset& d) { d.x[3] = nan; }),
-            "Standardisation: needs finite numbers, got nan in row 1, column 1; leave out the row, or put a number "
-            "there");
+            "Standardisation: needs finite numbers, got nan in row 1, column 1; drop the row, or fill in a number");
 }
 
 TEST(Training, LearnsTheMoonsByMicrogradsRecipe) {

@@ -171,8 +171,7 @@ TEST(Validation, RefusesImpossibleSharesPatienceAndStates) {
   EXPECT_EQ(with(-0.1, 0), "train: needs 0 <= validation < 1, got -0.1; 0.1 is usual");
   EXPECT_EQ(with(1, 0), "train: needs 0 <= validation < 1, got 1; 0.1 is usual");
   EXPECT_EQ(with(0, 5), "train: needs validation rows for patience, got none; set validation, for example to 0.1");
-  EXPECT_EQ(error_of([] { TrainingRun(noise(1), judged()); }),
-            "split: needs at least two rows, got 1; give data that has two parts");
+  EXPECT_EQ(error_of([] { TrainingRun(noise(1), judged()); }), "split: needs at least two rows, got 1; add rows");
   TrainingRun run(noise(), judged());
   for (int i = 0; i < 8; ++i) run.step();
   const auto state_with = [&](auto change) {

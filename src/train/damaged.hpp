@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The one way to refuse a model file.
+// The Error for an invalid safetensors file.
 #pragma once
 
 #include <string_view>

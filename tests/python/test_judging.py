@@ -116,7 +116,7 @@ def test_folds_keep_no_model():
     assert refused("train", "noisy.csv", "--folds", 5, "--test-split", 0.5, status=2) == (
         "train: needs --folds or --test-split, got both; leave one out, for folds test each row once")
     assert refused("train", "noisy.csv", "--folds", 500) == (
-        "folds: needs from 2 folds to one a row, 120, got 500; 5 or 10 are usual")
+        "folds: needs from 2 folds to one per row, 120, got 500; 5 or 10 are usual")
 
 
 def test_a_run_with_everything_in_play_goes_on_from_any_of_20_stops_byte_for_byte(folder):  # noqa: F811
