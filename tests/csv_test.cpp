@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// CSV into numbers and classes: headers, quotes, line ends, label columns, a model's names, and what every refusal
-// says.
+// Reading CSV: headers, quotes, line ends, label columns, tables for an existing model, and all messages.
 #include "gradwalk/csv.hpp"
 
 #include <gmock/gmock.h>
@@ -54,7 +53,7 @@ TEST(Csv, ReadsRowsWithoutAHeader) {
   EXPECT_THAT(data.label_names, ElementsAre("b", "a"));
 }
 
-TEST(Csv, TakesAByteOrderMarkAnyLineEndBlankLinesAndSpaces) {
+TEST(Csv, AcceptsAByteOrderMarkAnyLineEndBlankLinesAndSpaces) {
   for (const char* end : {"\n", "\r\n", "\r"}) {
     const std::string e = end;
     const Dataset data =
@@ -65,7 +64,7 @@ TEST(Csv, TakesAByteOrderMarkAnyLineEndBlankLinesAndSpaces) {
   }
 }
 
-TEST(Csv, TakesQuotesAsRfc4180Does) {
+TEST(Csv, ReadsQuotesAsInRfc4180) {
   const Dataset data =
       read_csv("\"a, \"\"b\"\"\",\"two\nlines\",\"c\"\n\"1\", \"2\" ,\" p,\"\"q\"\"\"\n3,4,5\" pipe\n");
   EXPECT_THAT(data.feature_names, ElementsAre("a, \"b\"", "two\nlines"));
@@ -73,7 +72,7 @@ TEST(Csv, TakesQuotesAsRfc4180Does) {
   EXPECT_THAT(data.label_names, ElementsAre(" p,\"q\"", "5\" pipe"));
 }
 
-TEST(Csv, TakesSemicolonsAndTabs) {
+TEST(Csv, AcceptsSemicolonsAndTabs) {
   EXPECT_THAT(read_csv("a;b, c;d\n1;2;x").feature_names, ElementsAre("a", "b, c"));
   EXPECT_THAT(read_csv("\"a\tb\",b,d\n1,2,x").feature_names, ElementsAre("a\tb", "b"));
   EXPECT_THAT(read_csv("1\t2\t x").x, ElementsAre(1, 2));
@@ -83,8 +82,8 @@ TEST(Csv, TakesSemicolonsAndTabs) {
 }
 
 TEST(Csv, DetectsAHeader) {
-  EXPECT_EQ(read_csv("0,1,target\n5,6,1\n").feature_names[0], "0");   // names that are numbers, as pandas gives them
-  EXPECT_EQ(read_csv("0,1,target\n5,6,a\n").feature_names[0], "x1");  // cannot be told from data
+  EXPECT_EQ(read_csv("0,1,target\n5,6,1\n").feature_names[0], "0");   // names that are numbers, as pandas writes them
+  EXPECT_EQ(read_csv("0,1,target\n5,6,a\n").feature_names[0], "x1");  // looks like data
   EXPECT_EQ(read_csv("a,b,1\n5,6,1\n").feature_names[0], "a");
   EXPECT_EQ(read_csv("1,b\n2,3\n", {.label = "b"}).feature_names[0], "1");
   EXPECT_EQ(read_csv("1,2\n2,3\n", {.header = Header::yes}).feature_names[0], "1");
@@ -94,14 +93,14 @@ TEST(Csv, DetectsAHeader) {
   EXPECT_EQ(read_csv(",b,c\n1,2,3\n").feature_names[0], "column 1");
 }
 
-TEST(Csv, NumbersLabelsThatAreNumbersInTheirOrder) {
+TEST(Csv, OrdersLabelsThatAreNumbers) {
   const Dataset data = read_csv("5,2\n6,0\n7,1.0\n8,1\n9,10\n9,-1\n");
   EXPECT_THAT(data.label_names, ElementsAre("-1", "0", "1.0", "2", "10"));
   EXPECT_THAT(data.labels, ElementsAre(3, 1, 2, 2, 4, 0));
   EXPECT_THAT(read_csv("5,2\n6,0\n7,b\n").label_names, ElementsAre("2", "0", "b"));
 }
 
-TEST(Csv, TakesTheLabelColumnByNumberOrName) {
+TEST(Csv, FindsTheLabelColumnByNumberOrName) {
   const std::string text = "kind,a,b\nx,1,2\ny,3,4\n";
   for (const CsvOptions& options : {CsvOptions{.label = 1}, CsvOptions{.label = -3}, CsvOptions{.label = "kind"}}) {
     const Dataset data = read_csv(text, options);
@@ -111,7 +110,7 @@ TEST(Csv, TakesTheLabelColumnByNumberOrName) {
   }
 }
 
-TEST(CsvLabels, NotThereAreNamed) {
+TEST(CsvLabels, ReportAMissingColumnByName) {
   EXPECT_EQ(message("a,b,c\n1,2,3\n", {.label = "d"}),
             "csv: needs a label column of its header (a, b, c), got 'd'; choose one of them");
   EXPECT_EQ(message("1,2,3\n", {.header = Header::no, .label = "d"}),
@@ -122,7 +121,7 @@ TEST(CsvLabels, NotThereAreNamed) {
                   "; choose one of them");
 }
 
-TEST(CsvLabels, ThatAreMeasurementsAreRefused) {
+TEST(CsvLabels, RejectMeasurements) {
   std::string text = "size,price\n";
   for (int i = 0; i < 1000; ++i) text += "1," + std::to_string(i) + ".5\n";
   EXPECT_EQ(read_csv(text).label_names.size(), 1000u);
@@ -131,7 +130,7 @@ TEST(CsvLabels, ThatAreMeasurementsAreRefused) {
             "label column, or predict its numbers");
 }
 
-TEST(CsvLabels, ThatAreMissingOrNoTextAreRefused) {
+TEST(CsvLabels, RejectMissingAndUnprintableNames) {
   EXPECT_EQ(message("1,x\n2,\n"),
             "csv: needs a label, got an empty field in line 2, column 2; fill it in or drop the row");
   EXPECT_EQ(message("1,x\n2,NA\n"), "csv: needs a label, got 'NA' in line 2, column 2; fill it in or drop the row");
@@ -156,7 +155,7 @@ TEST(CsvFeatures, AreReadWithoutLabels) {
   EXPECT_EQ(Table{}.rows(), 0u);
 }
 
-TEST(CsvFeatures, OfAModelAreFoundByNameInAnyOrder) {
+TEST(CsvFeatures, AreFoundByNameInAnyOrderForAModel) {
   const CsvOptions model{.features = {"length", "width"}};
   EXPECT_THAT(read_csv_features("id,width,length,kind\nq,2,1,x\n", model).x, ElementsAre(1, 2));
   EXPECT_THAT(read_csv_features("0,1\n8,9\n", {.features = {"1", "0"}}).x, ElementsAre(9, 8));
@@ -171,7 +170,7 @@ TEST(CsvFeatures, OfAModelAreFoundByNameInAnyOrder) {
             "another label column");
 }
 
-TEST(CsvFeatures, OfAModelAreTakenByPlaceWithoutAHeader) {
+TEST(CsvFeatures, AreFoundByPositionForAModelWithoutAHeader) {
   const CsvOptions model{.features = {"length", "width"}};
   EXPECT_THAT(read_csv_features("1,2\n3,4\n", model).x, ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(read_csv_features("1,2,x\n3,4,y\n", model).x, ElementsAre(1, 2, 3, 4));
@@ -185,12 +184,12 @@ TEST(CsvFeatures, OfAModelAreTakenByPlaceWithoutAHeader) {
             "or add a header that names them");
 }
 
-TEST(CsvFeatures, AreTheOnlyNumbersNeeded) {
+TEST(CsvFeatures, NeedNoNumbersInOtherColumns) {
   EXPECT_EQ(features_message("a,b\n1,q\n"),
             "csv: needs a number, got 'q' in line 2, column 2 (b); correct it or drop the row");
 }
 
-TEST(CsvLabels, OfAModelKeepTheirIndices) {
+TEST(CsvLabels, KeepTheIndicesOfAModel) {
   const Dataset data = read_csv("1,c\n2,a\n", {.labels = {"a", "b", "c"}});
   EXPECT_THAT(data.labels, ElementsAre(2, 0));
   EXPECT_THAT(data.label_names, ElementsAre("a", "b", "c"));
@@ -201,7 +200,7 @@ TEST(CsvLabels, OfAModelKeepTheirIndices) {
 
 const CsvOptions texts{.text_columns = true};
 
-TEST(CsvColumns, OfTextBecomeAFeatureACategory) {
+TEST(CsvColumns, BecomeOneFeaturePerCategoryIfTheyHaveText) {
   const Dataset data = read_csv("colour,size,kind\nred,1,a\nblue,2,b\nred,3,a\n", texts);
   EXPECT_THAT(data.feature_names, ElementsAre("colour=red", "colour=blue", "size"));
   EXPECT_EQ(data.columns, 3u);
@@ -214,7 +213,7 @@ TEST(CsvColumns, OfTextBecomeAFeatureACategory) {
   other.other = true;
   EXPECT_THAT(read_csv("colour,kind\nred,1\nblue,2\n", other).feature_names,
               ElementsAre("colour=red", "colour=blue", "colour=(other)"));
-  // A number first makes a column of numbers: what is none is an error, not a category.
+  // If the first field is a number, the column is numeric: a text below is an Error, not a category.
   EXPECT_EQ(message("n,kind\n1,a\nx,b\n", texts),
             "csv: needs a number, got 'x' in line 3, column 1 (n); correct it or drop the row");
   std::string many = "t,k\n";
@@ -224,7 +223,7 @@ TEST(CsvColumns, OfTextBecomeAFeatureACategory) {
       "csv: needs at most 100 different texts in a column, got 't100' in line 102, column 1 (t); leave out the column");
 }
 
-TEST(CsvColumns, OfAModelAreReadAsItHasThem) {
+TEST(CsvColumns, AreReadWithTheCategoriesOfAModel) {
   CsvOptions options = texts;
   options.features = {"colour", "size"};
   options.table = {{"colour", {"red", "blue"}}, {"size"}};
@@ -254,7 +253,7 @@ TEST(CsvColumns, AreChosenOrDroppedByNameOrNumber) {
   EXPECT_EQ(message("1,2\n", {.drop = {3}}), "csv: needs columns from 1 to 2, got 3; choose some of them");
 }
 
-TEST(CsvColumns, WithMissingFieldsAreRefusedDroppedOrKept) {
+TEST(CsvColumns, RejectDropOrKeepRowsWithMissingFields) {
   const std::string text = "a,colour,kind\n1,red,x\n,blue,y\n3,NA,x\n4,red,?\n5,blue,y\n";
   EXPECT_EQ(message(text, texts),
             "csv: needs a number, got an empty field in line 3, column 1 (a); fill it in or drop the row");
@@ -278,7 +277,7 @@ TEST(CsvColumns, WithMissingFieldsAreRefusedDroppedOrKept) {
             "fill_missing: needs a number in the column 'a', got none; leave the column out");
 }
 
-TEST(CsvHeaders, AboveTextsAreFoundOrAskedFor) {
+TEST(CsvHeaders, AreDetectedAboveTextsOrAskedFor) {
   EXPECT_EQ(read_csv("colour,n\nred,1\nblue,2\n", texts).rows(), 2u);
   EXPECT_EQ(read_csv("red,1\nblue,2\n", texts).rows(), 2u);
   EXPECT_EQ(read_csv("colour,n,kind\nred,,x\nblue,2,y\n", {.text_columns = true, .missing = CsvOptions::Missing::drop})
@@ -292,7 +291,7 @@ TEST(CsvHeaders, AboveTextsAreFoundOrAskedFor) {
   EXPECT_EQ(read_csv("colour,kind\nred,x\n", {.label = "kind", .text_columns = true}).rows(), 1u);
 }
 
-TEST(CsvTargets, AreNumbersUnlessTheyAreFewWholeOnesOrText) {
+TEST(CsvTargets, AreNumbersUnlessTheyAreTextsOrFewWholeNumbers) {
   const CsvOptions detect{.task = CsvOptions::Task::detect};
   const auto rows = [](int count, auto label) {
     std::string text = "a,cost\n";
@@ -321,7 +320,7 @@ TEST(CsvTargets, AreNumbersUnlessTheyAreFewWholeOnesOrText) {
             "as classes");
 }
 
-TEST(CsvErrors, SayWhereANumberIsNone) {
+TEST(CsvErrors, NameThePlaceOfAnInvalidNumber) {
   EXPECT_EQ(message("petal length,petal width,kind\n1,2,x\n1,abc,y\n"),
             "csv: needs a number, got 'abc' in line 3, column 2 (petal width); correct it or drop the row");
   EXPECT_EQ(message("1,,x"), "csv: needs a number, got an empty field in line 1, column 2; fill it in or drop the row");
@@ -337,10 +336,10 @@ TEST(CsvErrors, SayWhereANumberIsNone) {
   for (const char* text : {"1 2", "0x10", "1e", "+-1", "++1", "- 1", "1.2.3", "one", "1\0"})
     EXPECT_THAT(message("1," + std::string(text) + "_,x"), HasSubstr("needs a number")) << text;
   EXPECT_EQ(message("1," + std::string(500, '7') + "x,x").size(),
-            message("1," + std::string(50, '7') + "x,x").size());  // long fields are cut
+            message("1," + std::string(50, '7') + "x,x").size());  // long fields are shortened
 }
 
-TEST(CsvErrors, SayWhereRowsAndQuotesBreak) {
+TEST(CsvErrors, NameThePlaceOfInvalidRowsAndQuotes) {
   EXPECT_EQ(message("a,b,c\n1,2,3\n\n1,2\n"),
             "csv: needs 3 fields, as in line 1, got 2 in line 4; make all rows equally long, and quote fields that "
             "contain a separator");
@@ -355,7 +354,7 @@ TEST(CsvErrors, SayWhereRowsAndQuotesBreak) {
             "csv: needs columns with different names, got 'a' twice in line 1, column 3; rename one");
 }
 
-TEST(CsvErrors, SayWhatATextLacks) {
+TEST(CsvErrors, NameWhatIsMissing) {
   EXPECT_EQ(message(""), "csv: needs rows, got an empty text; add some");
   EXPECT_EQ(message("\n  \r\n"), "csv: needs rows, got only blank lines; add some");
   EXPECT_EQ(
@@ -369,7 +368,7 @@ TEST(CsvErrors, SayWhatATextLacks) {
   EXPECT_EQ(message("q", {.name = "my\ndata.csv"}).substr(0, 20), "my?data.csv: needs a");
 }
 
-TEST(CsvErrors, HoldThePlace) {
+TEST(CsvErrors, HaveLineAndColumn) {
   try {
     read_csv("a,b,c\n1,2,3\n4,x,6\n");
     FAIL();
@@ -379,7 +378,7 @@ TEST(CsvErrors, HoldThePlace) {
   }
 }
 
-TEST(CsvErrors, BoundSizes) {
+TEST(CsvErrors, LimitSizes) {
   EXPECT_EQ(message(std::string(longest_csv + 1, '\n')),
             "csv: needs at most 268435456 bytes, got 268435457; use fewer rows");
   std::string wide = "1";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Losses: their numbers and gradients, also at extreme scores; batches as means; what they refuse.
+// Losses: values and gradients, also at extreme scores; means over batches; arguments that are rejected.
 #include "gradwalk/loss.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 using tests::error_of;
 
-// A loss of one score and its derivative there.
+// A loss of one score and its derivative by the score.
 struct At {
   double loss, gradient;
 };
@@ -32,7 +32,7 @@ TEST(MeanSquaredError, IsTheSquareOfTheDifference) {
   EXPECT_EQ(mean_squared_error(outputs, std::vector{1.0, 1.0, 1.0}).data(), 10 * (1.0 / 3));
 }
 
-TEST(Hinge, IsTheLackOfMargin) {
+TEST(Hinge, IsTheMissingMargin) {
   const auto plus = [](const Value& s) { return hinge(s, 1.0); };
   const auto minus = [](const Value& s) { return hinge(s, -1.0); };
   EXPECT_EQ(at(0.25, plus).loss, 0.75);
@@ -55,7 +55,7 @@ TEST(BinaryCrossEntropy, IsMinusTheLogOfTheProbability) {
     }
 }
 
-TEST(BinaryCrossEntropy, IsGoodAtExtremeScores) {
+TEST(BinaryCrossEntropy, IsAccurateAtExtremeScores) {
   const auto one = [](const Value& s) { return binary_cross_entropy(s, 1.0); };
   const auto zero = [](const Value& s) { return binary_cross_entropy(s, 0.0); };
   EXPECT_EQ(at(1000, one).loss, 0);
@@ -110,7 +110,7 @@ TEST(SoftmaxCrossEntropy, IsMinusTheLogOfTheProbability) {
   EXPECT_NEAR(scores[2].grad(), std::exp(2.0) / total, 1e-15);
 }
 
-TEST(SoftmaxCrossEntropy, IsGoodAtExtremeScores) {
+TEST(SoftmaxCrossEntropy, IsAccurateAtExtremeScores) {
   const std::vector<Value> scores{-1000.0, 1000.0, 1000.0};
   const Value likely = softmax_cross_entropy(scores, 1);
   EXPECT_NEAR(likely.data(), std::log(2.0), 1e-15);
@@ -122,7 +122,7 @@ TEST(SoftmaxCrossEntropy, IsGoodAtExtremeScores) {
   EXPECT_EQ(scores[2].grad(), 0.5);
 }
 
-TEST(Losses, OfABatchAreMeans) {
+TEST(Losses, AverageOverABatch) {
   const std::vector<std::vector<Value>> rows{{0.5, 1.0}, {2.0, -1.0}, {0.0, 0.0}};
   const std::vector<std::size_t> labels{0, 1, 1};
   double sum = 0;
@@ -133,7 +133,7 @@ TEST(Losses, OfABatchAreMeans) {
                    (std::log1p(std::exp(-2.0)) + std::log1p(std::exp(1.0))) / 2);
 }
 
-TEST(Losses, TakeTargetsThatAreValues) {
+TEST(Losses, AcceptTargetsThatAreValues) {
   Value target = 1.0;
   const Value score = 0.25;
   EXPECT_EQ(mean_squared_error(score, target).data(), mean_squared_error(score, 1.0).data());
@@ -145,7 +145,7 @@ TEST(Losses, TakeTargetsThatAreValues) {
   EXPECT_EQ(loss.data(), 1.25);
 }
 
-TEST(Penalties, AreSumsOfSizesAndSquares) {
+TEST(Penalties, AreSumsOfAbsoluteValuesAndSquares) {
   const std::vector<Value> parameters{-2.0, 0.5, 0.0};
   l1_penalty(parameters).backward();
   EXPECT_EQ(l1_penalty(parameters).data(), 2.5);
@@ -158,7 +158,7 @@ TEST(Penalties, AreSumsOfSizesAndSquares) {
   EXPECT_EQ(l2_penalty({}).data(), 0);
 }
 
-TEST(Losses, RefuseWhatDoesNotFit) {
+TEST(Losses, RejectArgumentsThatDoNotFit) {
   const std::vector<Value> scores{0.5, 1.0}, none;
   const std::vector<double> one{1.0}, no_targets;
   EXPECT_EQ(error_of([&] { hinge(scores, one); }),

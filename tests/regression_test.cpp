@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers to learn: their losses, their units, and runs on them.
+// Regression: losses, units, and training runs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 using testing::ElementsAre;
 using tests::error_of;
 
-// y = 30 + 5 x0 - 2 x1^2, in no units a network likes.
+// y = 30 + 5 x0 - 2 x1^2, which is far from mean 0 and deviation 1.
 Dataset numbers(std::size_t rows = 60) {
   Dataset data{2, {}, {}, {"a", "b"}, {}, {}, "price"};
   Random random(3);
@@ -90,7 +90,7 @@ TEST(Regression, ContinuesFromASavedStateBitForBit) {
   }
 }
 
-TEST(Regression, RefusesTargetsThatCannotBeLearned) {
+TEST(Regression, RejectsTargetsThatCannotBeLearned) {
   const auto with = [](auto change, Recipe recipe = small()) {
     Dataset data = numbers(5);
     change(data);

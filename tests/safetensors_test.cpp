@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Model files: what is written comes back bit for bit, and damaged or hostile bytes give an Error that says what is
-// wrong.
+// safetensors files: numbers come back bit for bit, and damaged or hostile bytes give an Error that says what is wrong.
 #include "gradwalk/safetensors.hpp"
 
 #include <gmock/gmock.h>
@@ -64,7 +63,7 @@ std::string said(const std::function<void()>& run) {
   return "no error";
 }
 
-// What is wrong, without the words every refusal of a damaged file shares.
+// The Error for these bytes, without the advice that all these Errors have in common.
 std::string wrong(const std::string& bytes) {
   const std::string text = said([&] { SafetensorsFile::parse(bytes, "m"); });
   const std::string end = "; the file is damaged or not a safetensors file: use a copy, or save it again";
@@ -85,7 +84,7 @@ TEST(Safetensors, ComeBackBitForBit) {
   EXPECT_EQ(SafetensorsFile{}.to_bytes(), file_of("{}      "));
 }
 
-TEST(Safetensors, AreTheBytesTheFormatAsksFor) {
+TEST(Safetensors, HaveTheBytesOfTheFormat) {
   const SafetensorsFile file{{{"w", {1, 2}, {1, 2}}, {"b", {}, {0}}}, {{"k", "v"}}};
   const std::string bytes = file.to_bytes();
   const std::string header = R"({"__metadata__":{"k":"v"},"w":{"data_offsets":[0,16],"dtype":"F64","shape":[1,2]},)"
@@ -103,13 +102,13 @@ TEST(Safetensors, AreFoundByName) {
   EXPECT_EQ(file.find("no"), nullptr);
 }
 
-TEST(Safetensors, OfSinglePrecisionAreWidened) {
+TEST(Safetensors, WidenSinglePrecision) {
   std::string bytes = file_of(R"({"a":{"shape":[2],"dtype":"F32","data_offsets":[0,8]}}   )");
   bytes += std::string("\0\0\x80\x3f\0\0\x20\xc0", 8);
   EXPECT_THAT(SafetensorsFile::parse(bytes).tensors[0].data, ElementsAre(1, -2.5));
 }
 
-TEST(Safetensors, OfOtherTypesAreRefused) {
+TEST(Safetensors, RejectOtherTypes) {
   for (const char* type : {"I64", "F16", "BF16", "BOOL", "f64", ""})
     EXPECT_EQ(wrong(R"({"a":{"dtype":")" + std::string(type) + R"(","shape":[1],"data_offsets":[0,8]}})", 8),
               "m: needs numbers of type F64 or F32, got '" + std::string(type) +
@@ -170,7 +169,7 @@ TEST(Safetensors, NeedMetadataOfTexts) {
   EXPECT_EQ(with(R"({},"__metadata__":{})"), "unique names, got __metadata__ twice");
 }
 
-TEST(Safetensors, NeedTensorsSideBySide) {
+TEST(Safetensors, NeedTensorsWithoutHolesAndOverlaps) {
   const auto with = [](const std::string& first, const std::string& second, std::size_t size) {
     return wrong(std::string("{") + first + "," + second + "}", size);
   };
@@ -196,7 +195,7 @@ TEST(Safetensors, NeedAsManyNumbersAsTheShapeHas) {
   EXPECT_EQ(with("[2]", "8"), "as many numbers as the shape has, got 8 bytes for 'a'");
   EXPECT_EQ(with("[0]", "8"), "as many numbers as the shape has, got 8 bytes for 'a'");
   EXPECT_EQ(with("[1]", "9"), "as many numbers as the shape has, got 9 bytes for 'a'");
-  // Products that overflow to 1 and to 0.
+  // Shapes whose product overflows to 1 and to 0.
   EXPECT_EQ(with("[2305843009213693953,8]", "8"), "as many numbers as the shape has, got 8 bytes for 'a'");
   EXPECT_EQ(with("[12297829382473034411,3]", "8"), "as many numbers as the shape has, got 8 bytes for 'a'");
   EXPECT_EQ(with("[4294967296,4294967296]", "0"), "as many numbers as the shape has, got 0 bytes for 'a'");
@@ -206,7 +205,7 @@ TEST(Safetensors, NeedAsManyNumbersAsTheShapeHas) {
             "tensors that fill the 8 bytes after the header, got 18446744073709551608");
 }
 
-TEST(Safetensors, NestedDeeplyAreRefusedAtOnce) {
+TEST(Safetensors, AreRejectedEarlyIfTheirHeaderIsDeeplyNested) {
   for (const char* open : {"[", "{\"a\":"}) {
     std::string header = "{\"a\":{\"shape\":";
     for (int i = 0; i < 1'000'000; ++i) header += open;
@@ -214,7 +213,7 @@ TEST(Safetensors, NestedDeeplyAreRefusedAtOnce) {
   }
 }
 
-TEST(Safetensors, ThatCannotBeWrittenAreRefused) {
+TEST(Safetensors, RejectTensorsThatCannotBeWritten) {
   const auto with = [](const SafetensorsFile& file) { return said([&] { (void)file.to_bytes(); }); };
   EXPECT_EQ(with({{{"a", {2}, {1}}}, {}}),
             "safetensors: needs as many numbers as the shape has, got 1 in 'a'; correct its shape");
@@ -259,7 +258,7 @@ TEST_F(SafetensorsFiles, AreNamedInMessages) {
                 ": needs a regular file, got a folder; name a file, or save what comes from there to one first");
 }
 
-// One change of a kind that damage or malice makes.
+// Makes one change like those of damaged or hostile files.
 std::string mutated(std::string bytes, std::mt19937_64& random) {
   const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
   const std::size_t header = 8 + static_cast<unsigned char>(bytes[0]) + 256u * static_cast<unsigned char>(bytes[1]);
@@ -281,7 +280,7 @@ std::string mutated(std::string bytes, std::mt19937_64& random) {
   return bytes;
 }
 
-TEST_F(SafetensorsFiles, ThatAreMutatedEitherReadOrGiveAnError) {
+TEST_F(SafetensorsFiles, AreReadOrRejectedAfterAnyMutation) {
   const std::string path = folder_ / "model.safetensors", whole = model().to_bytes();
   std::mt19937_64 random(20240607);
   int read = 0, refused = 0;

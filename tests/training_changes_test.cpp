@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A training run that is changed while it goes: other rows, another rate.
+// A training run that is changed between steps: other rows, another learning rate.
 #include <gtest/gtest.h>
 
 #include "gradwalk/training.hpp"
@@ -29,7 +29,7 @@ TEST(ATrainingRun, KeepsANewLearningRate) {
   EXPECT_EQ(learning_rate(run.recipe().optimizer), 0.25);
 }
 
-TEST(ATrainingRun, StartsANewScheduleAtItsPresentStep) {
+TEST(ATrainingRun, BeginsANewScheduleAtItsCurrentStep) {
   Recipe recipe = micrograd_recipe();
   recipe.rate = {.kind = LearningRateSchedule::Kind::linear, .final = 0, .steps = 2};
   TrainingRun run(make_moons(40, 0.1, 1), recipe);
@@ -53,11 +53,11 @@ TEST(ATrainingRun, ReportsAnAccuracyOfOneWhenAllRowsAreRight) {
   EXPECT_EQ(run.step().accuracy, 1);
 }
 
-TEST(ATrainingRun, RefusesIncompleteRowsWithoutReadingThem) {
+TEST(ATrainingRun, RejectsIncompleteRowsWithoutReadingThem) {
   const Dataset moons = make_moons(40, 0.1, 1);
   Dataset torn = moons;
   torn.x.resize(3);
-  for (const Recipe& recipe : {micrograd_recipe(), default_recipe(2)}) {  // as they are, and standardised
+  for (const Recipe& recipe : {micrograd_recipe(), default_recipe(2)}) {  // with and without standardisation
     TrainingRun run(moons, recipe), untouched(moons, recipe);
     EXPECT_EQ(tests::error_of([&] { run.set_data(torn); }),
               "set_data: needs 80 numbers: rows times columns, got 3; give each row its features");
@@ -67,7 +67,7 @@ TEST(ATrainingRun, RefusesIncompleteRowsWithoutReadingThem) {
   }
 }
 
-TEST(ATrainingRun, RefusesDataThatDoesNotFitItsNetwork) {
+TEST(ATrainingRun, RejectsDataThatDoesNotFitItsNetwork) {
   const Dataset moons = make_moons(40, 0.1, 1);
   Dataset empty, narrow;
   narrow.columns = 1, narrow.x = {1}, narrow.labels = {0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Training runs: their recipes and rates, what a step does, and that going on from a state is going straight through.
+// Training runs: recipes, learning rates, what a step does, and continuing from a saved state.
 #include "gradwalk/training.hpp"
 
 #include <gmock/gmock.h>
@@ -59,7 +59,7 @@ Recipe small(const OptimizerConfig& optimizer = Adam{.lr = 0.01}, std::size_t ba
 
 Dataset moons(std::size_t rows = 20) { return make_moons(rows, 0.1, 7); }
 
-TEST(Recipes, AreTheOnesTheyAreNamedFor) {
+TEST(Recipes, HaveTheDocumentedValues) {
   const Recipe micrograd = micrograd_recipe();
   EXPECT_THAT(micrograd.hidden, ElementsAre(16, 16));
   EXPECT_EQ(micrograd.activation, Activation::relu);
@@ -79,7 +79,7 @@ TEST(Recipes, AreTheOnesTheyAreNamedFor) {
   EXPECT_TRUE(default_recipe(3).standardise);
 }
 
-TEST(Recipes, WithNumbersOutOfTheirRangesAreRefused) {
+TEST(Recipes, RejectNumbersOutOfRange) {
   const auto with = [](auto change) {
     Recipe recipe = small();
     change(recipe);
@@ -125,7 +125,7 @@ TEST(LearningRateSchedules, GoFromTheFirstRateToTheLast) {
   EXPECT_EQ(name(cosine), "cosine");
 }
 
-TEST(LearningRateSchedules, AreFollowedByRuns) {
+TEST(LearningRateSchedules, SetTheRateOfEachStepOfARun) {
   Recipe recipe = small();
   recipe.rate = {.kind = LearningRateSchedule::Kind::linear, .final = 0, .steps = 4, .warm_up = 2};
   TrainingRun run(moons(), recipe);
@@ -170,7 +170,7 @@ TEST(Losses, EncodeTheLabelOfARow) {
   EXPECT_DOUBLE_EQ(of(softmax, three, 0), std::log(sum) - 0.25);
 }
 
-// Numbers make the eager graph and Values the compiled one: both have one formula.
+// Targets that are numbers are for the eager step and Values for the compiled one. Both use one formula.
 TEST(Losses, HaveTheSameValueForTargetsThatAreNumbersAndValues) {
   const std::vector<Value> scores{40.5, -1.0, 2.0, 0.5};
   for (const LossKind kind : all_losses)
@@ -194,7 +194,7 @@ TEST(Losses, HaveTheSameValueForTargetsThatAreNumbersAndValues) {
   EXPECT_THAT(Loss(LossKind::hinge, 1).targets(0), testing::ElementsAre(-1));
 }
 
-TEST(Losses, RefuseLabelsAndOutputsThatDoNotFit) {
+TEST(Losses, RejectLabelsAndOutputsThatDoNotFit) {
   using enum LossKind;
   const std::vector<Value> none, one{0.25}, two{1, 2}, three{0.25, -1, 2};
   const auto with = [](LossKind loss, const std::vector<Value>& outputs, std::size_t label) {
@@ -219,7 +219,7 @@ TEST(Losses, RefuseLabelsAndOutputsThatDoNotFit) {
             "Loss: needs 1 target, got 2; give what targets() returns");
 }
 
-TEST(Classifiers, GiveTheClassOfTheLargestScoreAndItsProbability) {
+TEST(Classifiers, PredictTheClassOfTheLargestScoreAndItsProbability) {
   EXPECT_EQ(Classifier::label_of(std::vector{-0.5}), 0u);
   EXPECT_EQ(Classifier::label_of(std::vector{0.5}), 1u);
   EXPECT_EQ(Classifier::label_of(std::vector{0.5, 3.0, -1.0}), 1u);
@@ -236,7 +236,7 @@ TEST(Classifiers, GiveTheClassOfTheLargestScoreAndItsProbability) {
   EXPECT_FALSE(TrainingRun(moons(), hinge).model().has_probabilities());
 }
 
-TEST(Classifiers, EvaluateTheMeanLossAndCountWhatIsRight) {
+TEST(Classifiers, EvaluateTheMeanLossAndCountCorrectRows) {
   const Dataset data = moons();
   for (const LossKind loss : {LossKind::hinge, LossKind::mse, LossKind::bce, LossKind::softmax}) {
     Recipe recipe = small();
@@ -262,7 +262,7 @@ TEST(Classifiers, EvaluateTheMeanLossAndCountWhatIsRight) {
   EXPECT_EQ(TrainingRun(data, small()).model().evaluate(none).accuracy(), 0);
 }
 
-TEST(Classifiers, CountWhatIsTakenForWhat) {
+TEST(Classifiers, CountPredictionsInAConfusionMatrix) {
   Classifier::Result result;
   result.classes = 3, result.rows = 10, result.right = 6;
   result.confusion = {3, 1, 0, 2, 3, 0, 1, 0, 0};
@@ -278,7 +278,7 @@ TEST(Classifiers, CountWhatIsTakenForWhat) {
   EXPECT_EQ(found.of_class(0) + found.of_class(1), found.rows);
 }
 
-TEST(Training, WeighsClassesTheSameIfAskedTo) {
+TEST(Training, GivesAllClassesTheSameWeightWithBalance) {
   Dataset data = moons(20);
   std::vector<std::size_t> rows;
   for (std::size_t i = 0; i < data.rows(); ++i)
@@ -328,8 +328,8 @@ TEST(Histories, KeepAtMost1024StepsEvenly) {
   }
 }
 
-TEST(Histories, DependOnTheirStepsAlone) {
-  // Interrupted anywhere, kept as numbers, and gone on with.
+TEST(Histories, DependOnlyOnTheirSteps) {
+  // Interrupt anywhere, keep the state, and continue.
   for (const std::uint64_t at : {0u, 1u, 1023u, 1024u, 1025u, 2047u, 2048u, 2049u, 3000u}) {
     History straight, first, second;
     for (std::uint64_t step = 1; step <= 5000; ++step) straight.add(step, static_cast<double>(step), 1);
@@ -343,11 +343,11 @@ TEST(Histories, DependOnTheirStepsAlone) {
   }
 }
 
-TEST(Histories, KnowWhetherTheyAreOfSoManySteps) {
+TEST(Histories, CheckTheNumberOfTheirSteps) {
   History good;
   for (std::uint64_t step = 1; step <= 1500; ++step) good.add(step, 1, 0.5);
   EXPECT_TRUE(good.is_of(1500));
-  EXPECT_TRUE(good.is_of(1499));  // an odd step is kept for two
+  EXPECT_TRUE(good.is_of(1499));  // with stride 2, step 1499 is kept as well as 1498
   EXPECT_FALSE(good.is_of(1498));
   EXPECT_FALSE(good.is_of(1501));
   EXPECT_TRUE(History{}.is_of(0));
@@ -366,7 +366,7 @@ TEST(Histories, KnowWhetherTheyAreOfSoManySteps) {
   EXPECT_FALSE(with([](History& h) { h = {.stride = 1024, .steps = {1, 1025}, .loss = {1, 1}, .accuracy = {1, 1}}; }));
 }
 
-TEST(Training, FollowsFromItsDataAndRecipeBitForBit) {
+TEST(Training, IsDeterminedByDataAndRecipeBitForBit) {
   TrainingRun a(moons(), small()), b(moons(), small());
   make_steps(a, 30), make_steps(b, 30);
   expect_same(a, b);
@@ -377,7 +377,7 @@ TEST(Training, FollowsFromItsDataAndRecipeBitForBit) {
   EXPECT_NE(numbers_of(a), numbers_of(c));
 }
 
-TEST(Training, FromAnyStateIsTheSameAsStraightThrough) {
+TEST(Training, ContinuesFromAnyStateAsIfUninterrupted) {
   const std::vector<OptimizerConfig> optimizers{SGD{.lr = 0.1},   SGD{.lr = 0.1, .momentum = 0.9, .weight_decay = 0.01},
                                                 Adam{.lr = 0.01}, AdamW{.lr = 0.01},
                                                 RMSprop{},        Adagrad{}};
@@ -402,7 +402,7 @@ TEST(Training, FromAnyStateIsTheSameAsStraightThrough) {
     }
 }
 
-TEST(Training, OfACopyLeavesTheOriginalAsItWas) {
+TEST(Training, LeavesTheOriginalUnchangedWhenACopyIsTrained) {
   for (const std::size_t batch : {0u, 4u}) {
     TrainingRun run(moons(), small(Adam{.lr = 0.01}, batch)), straight(moons(), small(Adam{.lr = 0.01}, batch));
     make_steps(run, 3), make_steps(straight, 3);
@@ -418,7 +418,7 @@ TEST(Training, OfACopyLeavesTheOriginalAsItWas) {
   }
 }
 
-TEST(Training, RefusesStatesOfOtherRunsAndStaysAsItWas) {
+TEST(Training, RejectsStatesOfOtherRunsAndStaysUnchanged) {
   TrainingRun run(moons(), small());
   make_steps(run, 3);
   const TrainingState before = run.state();
@@ -448,7 +448,7 @@ TEST(Training, RefusesStatesOfOtherRunsAndStaysAsItWas) {
             "Random: needs a state with a bit set, got four zeros; give a state that state() returned, or a seed");
 }
 
-// A run of a single weight and bias per feature, so that its numbers can be chosen.
+// A run without hidden layers, whose weights and biases are given.
 TrainingRun linear_run(double x, LossKind loss, std::size_t batch, const std::vector<double>& numbers) {
   const Dataset data{1, {x, -x, x, -x}, {1, 0, 1, 0}, {"x"}, {"a", "b"}};
   TrainingRun run(data, {.hidden = {}, .loss = loss, .batch = batch, .l2 = 0, .standardise = false});
@@ -480,7 +480,7 @@ TEST(Training, StopsAtALossOrGradientThatIsNotFiniteAndChangesNothing) {
     }
 }
 
-TEST(Training, WalksBackTheMeanLossOfABatch) {
+TEST(Training, UsesTheGradientOfTheMeanLossOfABatch) {
   const Dataset spiral = make_spiral(15, 3, 0.1, 3), two = moons(15);
   for (const LossKind loss : {LossKind::hinge, LossKind::mse, LossKind::bce, LossKind::softmax})
     for (const std::size_t batch : {0u, 1u, 4u})
@@ -525,8 +525,8 @@ TEST(Training, WalksBackTheMeanLossOfABatch) {
       }
 }
 
-TEST(Training, NeverReportsMoreThanAll) {
-  // 100 times 0.01 is more than 1.
+TEST(Training, NeverReportsAnAccuracyAboveOne) {
+  // In floating point, 100 times 0.01 is more than 1.
   const Dataset data{1, std::vector<double>(100, 1.0), std::vector<std::size_t>(100, 1), {"x"}, {"a", "b"}};
   Recipe recipe = small(SGD{.lr = 0.5}, 0);
   recipe.hidden = {};
@@ -535,7 +535,7 @@ TEST(Training, NeverReportsMoreThanAll) {
   EXPECT_EQ(run.history().accuracy.back(), 1);
 }
 
-TEST(Training, ClipsTheGradientAndTellsItsNorm) {
+TEST(Training, ClipsTheGradientAndReportsItsNorm) {
   Recipe recipe = small(SGD{.lr = 1}, 0);
   recipe.rate.kind = LearningRateSchedule::Kind::constant;
   TrainingRun plain(moons(), recipe);
@@ -553,7 +553,7 @@ TEST(Training, ClipsTheGradientAndTellsItsNorm) {
   EXPECT_NEAR(std::sqrt(moved_plain), norm, 1e-12);
 }
 
-TEST(Training, StandardisesWhatItLearnsFromAndWhatItIsAsked) {
+TEST(Training, StandardisesRowsForTrainingAndForPrediction) {
   Dataset wide = moons();
   for (std::size_t i = 0; i < wide.rows(); ++i) wide.x[2 * i] = 1000 + 50 * wide.x[2 * i];
   TrainingRun run(wide, small());
@@ -561,7 +561,7 @@ TEST(Training, StandardisesWhatItLearnsFromAndWhatItIsAsked) {
   EXPECT_EQ(run.model().standardisation.mean, expected.mean);
   EXPECT_EQ(run.model().standardisation.deviation, expected.deviation);
 
-  // The same as training on rows standardised by hand, and asking with them.
+  // Compare with training on rows that are standardised by hand.
   Dataset by_hand = wide;
   expected.apply(by_hand);
   Recipe raw = small();
@@ -574,7 +574,7 @@ TEST(Training, StandardisesWhatItLearnsFromAndWhatItIsAsked) {
     EXPECT_EQ(bits(run.model().scores(wide.row(i))), bits(other.model().scores(by_hand.row(i))));
 }
 
-TEST(Training, RefusesDataThatDoesNotFitTogether) {
+TEST(Training, RejectsInconsistentData) {
   const auto with = [](auto change, LossKind loss = LossKind::bce) {
     Dataset data = moons(4);
     change(data);
@@ -603,7 +603,7 @@ TEST(Training, RefusesDataThatDoesNotFitTogether) {
             "Standardisation: needs finite numbers, got nan in row 1, column 1; drop the row, or fill in a number");
 }
 
-TEST(Training, LearnsTheMoonsByMicrogradsRecipe) {
+TEST(Training, LearnsMoonsWithTheRecipeOfMicrograd) {
   const Dataset data = make_moons(100, 0.1, 1337);
   TrainingRun run(data, micrograd_recipe());
   make_steps(run, static_cast<int>(tests::sized(100, 10)));

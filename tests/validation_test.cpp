@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rows kept for validation: they are not learned from, the best parameters by them are kept, patience ends, and going
-// on from any state is going straight through.
+// Validation: rows are held out, the best parameters are kept, patience ends a run, and runs continue from any state.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +13,7 @@ namespace {
 
 using tests::error_of;
 
-// Noise that a network learns by heart: the loss of other rows soon rises.
+// Noise that a network overfits: the loss of other rows soon rises.
 Dataset noise(std::size_t rows = 40) {
   Random random(3);
   Dataset data{2, {}, {}, {"a", "b"}, {"no", "yes"}};
@@ -53,7 +52,7 @@ TEST(Validation, HoldsOutAShareOfEachClassThatIsNotLearnedFrom) {
   both.merge(points(parts.validation));
   EXPECT_EQ(both, points(data));
 
-  // The run is that of the rows learned from alone, standardised by these.
+  // The run equals one on the training rows alone, which also determine the standardisation.
   Recipe plain = judged(0);
   TrainingRun run(data, judged()), other(parts.learned, plain);
   EXPECT_EQ(run.validation_rows(), 10u);
@@ -65,7 +64,7 @@ TEST(Validation, HoldsOutAShareOfEachClassThatIsNotLearnedFrom) {
 }
 
 TEST(Validation, KeepsTheParametersOfTheEpochWithTheLeastLoss) {
-  TrainingRun run(noise(), judged());  // 30 rows by 8: 4 steps an epoch
+  TrainingRun run(noise(), judged());  // 30 rows in batches of 8: 4 steps per epoch
   const Dataset kept = learning_split(noise(), judged()).validation;
   double least = 1e300;
   std::uint64_t best = 0;
@@ -78,7 +77,7 @@ TEST(Validation, KeepsTheParametersOfTheEpochWithTheLeastLoss) {
     if (*report.validation < least)
       least = *report.validation, best = report.step, parameters = numbers_of(run.network());
   }
-  ASSERT_LT(best, 100u);  // or there was nothing to keep
+  ASSERT_LT(best, 100u);  // otherwise the test would show nothing
   EXPECT_EQ(run.state().best.step, best);
   EXPECT_EQ(run.state().best.loss, least);
   const AnyModel model = run.kept_model();
@@ -94,7 +93,7 @@ TEST(Validation, KeepsTheLastParametersWhereNoRowsAreHeldOut) {
   EXPECT_EQ(numbers_of(model_of(run.kept_model()).network), numbers_of(run.network()));
   EXPECT_FALSE(run.is_done());
   TrainingRun early(noise(), judged());
-  early.step();  // no epoch has ended
+  early.step();  // the first epoch has not ended
   EXPECT_EQ(numbers_of(model_of(early.kept_model()).network), numbers_of(early.network()));
 }
 
@@ -164,7 +163,7 @@ TEST(Validation, UsesTheTrainingLossForNumbersAndBalancedClasses) {
   EXPECT_NEAR(*last, (of[0] / count[0] + of[1] / count[1]) / 2, 1e-12);
 }
 
-TEST(Validation, RefusesImpossibleSharesPatienceAndStates) {
+TEST(Validation, RejectsImpossibleFractionsPatienceAndStates) {
   const auto with = [](double share, std::uint64_t patience) {
     return error_of([&] { TrainingRun(noise(), judged(share, patience)); });
   };
