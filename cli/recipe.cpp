@@ -164,13 +164,13 @@ bool RecipeOptions::is_given(const void* field) const {
 
 // Copies the fields whose options are given.
 template <class Struct> void RecipeOptions::apply(const Struct& from, Struct& to) const {
-  for_each_field<Struct>([&](const auto& field) {
-    const auto& value = from.*field.member;
+  const auto copy = [&](const std::string&, const auto& value, auto& field) {
     if constexpr (std::is_same_v<decltype(value), const LearningRateSchedule&>)
-      apply(value, to.*field.member);
+      apply(value, field);
     else if (is_given(&value))
-      to.*field.member = value;
-  });
+      field = value;
+  };
+  for_each_field(copy, from, to);
 }
 
 void RecipeOptions::fit_schedule(LearningRateSchedule& schedule, std::uint64_t steps) const {

@@ -105,7 +105,7 @@ void Together::agree(const std::function<void()>& work) const {
   if (first != failed.end()) fail(failure, static_cast<std::size_t>(first - failed.begin()));
 }
 
-void Together::step(const std::function<void()>& steps) const {
+void Together::run_steps(const std::function<void()>& steps) const {
   if (is_alone()) return steps();
   try {
     steps();

@@ -39,7 +39,7 @@ class Together {
   void agree(const std::function<void()>& work) const;
   // Makes training steps. An Error occurs in all processes at the same step, and the first process prints it. Any other
   // exception ends all processes.
-  void step(const std::function<void()>& steps) const;
+  void run_steps(const std::function<void()>& steps) const;
   void need_same(std::uint64_t number) const;  // fails unless the number is the same in all processes
 
  private:

@@ -292,7 +292,7 @@ void run(const TrainArguments& options) {
   if (!quiet) introduce(*job, model_of(run->any_model()), run->validation_rows());
   if (!quiet && !together.is_alone()) fmt::print("{} processes share the rows of each step\n\n", together.size());
   Keeper keeper(*job, options.job.recover);
-  together.step([&] { train(*job, *run, together, keeper, results.took, quiet); });
+  together.run_steps([&] { train(*job, *run, together, keeper, results.took, quiet); });
   results.steps = run->steps() - before;
   if (together.is_first()) finish(*job, *run, options, computing, together.is_alone(), keeper, results);
   if (interrupted != 0 && run->steps() < job->steps && !run->is_done()) throw CLI::RuntimeError(128 + interrupted);

@@ -347,7 +347,7 @@ TEST(Histories, CheckTheNumberOfTheirSteps) {
   History good;
   for (std::uint64_t step = 1; step <= 1500; ++step) good.add(step, 1, 0.5);
   EXPECT_TRUE(good.is_of(1500));
-  EXPECT_TRUE(good.is_of(1499));  // with stride 2, step 1499 is kept as well as 1498
+  EXPECT_TRUE(good.is_of(1499));  // with stride 2, step 1500 is not kept
   EXPECT_FALSE(good.is_of(1498));
   EXPECT_FALSE(good.is_of(1501));
   EXPECT_TRUE(History{}.is_of(0));

@@ -11,6 +11,7 @@
 // parameter and grad its gradient.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -60,6 +61,7 @@ struct Adagrad {
 };
 
 using OptimizerConfig = std::variant<SGD, Adam, AdamW, RMSprop, Adagrad>;
+inline constexpr std::array<OptimizerConfig, 5> all_optimizers{SGD{}, Adam{}, AdamW{}, RMSprop{}, Adagrad{}};
 GRADWALK_EXPORT std::string_view name(const OptimizerConfig& config);  // "sgd", "adam", "adamw", "rmsprop", "adagrad"
 
 // What an optimizer remembers from step to step. State and parameters are enough to continue later.

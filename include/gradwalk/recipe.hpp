@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: MIT
 // A recipe: the hyperparameters of a training run. Data and recipe together determine a run, bit for bit.
 //
-// fields_of<Recipe> lists its fields, for everything that reads, writes or shows recipes.
+// The fields of a recipe are listed once, for everything that reads, writes or shows recipes: see for_each_field().
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "gradwalk/model.hpp"
@@ -62,77 +67,39 @@ GRADWALK_EXPORT Recipe micrograd_recipe();                   // of micrograd's d
 GRADWALK_EXPORT Recipe default_recipe(std::size_t classes);  // a good start for data with classes: 2,000 steps
 GRADWALK_EXPORT Recipe regression_recipe();                  // a good start for data with numbers: 2,000 steps
 
-// A field of a recipe: its name in model files and its member. `Since` is the version that introduced the field; model
-// files of earlier versions lack it, and then its default applies.
-enum class Since { v0_1, v0_2 };
-template <class Struct, class Type> struct RecipeField {
-  const char* name;
-  Type Struct::* member;
-  Since since = Since::v0_1;
-};
-template <class Struct, class Type> RecipeField(const char*, Type Struct::*) -> RecipeField<Struct, Type>;
-template <class Struct, class Type> RecipeField(const char*, Type Struct::*, Since) -> RecipeField<Struct, Type>;
+// GRADWALK_FIELDS(Struct, field, ...) lists the fields of a part of a recipe, with their names in model files and in
+// their order. Everything that reads, writes or shows recipes goes through these lists, so a new field is one line in
+// its struct, one word here, and an option in cli/recipe.cpp. A list that lacks a field of its struct does not compile.
+#define GRADWALK_FIELDS(Struct, ...)                                             \
+  constexpr std::string_view field_names(const Struct&) { return #__VA_ARGS__; } \
+  constexpr auto fields_of(FieldsOf<Struct> auto& object) {                      \
+    auto& [__VA_ARGS__] = object;                                                \
+    return std::tie(__VA_ARGS__);                                                \
+  }
+template <class Type, class Struct>
+concept FieldsOf = std::same_as<std::remove_const_t<Type>, Struct>;
+GRADWALK_FIELDS(SGD, lr, momentum, weight_decay)
+GRADWALK_FIELDS(Adam, lr, beta1, beta2, epsilon)
+GRADWALK_FIELDS(AdamW, lr, beta1, beta2, epsilon, weight_decay)
+GRADWALK_FIELDS(RMSprop, lr, alpha, epsilon)
+GRADWALK_FIELDS(Adagrad, lr, epsilon)
+GRADWALK_FIELDS(LearningRateSchedule, kind, final, steps, warm_up, begin)
+GRADWALK_FIELDS(Recipe, hidden, activation, init, loss, optimizer, rate, batch, l1, l2, clip, standardise, seed,
+                balance, validation, patience, dropout)
+#undef GRADWALK_FIELDS
 
-// The fields of each part of a recipe, in the order of model files. Everything that reads, writes or shows recipes goes
-// through these lists: a new field is one line in its struct, one here, and an option in cli/recipe.cpp.
-template <class Struct> inline constexpr auto fields_of = std::tuple{};
-
-template <> inline constexpr auto fields_of<Recipe> = std::tuple{
-    RecipeField{"hidden", &Recipe::hidden},
-    RecipeField{"activation", &Recipe::activation},
-    RecipeField{"init", &Recipe::init},
-    RecipeField{"loss", &Recipe::loss},
-    RecipeField{"optimizer", &Recipe::optimizer},
-    RecipeField{"rate", &Recipe::rate},
-    RecipeField{"batch", &Recipe::batch},
-    RecipeField{"l1", &Recipe::l1},
-    RecipeField{"l2", &Recipe::l2},
-    RecipeField{"clip", &Recipe::clip},
-    RecipeField{"standardise", &Recipe::standardise},
-    RecipeField{"seed", &Recipe::seed},
-    RecipeField{"balance", &Recipe::balance, Since::v0_2},
-    RecipeField{"validation", &Recipe::validation, Since::v0_2},
-    RecipeField{"patience", &Recipe::patience, Since::v0_2},
-    RecipeField{"dropout", &Recipe::dropout, Since::v0_2},
-};
-template <> inline constexpr auto fields_of<LearningRateSchedule> = std::tuple{
-    RecipeField{"kind", &LearningRateSchedule::kind},
-    RecipeField{"final", &LearningRateSchedule::final},
-    RecipeField{"steps", &LearningRateSchedule::steps},
-    RecipeField{"warm_up", &LearningRateSchedule::warm_up},
-    RecipeField{"begin", &LearningRateSchedule::begin, Since::v0_2},
-};
-template <> inline constexpr auto fields_of<SGD> = std::tuple{
-    RecipeField{"lr", &SGD::lr},
-    RecipeField{"momentum", &SGD::momentum},
-    RecipeField{"weight_decay", &SGD::weight_decay},
-};
-template <> inline constexpr auto fields_of<Adam> = std::tuple{
-    RecipeField{"lr", &Adam::lr},
-    RecipeField{"beta1", &Adam::beta1},
-    RecipeField{"beta2", &Adam::beta2},
-    RecipeField{"epsilon", &Adam::epsilon},
-};
-template <> inline constexpr auto fields_of<AdamW> = std::tuple{
-    RecipeField{"lr", &AdamW::lr},
-    RecipeField{"beta1", &AdamW::beta1},
-    RecipeField{"beta2", &AdamW::beta2},
-    RecipeField{"epsilon", &AdamW::epsilon},
-    RecipeField{"weight_decay", &AdamW::weight_decay},
-};
-template <> inline constexpr auto fields_of<RMSprop> = std::tuple{
-    RecipeField{"lr", &RMSprop::lr},
-    RecipeField{"alpha", &RMSprop::alpha},
-    RecipeField{"epsilon", &RMSprop::epsilon},
-};
-template <> inline constexpr auto fields_of<Adagrad> = std::tuple{
-    RecipeField{"lr", &Adagrad::lr},
-    RecipeField{"epsilon", &Adagrad::epsilon},
-};
-
-// Calls visit(field) for each field of a Recipe, a LearningRateSchedule or an optimizer's config.
-template <class Struct, class Visit> void for_each_field(Visit visit) {
-  std::apply([&](const auto&... field) { (visit(field), ...); }, fields_of<Struct>);
+// Calls visit(name, field, ...) for each field of one or several objects of the same type. The name is a std::string,
+// and each object contributes one field.
+template <class Visit, class First, class... Rest> void for_each_field(Visit visit, First& first, Rest&... rest) {
+  std::string_view names = field_names(first);
+  const auto next_name = [&] {
+    const std::string name(names.substr(0, names.find(',')));
+    names.remove_prefix(std::min(names.size(), name.size() + 2));
+    return name;
+  };
+  [&]<std::size_t... i>(std::index_sequence<i...>) {
+    (visit(next_name(), std::get<i>(fields_of(first)), std::get<i>(fields_of(rest))...), ...);
+  }(std::make_index_sequence<std::tuple_size_v<decltype(fields_of(first))>>());
 }
 
 // All values of an enumeration in a recipe.

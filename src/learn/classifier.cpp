@@ -16,8 +16,8 @@ std::size_t Classifier::label_of(std::span<const double> scores) {
 
 double Classifier::probability(std::span<const double> scores, std::size_t label) const {
   if (scores.size() == 1) {
-    const double of_one = rules::Rule<Op::sigmoid>::value(scores[0]);
-    return label == 1 ? of_one : 1 - of_one;
+    const double of_class_1 = rules::Rule<Op::sigmoid>::value(scores[0]);
+    return label == 1 ? of_class_1 : 1 - of_class_1;
   }
   const double largest = *std::max_element(scores.begin(), scores.end());
   double sum = 0;

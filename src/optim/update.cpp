@@ -64,9 +64,9 @@ template <class T, class State> void apply(SGD rule, double given_lr, std::span<
   const T lr = static_cast<T>(given_lr), decay = static_cast<T>(rule.weight_decay);
   const T momentum = static_cast<T>(rule.momentum);
   for (std::size_t i = begin; i < end; ++i) {
-    T step = grad[i] + decay * data[i];
-    if (momentum != 0) step = state.first[i] = momentum * state.first[i] + step;
-    data[i] -= lr * step;
+    T velocity = grad[i] + decay * data[i];
+    if (momentum != 0) velocity = state.first[i] = momentum * state.first[i] + velocity;
+    data[i] -= lr * velocity;
   }
 }
 

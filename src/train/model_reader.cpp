@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <concepts>
 #include <nlohmann/json.hpp>
 
 #include "data/names.hpp"
@@ -237,37 +236,38 @@ class Reader {
 
   // Reads the fields of a recipe, of its schedule or of its optimizer.
   template <class Struct> void read_fields(const Json& object, Struct& to) const {
-    for_each_field<Struct>([&](const auto& listed) {
-      if (listed.since == Since::v0_1 || object.contains(listed.name)) read(object, listed.name, to.*listed.member);
-    });
+    constexpr std::string_view new_in_0_2[] = {"begin", "balance", "validation", "patience", "dropout"};
+    const auto read_field = [&](const std::string& key, auto& field) {
+      const bool may_be_missing = std::ranges::find(new_in_0_2, key) != std::end(new_in_0_2);
+      if (!may_be_missing || object.contains(key)) read(object, key.c_str(), field);
+    };
+    for_each_field(read_field, to);
   }
-  void read(const Json& object, const char* key, double& to) const { to = number(object, key); }
-  void read(const Json& object, const char* key, bool& to) const { to = truth(object, key); }
-  template <std::unsigned_integral Whole> void read(const Json& object, const char* key, Whole& to) const {
-    to = static_cast<Whole>(whole(object, key));
+  template <class Type> void read(const Json& object, const char* key, Type& to) const {
+    if constexpr (std::is_same_v<Type, double>)
+      to = number(object, key);
+    else if constexpr (std::is_same_v<Type, bool>)
+      to = truth(object, key);
+    else if constexpr (std::is_integral_v<Type>)
+      to = static_cast<Type>(whole(object, key));
+    else if constexpr (std::is_enum_v<Type>)
+      to = choice<Type>(key, string(object, key));
+    else if constexpr (std::is_same_v<Type, std::vector<std::size_t>>)
+      to = sizes(field(object, key), 0);
+    else if constexpr (std::is_same_v<Type, OptimizerConfig>)
+      to = optimizer(field(object, key));
+    else
+      read_fields(field(object, key), to);
   }
-  void read(const Json& object, const char* key, std::vector<std::size_t>& to) const {
-    to = sizes(field(object, key), 0);
-  }
-  template <class Enum>
-    requires std::is_enum_v<Enum>
-  void read(const Json& object, const char* key, Enum& to) const {
-    to = choice<Enum>(key, string(object, key));
-  }
-  void read(const Json& object, const char* key, LearningRateSchedule& to) const {
-    read_fields(field(object, key), to);
-  }
-  void read(const Json& object, const char* key, OptimizerConfig& to) const {
-    const Json& value = field(object, key);
+
+  OptimizerConfig optimizer(const Json& value) const {
     const std::string kind = string(value, "kind");
-    for (OptimizerConfig config : {OptimizerConfig(SGD{}), OptimizerConfig(Adam{}), OptimizerConfig(AdamW{}),
-                                   OptimizerConfig(RMSprop{}), OptimizerConfig(Adagrad{})})
-      if (name(config) == kind) {
-        std::visit([&](auto& rule) { read_fields(value, rule); }, config);
-        to = config;
-        return;
-      }
-    refuse("a known optimizer", shown(kind));
+    const auto found =
+        std::ranges::find(all_optimizers, kind, [](const OptimizerConfig& config) { return name(config); });
+    if (found == all_optimizers.end()) refuse("a known optimizer", shown(kind));
+    OptimizerConfig result = *found;
+    std::visit([&](auto& config) { read_fields(value, config); }, result);
+    return result;
   }
 
   Recipe recipe(const Model& model) const {

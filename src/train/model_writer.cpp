@@ -28,7 +28,7 @@ OrderedJson json_of(const OptimizerConfig& config) {
 
 template <class Struct> OrderedJson json_of_fields(const Struct& object) {
   OrderedJson result;
-  for_each_field<Struct>([&](const auto& field) { result[field.name] = json_of(object.*field.member); });
+  for_each_field([&](const std::string& key, const auto& field) { result[key] = json_of(field); }, object);
   return result;
 }
 
