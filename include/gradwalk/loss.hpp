@@ -44,7 +44,8 @@ GRADWALK_EXPORT Value binary_cross_entropy(const Value& score, const Value& targ
 GRADWALK_EXPORT Value binary_cross_entropy(std::span<const Value> scores, std::span<const double> targets);
 
 // Returns -log of the probability that softmax(scores) gives to the labelled class. Classes are counted from 0. The
-// largest score is subtracted first, so nothing overflows. A label that is a Value and no class number means class 0.
+// largest score is subtracted first, so nothing overflows; the absolute error is a few 1e-16, so a smaller loss may be
+// 0. A label that is a Value and no class number means class 0.
 GRADWALK_EXPORT Value softmax_cross_entropy(std::span<const Value> scores, std::size_t label);
 GRADWALK_EXPORT Value softmax_cross_entropy(std::span<const Value> scores, const Value& label);
 GRADWALK_EXPORT Value softmax_cross_entropy(std::span<const std::vector<Value>> scores,

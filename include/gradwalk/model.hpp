@@ -24,8 +24,8 @@ enum class LossKind { hinge, mse, bce, softmax, mae, huber };
 inline constexpr std::array all_losses{LossKind::hinge,   LossKind::mse, LossKind::bce,
                                        LossKind::softmax, LossKind::mae, LossKind::huber};
 GRADWALK_EXPORT std::string_view name(LossKind loss);  // "hinge"
-GRADWALK_EXPORT bool is_for_classes(LossKind loss);
-GRADWALK_EXPORT bool is_for_numbers(LossKind loss);
+GRADWALK_EXPORT bool is_for_classes(LossKind loss);    // hinge, mse, bce, softmax
+GRADWALK_EXPORT bool is_for_numbers(LossKind loss);    // mse, mae, huber
 // Returns the number of outputs that a network needs for these classes. Throws an Error where the loss cannot serve
 // this number of classes.
 GRADWALK_EXPORT std::size_t outputs_for(LossKind loss, std::size_t classes);
@@ -58,7 +58,7 @@ class GRADWALK_EXPORT Loss {
 
   LossKind kind_;
   std::size_t outputs_, classes_, per_row_;
-  std::vector<double> encoded_;  // the targets of all classes; those of mse overlap, see targets()
+  std::vector<double> encoded_;  // the targets of all classes
 };
 
 // Returns the loss of one row with this class, for a network with these outputs. Throws as Loss does.
@@ -70,9 +70,10 @@ inline Value row_loss(LossKind kind, std::span<const Value> outputs, std::size_t
   return Loss(kind, 1)({&output, 1}, std::span(&target, 1));
 }
 
+// What every model has. A copy shares the parameters of its network.
 struct GRADWALK_EXPORT Model {
   MLP network;
-  LossKind loss;
+  LossKind loss;  // that it was trained with
   std::vector<std::string> feature_names;
   Standardisation standardisation;  // empty: features are used as they are
   std::vector<Column> table = {};   // the columns that the features come from, as in Dataset::table

@@ -40,12 +40,13 @@ GRADWALK_EXPORT Schedule schedule_of(const LearningRateSchedule& schedule, doubl
 // Returns the number of steps after which the rate has its final value; nothing for a constant rate.
 GRADWALK_EXPORT std::optional<std::uint64_t> end_of(const LearningRateSchedule& schedule);
 
+// The hyperparameters of a run. Start from one of the recipes below, and change what you need.
 struct Recipe {
   std::vector<std::size_t> hidden = {16, 16};  // the number of neurons in each hidden layer
   Activation activation = Activation::relu;    // of the hidden layers
-  Init init = Init::he;
+  Init init = Init::he;                        // the distribution of the initial weights
   LossKind loss = LossKind::softmax;
-  OptimizerConfig optimizer = Adam{.lr = 0.01};
+  OptimizerConfig optimizer = Adam{.lr = 0.01};  // its rate is the first of the schedule
   LearningRateSchedule rate = {};
   std::size_t batch = 32;     // rows per step; 0: all rows in every step, in their order
   double l1 = 0, l2 = 1e-4;   // penalties: l1 * (sum of |parameter|) + l2 * (sum of squares) is added to the loss
