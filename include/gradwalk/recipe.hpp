@@ -98,8 +98,11 @@ template <class Visit, class First, class... Rest> void for_each_field(Visit vis
     names.remove_prefix(std::min(names.size(), name.size() + 2));
     return name;
   };
+  const auto visit_field = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {
+    visit(next_name(), std::get<i>(fields_of(first)), std::get<i>(fields_of(rest))...);
+  };
   [&]<std::size_t... i>(std::index_sequence<i...>) {
-    (visit(next_name(), std::get<i>(fields_of(first)), std::get<i>(fields_of(rest))...), ...);
+    (visit_field(std::integral_constant<std::size_t, i>()), ...);
   }(std::make_index_sequence<std::tuple_size_v<decltype(fields_of(first))>>());
 }
 
