@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the command line's numbers must be. A check that fails, as a command that cannot be meant, exits 2.
+// Checks of numbers and options on the command line. A failed check is a usage error: the program exits with status 2.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 
 namespace gradwalk::cli {
 
-// nan is no number here, though CLI::Range lets it pass.
+// Unlike CLI::Range, it rejects nan.
 inline CLI::Validator number_from(double least, double most) {
   const auto check = [=](const std::string& text) -> std::string {
     double number = 0;
@@ -24,7 +24,7 @@ inline CLI::Validator number_from(double least, double most) {
   return {check, ""};
 }
 
-// CLI11 would take -1 for the largest number there is, and so a larger one.
+// Unlike CLI11, it rejects negative numbers and numbers too large for 64 bits, which CLI11 would wrap around.
 inline CLI::Validator whole_from(std::uint64_t least, std::uint64_t most) {
   const auto check = [=](const std::string& text) -> std::string {
     std::uint64_t number = 0;
@@ -35,7 +35,7 @@ inline CLI::Validator whole_from(std::uint64_t least, std::uint64_t most) {
   return {check, ""};
 }
 
-// Options that do not go together.
+// Reports options of train that cannot be combined.
 [[noreturn]] inline void refuse_options(std::string_view needs, std::string_view got, std::string_view advice) {
   throw CLI::ValidationError(Error("train", needs, got, advice).what());
 }

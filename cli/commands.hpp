@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The subcommands of `gradwalk`. Each adds itself to the command line with its options, help and examples; what it
-// prints goes to stdout, what went wrong is thrown and told by main.
+// The subcommands of `gradwalk`. Each function adds one command to the command line, with its options, help and
+// examples. A command prints its results to stdout. It throws its errors, and main prints them to stderr.
 #pragma once
 
 #include <CLI/CLI.hpp>

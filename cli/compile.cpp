@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// gradwalk compile: what compile() makes of an expression, pass by pass.
+// gradwalk compile: prints an expression after each pass of compile().
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,15 +30,15 @@ struct Leaves {
   CompileOptions options;
 };
 
-// The names of numbers: those asked for are inputs, the others parameters.
+// Sorts the named leaves into inputs, which the command line lists, and parameters, which are all the others.
 Leaves leaves_of(const Expression& expression, const std::vector<std::string>& inputs) {
   Leaves result;
   for (const std::string& name : inputs) {
-    const auto is_it = [&](const auto& one) { return one.first == name; };
-    const auto found = std::find_if(expression.names.begin(), expression.names.end(), is_it);
+    const auto has_name = [&](const auto& named_value) { return named_value.first == name; };
+    const auto found = std::find_if(expression.names.begin(), expression.names.end(), has_name);
     if (found == expression.names.end() || found->second.op() != Op::leaf)
-      throw Error("compile", "inputs that are names of numbers in the expression", "'" + name + "'",
-                  "give the numbers that differ from row to row, as in 'x=0; w=3; w*x' --inputs x");
+      throw Error("compile", "--inputs that are names of leaves in the expression", "'" + name + "'",
+                  "name the numbers that differ from row to row, as in 'x=0; w=3; w*x' --inputs x");
     result.inputs.push_back(name);
     result.options.inputs.push_back(found->second);
   }
@@ -80,7 +80,7 @@ void show(const CompileArguments& arguments) {
 #else
 
 void show(const CompileArguments&) {
-  throw Error("compile", "gradwalk::compile", "a gradwalk built without it", "build it with -DGRADWALK_COMPILE=ON");
+  throw Error("compile", "gradwalk::compile", "a gradwalk built without it", "rebuild with -DGRADWALK_COMPILE=ON");
 }
 
 #endif
@@ -89,16 +89,19 @@ void show(const CompileArguments&) {
 
 void add_compile(CLI::App& app) {
   const auto arguments = std::make_shared<CompileArguments>();
-  CLI::App* command = app.add_subcommand("compile", "what compile() makes of an expression, pass by pass");
+  CLI::App* command = app.add_subcommand("compile", "Show each pass of compile() on an expression");
   arguments->input.add_to(*command);
-  command->add_option("--inputs", arguments->inputs, "names that differ from row to row; other numbers are parameters")
+  command
+      ->add_option("--inputs", arguments->inputs,
+                   "Names whose numbers differ from row to row. All other named numbers are parameters")
       ->delimiter(',')
       ->option_text("NAME,...");
-  command->add_flag("--json", arguments->json, "as JSON");
+  command->add_flag("--json", arguments->json, "Print JSON");
   command->footer(
       "Examples:\n"
       "  gradwalk compile 'x=1; y=2; w=3; b=0; relu(w*x + b - y)' --inputs x,y\n"
-      "docs/compile.md tells what each pass does.");
+      "\n"
+      "docs/compile.md explains the passes.");
   command->callback([arguments] { show(*arguments); });
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// With gradwalk::compile or without: this file and compile.cpp know which.
+// Computes batches by compiled programs, or with Values. Only this file and compile.cpp depend on whether gradwalk was
+// built with gradwalk::compile.
 #include "computing.hpp"
 
 #include <cstdlib>
@@ -23,7 +24,8 @@ std::vector<double> eager_scores(const Model& model, std::span<const double> row
 }
 
 #ifdef GRADWALK_HAS_COMPILE
-// GRADWALK_INSTRUCTION_SET chooses a set that another machine has: the same bits as there, at its speed.
+// The environment variable GRADWALK_INSTRUCTION_SET selects the instruction set of another machine, to reproduce its
+// results bit by bit.
 CompiledStepOptions compiled_options(std::size_t threads) {
   const char* set = std::getenv("GRADWALK_INSTRUCTION_SET");
   return {.threads = threads, .instruction_set = set == nullptr ? "" : set};
@@ -33,10 +35,12 @@ CompiledStepOptions compiled_options(std::size_t threads) {
 }  // namespace
 
 void Computing::add_to(CLI::App& command) {
-  command.add_flag("--eager", eager_, "make the steps with Values, and compare the time");
-  command.add_option("--threads", threads_, "use at most so many, for the same numbers")
+  command.add_flag("--eager", eager_, "Train with Values instead of a compiled program, and compare the times");
+  command
+      .add_option("--threads", threads_,
+                  "Maximum number of threads. The result does not depend on it [default: all cores]")
       ->check(whole_from(1, 1024))
-      ->option_text("N [all]");
+      ->option_text("N");
 }
 
 #ifdef GRADWALK_HAS_COMPILE

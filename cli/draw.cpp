@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// gradwalk draw: the graph of an expression as a picture or as DOT text, with the gradients of a backward pass.
+// gradwalk draw: draws the graph of an expression, with data and gradients, as a picture or as DOT text.
 #include "gradwalk/draw.hpp"
 
 #include <fmt/format.h>
@@ -40,7 +40,7 @@ Format format_of(const DrawArguments& options) {
   const auto found = formats.find(extension.empty() ? "" : extension.substr(1));
   if (found == formats.end())
     throw Error("draw", "a file that ends in .svg, .png or .dot", "'" + options.output + "'",
-                "rename it, or say which with --format");
+                "rename it, or give --format");
   return found->second;
 }
 
@@ -53,7 +53,7 @@ std::string drawing(const Snapshot& graph, Format format, const DrawOptions& opt
 }
 
 void draw(const DrawArguments& options) {
-  const Format format = format_of(options);  // before the work, which may take seconds
+  const Format format = format_of(options);  // throws for a bad file name, before the layout, which can take seconds
   const Expression expression = parse(options.input.text());
   expression.root.backward();
   const Snapshot graph = snapshot(expression.root);
@@ -75,28 +75,35 @@ void draw(const DrawArguments& options) {
 
 void add_draw(CLI::App& app) {
   const auto options = std::make_shared<DrawArguments>();
-  CLI::App* command = app.add_subcommand("draw", "the graph of an expression as SVG, PNG or DOT");
+  CLI::App* command = app.add_subcommand("draw", "Draw the graph of an expression as SVG, PNG or DOT");
   options->input.add_to(*command);
-  command->add_option("-o,--output", options->output, "where to: a .svg, .png or .dot file; - is standard output")
-      ->option_text("FILE [-]");
   command
-      ->add_option("--format", options->format, "svg, png or dot, whatever the file is called; dot on standard output")
+      ->add_option("-o,--output", options->output,
+                   "File to write: .svg, .png or .dot; - is standard output [default: -]")
+      ->option_text("FILE");
+  command
+      ->add_option("--format", options->format,
+                   "Format of the drawing: svg, png or dot [default: as the file name ends; dot on standard output]")
       ->transform(CLI::CheckedTransformer(formats, CLI::ignore_case))
       ->option_text("FORMAT");
-  command->add_option("--direction", options->draw.direction, "the way to the root: right, down, left or up")
+  command
+      ->add_option("--direction", options->draw.direction,
+                   "Direction from the leaves to the root: right, down, left or up [default: right]")
       ->transform(CLI::CheckedTransformer(directions, CLI::ignore_case))
-      ->option_text("WAY [right]");
-  command->add_option("--digits", options->draw.digits, "decimals of data and grad")
+      ->option_text("WAY");
+  command->add_option("--digits", options->draw.digits, "Decimal places of data and grad [default: 4]")
       ->check(CLI::Range(0, 17))
-      ->option_text("N [4]");
+      ->option_text("N");
   command->add_flag("--hide-constants", options->draw.hide_constants,
-                    "write constants into the operations that use them");
+                    "Write constants inside the operations that use them");
   command
       ->add_option(
           "--limit", options->draw.limit,
-          fmt::format("most nodes to draw, those nearest to the root; SVG and PNG take up to {}", largest_layout))
+          fmt::format("Maximum number of nodes. Those nearest the root are drawn. SVG and PNG allow at most {} "
+                      "[default: {}]",
+                      largest_layout, options->draw.limit))
       ->check(CLI::Range(std::size_t{1}, largest_snapshot))
-      ->option_text(fmt::format("N [{}]", options->draw.limit));
+      ->option_text("N");
   command->footer(
       "Examples:\n"
       "  gradwalk draw 'a=2; b=-3; c=10; e=a+b; f=e*c' -o graph.svg\n"

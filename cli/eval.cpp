@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// gradwalk eval: values and gradients of every name in an expression.
+// gradwalk eval: prints the value and the gradient of every name in an expression.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -30,17 +30,17 @@ struct Row {
   double data, grad;
 };
 
-// A row a name, in order; one that was given several values has a row for each that is below the root, called as walk,
-// explain and draw call it.
+// Makes one row per name, in order. A name that was assigned several times has a row for each of its nodes below the
+// root, with the same names (a, a#2) that walk, explain and draw use.
 std::vector<Row> rows_of(const Expression& expression) {
-  std::map<std::string, std::vector<Row>> several;
+  std::map<std::string, std::vector<Row>> rows_of_label;
   if (!expression.earlier.empty())
     for (const Snapshot::Node& node : snapshot(expression.root).nodes)
-      if (!node.label.empty()) several[node.label].push_back({node.name, node.data, node.grad});
+      if (!node.label.empty()) rows_of_label[node.label].push_back({node.name, node.data, node.grad});
   std::vector<Row> rows;
   bool root_has_name = false;
   for (const auto& [name, value] : expression.names) {
-    if (const auto found = several.find(name); found != several.end()) {
+    if (const auto found = rows_of_label.find(name); found != rows_of_label.end()) {
       rows.insert(rows.end(), found->second.begin(), found->second.end());
     } else {
       rows.push_back({name, value.data(), value.grad()});
@@ -51,7 +51,7 @@ std::vector<Row> rows_of(const Expression& expression) {
   return rows;
 }
 
-// JSON has no infinities and no NaN: they are strings.
+// JSON cannot represent infinities and NaN, so they become strings.
 nlohmann::ordered_json number(double x) {
   if (std::isfinite(x)) return x;
   return std::isnan(x) ? "nan" : x > 0 ? "inf" : "-inf";
@@ -74,12 +74,12 @@ void print_table(const std::vector<Row>& rows, int digits) {
 
 void add_eval(CLI::App& app) {
   const auto options = std::make_shared<EvalArguments>();
-  CLI::App* command = app.add_subcommand("eval", "values and gradients of every name in an expression");
+  CLI::App* command = app.add_subcommand("eval", "Evaluate an expression and the gradients of its names");
   options->input.add_to(*command);
-  command->add_option("--digits", options->digits, "significant digits of the table")
+  command->add_option("--digits", options->digits, "Significant digits in the table [default: 6]")
       ->check(CLI::Range(1, 17))
-      ->capture_default_str();
-  command->add_flag("--json", options->json, "as JSON, every digit, non-finite numbers as strings");
+      ->option_text("N");
+  command->add_flag("--json", options->json, "Print JSON with all digits. Infinities and NaN become strings");
   command->footer(
       "Examples:\n  gradwalk eval 'a=2; b=-3; c=10; e=a+b; f=e*c'\n  echo 'x=0.5; tanh(x)' | gradwalk eval -");
   command->callback([options] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// gradwalk explain: where a gradient comes from, deposit by deposit and path by path.
+// gradwalk explain: splits a gradient into its deposits and into its paths from the root.
 #include "gradwalk/explain.hpp"
 
 #include <fmt/format.h>
@@ -26,17 +26,17 @@ std::string plural(const std::string& count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == "1" ? "" : "s");
 }
 
-// What text_of makes of each; a long list is shown by its ends, and only these are made.
-template <class T, class Text> std::string join(const std::vector<T>& all, const char* separator, Text text_of) {
+// Joins the texts of the items. Of a long list, only the texts of the first 8 and the last 4 items are made.
+template <class T, class Text> std::string join(const std::vector<T>& items, const char* separator, Text text_of) {
   constexpr std::size_t first = 8, last = 4;
-  const bool is_long = all.size() > first + last + 1;
+  const bool is_long = items.size() > first + last + 1;
   std::vector<std::string> words;
-  for (std::size_t i = 0; i < all.size(); ++i) {
+  for (std::size_t i = 0; i < items.size(); ++i) {
     if (is_long && i == first) {
       words.push_back("...");
-      i = all.size() - last;
+      i = items.size() - last;
     }
-    words.push_back(text_of(all[i]));
+    words.push_back(text_of(items[i]));
   }
   return fmt::format("{}", fmt::join(words, separator));
 }
@@ -46,16 +46,17 @@ void print(const Explanation& explanation, int digits) {
   const std::string node = show.gradient_of(explanation.node), root = show.name(explanation.graph.root());
   const std::string gradient = show.number(explanation.gradient);
   if (explanation.node == explanation.graph.root()) {
-    fmt::print("{} = 1: it is the root, and backward() starts there.\n", node);
+    fmt::print("{} = 1, the seed: it is the root, where backward() starts.\n", node);
     return;
   }
   fmt::print("{} = {}, the sum of {}:\n", node, gradient,
              plural(std::to_string(explanation.deposits.size()), "deposit"));
   std::vector<std::vector<std::string>> rows;
-  for (const Explanation::Deposit& one : explanation.deposits)
-    rows.push_back({"", show.number(one.amount), "from " + show.definition(one.from),
-                    fmt::format("{} * {} = {} * {}", show.gradient_of(one.from), show.local(one.from, one.operand),
-                                show.number(one.gradient), show.number(one.local))});
+  for (const Explanation::Deposit& deposit : explanation.deposits)
+    rows.push_back(
+        {"", show.number(deposit.amount), "from " + show.definition(deposit.from),
+         fmt::format("{} * {} = {} * {}", show.gradient_of(deposit.from), show.local(deposit.from, deposit.operand),
+                     show.number(deposit.gradient), show.number(deposit.local))});
   fmt::print("{}", table(rows, "lrl"));
 
   const std::string& count = explanation.path_count;
@@ -78,12 +79,12 @@ void run(const ExplainArguments& options) {
   const Expression expression = parse(options.input.text());
   Snapshot graph = snapshot(expression.root);
   std::optional<std::size_t> node = graph.find(options.input.name());
-  for (const auto& [name, value] : expression.names)  // a second name for what has another
+  for (const auto& [name, value] : expression.names)  // a node may have a second name, as b in 'a=2; b=a'
     if (!node && name == options.input.name()) node = graph.find(value);
   if (!node) {
     std::string names;
-    for (const Snapshot::Node& one : graph.nodes)
-      if (!one.is_constant() && names.size() < 200) names += (names.empty() ? "" : ", ") + one.name;
+    for (const Snapshot::Node& candidate : graph.nodes)
+      if (!candidate.is_constant() && names.size() < 200) names += (names.empty() ? "" : ", ") + candidate.name;
     throw Error("explain", "a name below the root", "'" + options.input.name() + "'", "choose one of: " + names);
   }
   const Explanation explanation = explain(std::move(graph), *node, options.paths);
@@ -94,17 +95,20 @@ void run(const ExplainArguments& options) {
 
 void add_explain(CLI::App& app) {
   const auto options = std::make_shared<ExplainArguments>();
-  CLI::App* command =
-      app.add_subcommand("explain", "where one gradient comes from: its deposits, and the paths behind");
+  CLI::App* command = app.add_subcommand("explain", "Show the deposits and paths that add up to a gradient");
   options->input.add_to_with_name(*command);
-  command->add_option("--paths", options->paths, "list at most this many paths, those that contribute most")
+  command
+      ->add_option("--paths", options->paths,
+                   "Maximum number of paths to list. Those that contribute most come first [default: 10]")
       ->check(CLI::Range(0, 100'000))
-      ->option_text("N [10]");
-  command->add_option("--digits", options->digits, "significant digits")
+      ->option_text("N");
+  command->add_option("--digits", options->digits, "Significant digits [default: 6]")
       ->check(CLI::Range(1, 17))
-      ->option_text("N [6]");
-  command->add_flag("--json", options->json, "as JSON; docs/walk-format.md describes it");
+      ->option_text("N");
+  command->add_flag("--json", options->json, "Print JSON, as docs/walk-format.md describes it");
   command->footer(
+      "A deposit is one contribution to a gradient: the gradient of a node that uses the\n"
+      "value, times its local derivative.\n\n"
       "Examples:\n"
       "  gradwalk explain 'a=2; b=a+1; c=3*a; d=b*c' a\n"
       "  gradwalk explain --file graph.txt w1");

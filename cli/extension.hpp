@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a file's name ends, which says what is written to it.
+// The extension of a file name, which selects the format of an output file.
 #pragma once
 
 #include <cctype>
@@ -8,7 +8,8 @@
 
 namespace gradwalk::cli {
 
-inline std::string extension_of(const std::string& path) {  // .svg, in lower case; "" if there is none
+// Returns the extension in lower case, such as ".svg", or "" if there is none.
+inline std::string extension_of(const std::string& path) {
   std::string extension = std::filesystem::path(path).extension().string();
   for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return extension;

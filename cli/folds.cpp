@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A model a fold, and what they have in common.
+// Trains one model per fold and prints the score of each, their mean and their standard deviation.
 #include "folds.hpp"
 
 #include <fmt/format.h>
@@ -19,20 +19,21 @@ struct ScoreSpread {
 ScoreSpread spread_of_scores(const std::vector<double>& numbers) {
   const auto count = static_cast<double>(numbers.size());
   ScoreSpread result{std::accumulate(numbers.begin(), numbers.end(), 0.0) / count, 0};
-  for (const double one : numbers) result.deviation += (one - result.mean) * (one - result.mean) / count;
+  for (const double number : numbers) result.deviation += (number - result.mean) * (number - result.mean) / count;
   result.deviation = std::sqrt(result.deviation);
   return result;
 }
 
-// The figure to judge by: the accuracy, or R².
+// The score of a model: the accuracy of a classifier, or the R² of a regressor.
 double score_of(const Figures& figures) {
-  if (const auto* one = std::get_if<Classifier::Result>(&figures)) return one->accuracy();
+  if (const auto* result = std::get_if<Classifier::Result>(&figures)) return result->accuracy();
   return std::get<Regressor::Result>(figures).r2;
 }
 
 std::string in_words(const ScoreSpread& spread, bool of_classes) {
-  if (of_classes) return fmt::format("accuracy {:.1f}%, deviation {:.1f}%", 100 * spread.mean, 100 * spread.deviation);
-  return fmt::format("R² {:.3f}, deviation {:.3f}", spread.mean, spread.deviation);
+  if (of_classes)
+    return fmt::format("mean accuracy {:.1f}%, standard deviation {:.1f}%", 100 * spread.mean, 100 * spread.deviation);
+  return fmt::format("mean R² {:.3f}, standard deviation {:.3f}", spread.mean, spread.deviation);
 }
 
 }  // namespace
@@ -45,13 +46,13 @@ void print_folds(const JobOptions& options, const Computing& computing, bool qui
     tested.push_back(computing.evaluate(run.kept_model(), job.data.test));
   }
   std::vector<double> scores;
-  for (const Figures& one : tested) scores.push_back(score_of(one));
+  for (const Figures& figures : tested) scores.push_back(score_of(figures));
   const ScoreSpread spread = spread_of_scores(scores);
   const bool of_classes = std::holds_alternative<Classifier::Result>(tested.front());
   if (json) {
-    nlohmann::ordered_json all = nlohmann::ordered_json::array();
-    for (const Figures& one : tested) all.push_back(to_json(one));
-    const nlohmann::ordered_json result{{"folds", all}, {"mean", spread.mean}, {"deviation", spread.deviation}};
+    nlohmann::ordered_json folds = nlohmann::ordered_json::array();
+    for (const Figures& figures : tested) folds.push_back(to_json(figures));
+    const nlohmann::ordered_json result{{"folds", folds}, {"mean", spread.mean}, {"deviation", spread.deviation}};
     fmt::print("{}\n", result.dump());
     return;
   }
@@ -61,9 +62,9 @@ void print_folds(const JobOptions& options, const Computing& computing, bool qui
     rows.push_back(std::move(texts));
   };
   add("fold", names_of(tested.front()));
-  for (const Figures& one : tested) add(std::to_string(rows.size()), texts_of(one));
+  for (const Figures& figures : tested) add(std::to_string(rows.size()), texts_of(figures));
   if (!quiet)
-    fmt::print("{}: {} folds, each tested on rows its model has not learned from\n\n", options.source.data(),
+    fmt::print("{}: {} folds, each tested by a model trained on the other folds\n\n", options.source.data(),
                tested.size());
   fmt::print("{}\n{}\n", table(rows), in_words(spread, of_classes));
 }

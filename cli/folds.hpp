@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Judging a recipe by folds of the data: each row is tested once, by a model that has not learned from it.
+// Cross-validation of a recipe: each row is tested once, by a model that was trained without it.
 #pragma once
 
 #include "computing.hpp"

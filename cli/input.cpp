@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reads an expression, never more of it than the parser takes.
+// Reads an expression, up to the longest text that the parser accepts.
 #include "input.hpp"
 
 #include <cerrno>
@@ -13,7 +13,7 @@ namespace gradwalk::cli {
 namespace {
 
 std::string read(std::istream& in) {
-  std::string text(longest_expression + 1, '\0');  // one more than fits, so that the parser says what does
+  std::string text(longest_expression + 1, '\0');  // one byte too many, so that the parser reports the limit
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(in.gcount()));
   return text;
@@ -22,24 +22,24 @@ std::string read(std::istream& in) {
 }  // namespace
 
 void Input::add_file_to(CLI::App& command) {
-  command.add_option("-f,--file", file_, "read the expression from a file")->option_text("FILE");
+  command.add_option("-f,--file", file_, "Read the expression from a file")->option_text("FILE");
 }
 
 void Input::add_to(CLI::App& command) {
-  auto* expression = command.add_option("EXPR", expression_, "the expression; - reads it from standard input");
+  auto* expression = command.add_option("EXPR", expression_, "The expression, or - to read it from standard input");
   add_file_to(command);
   expression->excludes(command.get_option("--file"))->option_text(" ");
 }
 
 void Input::add_to_with_name(CLI::App& command) {
   add_file_to(command);
-  command.add_option("EXPR", expression_, "the expression; - reads it from standard input")->option_text(" ");
-  command.add_option("NAME", name_, "a name in it; with --file, the only word")->option_text(" ");
+  command.add_option("EXPR", expression_, "The expression, or - to read it from standard input")->option_text(" ");
+  command.add_option("NAME", name_, "The name in it to explain. With --file it is the only argument")->option_text(" ");
   command.parse_complete_callback([this] {
     if (!file_.empty() && name_.empty()) std::swap(expression_, name_);
     if (name_.empty() || expression_.empty() == file_.empty())
       throw CLI::ValidationError("explain", file_.empty() ? "needs an expression and a name in it, such as 'a=3; a*a' a"
-                                                          : "with --file needs a name, and no other word");
+                                                          : "with --file needs a name and no other argument");
   });
 }
 
@@ -54,7 +54,7 @@ std::string Input::text() const {
   }
   if (expression_.empty())
     throw Error("gradwalk", "an expression", "none",
-                "give one, such as 'a=2; b=-3; a*b', or --file, or - for standard input");
+                "give one, such as 'a=2; b=-3; a*b', or use --file, or - for standard input");
   return expression_ == "-" ? read(std::cin) : expression_;
 }
 

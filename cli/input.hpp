@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where an expression comes from: the command line itself, a file, or standard input.
+// The source of an expression: an argument, a file, or standard input.
 #pragma once
 
 #include <CLI/CLI.hpp>

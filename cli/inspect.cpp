@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// gradwalk inspect: what a saved model is, and how it came to be.
+// gradwalk inspect: describes a saved model and its training run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,26 +21,24 @@ struct Spread {
 Spread spread_of(const Layer& layer) {
   Spread result{INFINITY, 0, -INFINITY};
   const std::vector<Value> parameters = layer.parameters();
-  for (const Value& one : parameters) {
-    result.least = std::min(result.least, one.data());
-    result.most = std::max(result.most, one.data());
-    result.mean += one.data() / static_cast<double>(parameters.size());
+  for (const Value& parameter : parameters) {
+    result.least = std::min(result.least, parameter.data());
+    result.most = std::max(result.most, parameter.data());
+    result.mean += parameter.data() / static_cast<double>(parameters.size());
   }
   return result;
 }
 
 std::string optimizer_name(const OptimizerConfig& config) {
-  if (const SGD* sgd = std::get_if<SGD>(&config))
-    return sgd->momentum > 0 ? fmt::format("sgd with momentum {}", sgd->momentum) : "sgd";
-  if (std::holds_alternative<RMSprop>(config)) return "rmsprop";
-  if (std::holds_alternative<Adagrad>(config)) return "adagrad";
-  return std::holds_alternative<Adam>(config) ? "adam" : "adamw";
+  const SGD* sgd = std::get_if<SGD>(&config);
+  if (sgd != nullptr && sgd->momentum > 0) return fmt::format("sgd with momentum {}", sgd->momentum);
+  return std::string(name(config));
 }
 
 std::string learned(const ModelFile& file) {
   if (!is_regressor(file.any_model)) return "classes     " + some(file.classifier().label_names);
   const Regressor& model = file.regressor();
-  return fmt::format("number      {}, about {:.4g} with a deviation of {:.4g}", model.target_name, model.target_mean,
+  return fmt::format("target      {}, mean {:.4g}, standard deviation {:.4g}", model.target_name, model.target_mean,
                      model.target_deviation);
 }
 
@@ -49,24 +47,23 @@ void print(const ModelFile& file) {
   fmt::print("features    {}\n{}\n", some(model.feature_names), learned(file));
   for (const Column& column : model.table)
     if (!column.categories.empty())
-      fmt::print("categories  {}: {}{}\n", column.name, some(column.categories),
-                 column.has_other ? ", and any other" : "");
+      fmt::print("categories  {}: {}{}\n", column.name, some(column.categories), column.has_other ? ", and other" : "");
   fmt::print("inputs      {}\n", model.standardisation.mean.empty() ? "as they are" : "standardised");
   fmt::print("loss        {}\nparameters  {}\n", name(model.loss), model.network.parameter_count());
   if (file.run) {
     const Recipe& recipe = file.run->recipe;
     const History& history = file.run->state.history;
-    fmt::print("optimizer   {}, rate {:g} {}, {} rows a step{}\n", optimizer_name(recipe.optimizer),
+    fmt::print("optimizer   {}, learning rate {:g} {}, {} rows per step{}\n", optimizer_name(recipe.optimizer),
                learning_rate(recipe.optimizer), name(recipe.rate.kind),
                recipe.batch == 0 ? "all" : std::to_string(recipe.batch),
                recipe.dropout > 0 ? fmt::format(", dropout {:g}", recipe.dropout) : "");
     fmt::print("trained     {} of {} steps, seed {}", file.run->state.steps, file.run->planned_steps, recipe.seed);
     if (!history.loss.empty())
-      fmt::print(", loss {:.4g} at first and {:.4g} at last", history.loss.front(), history.loss.back());
-    if (const std::uint64_t best = file.run->state.best.step; best > 0) fmt::print("; this is step {}'s", best);
+      fmt::print(", first loss {:.4g}, last loss {:.4g}", history.loss.front(), history.loss.back());
+    if (const std::uint64_t best = file.run->state.best.step; best > 0) fmt::print("; best model: step {}", best);
     fmt::print("\n");
   }
-  std::vector<std::vector<std::string>> rows{{"layer", "inputs", "outputs", "activation", "least", "mean", "most"}};
+  std::vector<std::vector<std::string>> rows{{"layer", "inputs", "outputs", "activation", "min", "mean", "max"}};
   for (const Layer& layer : model.network.layers()) {
     const Spread spread = spread_of(layer);
     rows.push_back({std::to_string(rows.size() - 1), std::to_string(layer.inputs()), std::to_string(layer.outputs()),
@@ -109,6 +106,7 @@ void print_json(const ModelFile& file) {
     json["seed"] = file.run->recipe.seed;
     if (file.run->state.best.step > 0) json["kept_step"] = file.run->state.best.step;
     if (file.run->recipe.dropout > 0) json["dropout"] = file.run->recipe.dropout;
+    json["recipe"] = nlohmann::ordered_json::parse(to_json(file.run->recipe));
   }
   fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
@@ -118,9 +116,9 @@ void print_json(const ModelFile& file) {
 void add_inspect(CLI::App& app) {
   const auto path = std::make_shared<std::string>();
   const auto json = std::make_shared<bool>(false);
-  CLI::App* command = app.add_subcommand("inspect", "what a saved model is, and how it was trained");
-  command->add_option("MODEL", *path, "a file train saved")->required()->option_text(" ");
-  command->add_flag("--json", *json, "as JSON");
+  CLI::App* command = app.add_subcommand("inspect", "Describe a saved model and how it was trained");
+  command->add_option("MODEL", *path, "Model file saved by gradwalk train")->required()->option_text(" ");
+  command->add_flag("--json", *json, "Print JSON");
   command->footer("Example:\n  gradwalk inspect iris.safetensors");
   command->callback([path, json] {
     const ModelFile file = load_model(*path);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The interactive walk, by ncurses: the nodes with their numbers as they are at the present step, the step in words,
-// and the keys. Fits any window; what does not fit is cut with an ellipsis or scrolled to.
+// The interactive walk, drawn with ncurses: the nodes with their numbers at the current step, the step in words, and
+// the keys. It fits any window size: long lines are cut with an ellipsis, and long lists of nodes scroll.
 #include "interactive.hpp"
 
-// ncurses makes macros of common words, so it comes last.
+// ncurses defines common words as macros, so it is included last.
 #include <fmt/format.h>
 #include <langinfo.h>
 #include <unistd.h>
@@ -27,43 +27,19 @@ enum Colour : short { accent = 1, good };
 
 attr_t coloured(Colour colour) { return static_cast<attr_t>(COLOR_PAIR(colour)) | A_BOLD; }
 
-std::string shorten(std::string_view text, std::size_t width) {
-  if (characters(text) <= width) return std::string(text);
-  if (width == 0) return "";
-  std::size_t end = 0;
-  for (std::size_t count = 0; count + 1 < width; ++count) do
-      ++end;
-    while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80);
-  return std::string(text.substr(0, end)) + "…";
-}
-
-// Broken at spaces where there are any, into lines of at most `width` characters.
-std::vector<std::string> wrap(std::string_view text, std::size_t width) {
-  std::vector<std::string> lines(1);
-  while (!text.empty()) {
-    const std::size_t space = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, space);
-    text.remove_prefix(std::min(space + 1, text.size()));
-    if (!lines.back().empty() && characters(lines.back()) + 1 + characters(word) > width) lines.emplace_back();
-    if (!lines.back().empty()) lines.back() += ' ';
-    lines.back() += shorten(word, width);
-  }
-  return lines;
-}
-
 class Screen {
  public:
   explicit Screen(bool colour) {
     if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0)
-      throw Error("walk --interactive", "a terminal", "a pipe or a file", "leave --interactive out to print the steps");
+      throw Error("walk --interactive", "a terminal", "a pipe or a file", "omit --interactive to print the steps");
     if (const char* name = std::getenv("TERM"); name != nullptr && std::string_view(name) == "dumb")
       throw Error("walk --interactive", "a terminal that can move its cursor", "TERM=dumb",
-                  "leave --interactive out to print the steps");
+                  "omit --interactive to print the steps");
     std::setlocale(LC_CTYPE, "");
     if (std::string_view(nl_langinfo(CODESET)) != "UTF-8") std::setlocale(LC_CTYPE, "C.UTF-8");
     screen_ = newterm(nullptr, stdout, stdin);
     if (screen_ == nullptr)
-      throw Error("walk --interactive", "a terminal that is known", "another", "set TERM, such as TERM=xterm");
+      throw Error("walk --interactive", "a terminal that ncurses knows", "another one", "set TERM, such as TERM=xterm");
     cbreak();
     noecho();
     keypad(stdscr, true);
@@ -114,7 +90,7 @@ class Interactive {
   }
 
  private:
-  // What to do on a key; false to quit.
+  // Reacts to a key. Returns false to quit.
   bool move(int key) {
     const std::size_t at = walk_.position(), last = walk_.steps().size();
     message_.clear();
@@ -143,7 +119,7 @@ class Interactive {
       case ERR: return key == KEY_RESIZE;
       case 'q':
       case 27: return false;  // escape
-      default: message_ = "no such key";
+      default: message_ = "this key does nothing";
     }
     return true;
   }
@@ -190,17 +166,18 @@ class Interactive {
     return static_cast<std::size_t>(seed - walk_.steps().begin()) + 1;
   }
 
+  // The current step, or none at the beginning.
   const Walk::Step* present() const { return walk_.position() == 0 ? nullptr : &walk_.steps()[walk_.position() - 1]; }
 
-  // The heading, the nodes, an empty line, the step in words, and the keys in the last line.
+  // Draws the heading, the nodes, an empty line, the step in words, and the keys in the last line.
   void draw() const {
     erase();
     const std::size_t height = Screen::height(), body = height > 2 ? height - 2 : 0;
-    const std::size_t wanted = rows().size() + 2;  // with their heading and the empty line
+    const std::size_t wanted = rows().size() + 2;  // lines for the nodes, their heading and the empty line
     std::vector<std::string> words = text();
     const std::size_t room_for_words = std::max(body > wanted ? body - wanted : 0, (body + 1) / 2);
     if (words.size() > room_for_words) words.resize(room_for_words);
-    const std::size_t room = body - words.size();  // for the nodes
+    const std::size_t room = body - words.size();  // lines left for the nodes
     Screen::line(0, heading(), A_BOLD);
     if (room > 2) draw_nodes(1, room - 2);
     const std::size_t from = 1 + std::min(room, wanted);
@@ -215,10 +192,10 @@ class Interactive {
                                  ? (walk_.options().order.empty() ? "" : "  your order")
                                  : fmt::format("  broken: {}", info(walk_.options().rule).name);
     return fmt::format("step {} of {}  {}{}", walk_.position(), walk_.steps().size(),
-                       present() == nullptr ? "the leaves have their data" : Show::phase(*present()), rule);
+                       present() == nullptr ? "start: only the leaves have data" : Show::phase(*present()), rule);
   }
 
-  // The present step in words, wrapped.
+  // The current step in words, wrapped to the width of the window.
   std::vector<std::string> text() const {
     std::vector<std::string> result;
     const auto add = [&](const std::string& line, const char* indent) {
@@ -234,7 +211,7 @@ class Interactive {
       add("press the right arrow to go forward", "");
     }
     if (walk_.parting() && walk_.parting()->step + 1 == walk_.position())
-      add("here it goes wrong: " + walk_.parting()->reason, "");
+      add("the first error: " + walk_.parting()->reason, "");
     if (walk_.position() == walk_.steps().size() && !walk_.is_complete()) add("stopped: too many visits", "");
     return result;
   }
@@ -246,6 +223,7 @@ class Interactive {
     return characters(keys) <= Screen::width() ? std::string(keys) : "→ ←  u undo  g jump  q quit";
   }
 
+  // The nodes to list: all but the constants.
   std::vector<std::size_t> rows() const {
     std::vector<std::size_t> result;
     for (std::size_t i = 0; i < walk_.graph().nodes.size(); ++i)
@@ -292,7 +270,7 @@ class Interactive {
   Walk& walk_;
   Show show_;
   std::vector<std::size_t> history_;  // positions before each move
-  bool asking_ = false;               // for a step to go to
+  bool asking_ = false;               // whether the user is typing the number of a step
   std::string typed_, message_;
 };
 

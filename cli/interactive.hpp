@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// walk --interactive: one walk, moved over by keys, on the whole terminal.
+// walk --interactive: steps through a walk with the keyboard, on the whole terminal.
 #pragma once
 
 #include "gradwalk/walk.hpp"

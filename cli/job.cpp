@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From options to a run.
+// Turns the options of gradwalk train into a training run.
 #include "job.hpp"
 
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 namespace gradwalk::cli {
 namespace {
 
-// So that the machine's memory is asked for no network nobody can train.
+// Rejects a network that is too large to train, before it takes all memory.
 void check_size(const Dataset& data, const Recipe& recipe) {
   constexpr std::size_t most = 10'000'000;
   std::size_t parameters = 0, inputs = data.columns;
@@ -25,21 +25,21 @@ void check_size(const Dataset& data, const Recipe& recipe) {
 std::uint64_t stop_of(const JobOptions& options, std::uint64_t made, std::uint64_t steps) {
   if (options.stop_at == 0) return steps;
   if (options.stop_at <= made || options.stop_at > steps)
-    refuse_options(fmt::format("--stop-at from {} to {}, the steps to make", made + 1, steps),
-                   std::to_string(options.stop_at), "stop at one of them");
+    refuse_options(fmt::format("--stop-at from {} to {}", made + 1, steps), std::to_string(options.stop_at),
+                   "stop at one of the remaining steps");
   return options.stop_at;
 }
 
 void need_data(const JobOptions& options) {
   if (!options.source.is_given())
-    refuse_options("data to learn from", "none", "give moons, circles, spiral, a CSV file, or --resume MODEL");
+    refuse_options("training data", "none", "give moons, circles, spiral, a CSV file, or --resume MODEL");
 }
 
 Job new_job(const JobOptions& options, Split data) {
   Recipe usual = options.source.is_moons()  ? micrograd_recipe()
                  : data.train.has_targets() ? regression_recipe()
                                             : default_recipe(data.train.label_names.size());
-  if (options.source.is_made_up()) usual.l2 = 1e-4;  // there is no scarce data to be careful with
+  if (options.source.is_synthetic()) usual.l2 = 1e-4;  // synthetic data is plentiful, so there is little overfitting
   const std::uint64_t steps = options.steps > 0 ? options.steps : usual.rate.steps;
   const Recipe recipe = options.recipe.recipe(usual, steps);
   check_size(data.train, recipe);
@@ -47,45 +47,47 @@ Job new_job(const JobOptions& options, Split data) {
           steps,          stop_of(options, 0, steps), options.save};
 }
 
-// Whether steps up to this one are beyond what the saved run was to make: its rate would stay the last one, or be 0.
-bool is_beyond_plan(const SavedRun& run, std::uint64_t steps) {
-  const RatePlan& plan = run.recipe.rate;
-  const std::optional<std::uint64_t> end = end_of(plan);
-  return end && steps > *end && (steps > run.planned_steps || plan.final == 0);
+// Whether a run of so many steps goes beyond the schedule of the saved run, where the learning rate would stay at its
+// final value or be 0.
+bool is_beyond_schedule(const SavedRun& run, std::uint64_t steps) {
+  const LearningRateSchedule& schedule = run.recipe.rate;
+  const std::optional<std::uint64_t> end = end_of(schedule);
+  return end && steps > *end && (steps > run.planned_steps || schedule.final == 0);
 }
 
-std::optional<NewPlan> new_plan(const SavedRun& run, std::uint64_t steps, std::optional<double> lr) {
-  if (!lr && !is_beyond_plan(run, steps)) return std::nullopt;
-  RatePlan plan = run.recipe.rate;
-  plan.warm_up = 0;
-  if (end_of(plan)) plan.steps = steps - run.state.steps;
-  return NewPlan{plan, lr.value_or(learning_rate(run.recipe.optimizer))};
+std::optional<NewSchedule> new_schedule(const SavedRun& run, std::uint64_t steps, std::optional<double> lr) {
+  if (!lr && !is_beyond_schedule(run, steps)) return std::nullopt;
+  LearningRateSchedule schedule = run.recipe.rate;
+  schedule.warm_up = 0;
+  if (end_of(schedule)) schedule.steps = steps - run.state.steps;
+  return NewSchedule{schedule, lr.value_or(learning_rate(run.recipe.optimizer))};
 }
 
 Job resumed_job(const JobOptions& options) {
   for (const CLI::Option* option : options.recipe.given())
     if (option->get_name() != "--lr" && option->get_name() != "--patience")
-      refuse_options("no recipe with --resume but --lr and --patience, for the model has its own", option->get_name(),
-                     "leave it out");
+      refuse_options("no hyperparameters but --lr and --patience with --resume, because the model has its own",
+                     option->get_name(), "omit it");
   for (const CLI::Option* option : options.source.given())
-    refuse_options("no more than the data with --resume, for the model knows how it was read", option->get_name(),
-                   "leave it out");
+    refuse_options("no data options with --resume, because the model knows how its data was read", option->get_name(),
+                   "omit it");
   const auto file = std::make_shared<const ModelFile>(load_model(options.resume));
-  if (!file->run) throw Error(options.resume, "a model saved by training", "one without its training", "train it anew");
+  if (!file->run)
+    throw Error(options.resume, "a model that gradwalk train saved", "a model without a training run", "train it anew");
   auto [source, seed] = Source::from_json(file->run->source.description, options.resume);
   if (options.source.is_given()) source.set_data(options.source.data());
   Split data = source.load(seed);
   const std::uint64_t made = file->run->state.steps;
   const std::uint64_t steps = options.steps > 0 ? options.steps : file->run->planned_steps;
   if (made >= steps)
-    throw Error("train", "more steps than the " + std::to_string(made) + " the model has made", std::to_string(steps),
-                "give --steps, which is the number in all");
+    throw Error("train", "more --steps than the " + std::to_string(made) + " that the model has made",
+                std::to_string(steps), "give the total number of steps, including those already made");
   return {source,
           seed,
           std::move(data),
           file->run->recipe,
           file,
-          new_plan(*file->run, steps, options.recipe.lr()),
+          new_schedule(*file->run, steps, options.recipe.lr()),
           options.recipe.patience(),
           steps,
           stop_of(options, made, steps),
@@ -94,22 +96,22 @@ Job resumed_job(const JobOptions& options) {
 
 }  // namespace
 
-std::string in_words(const NewPlan& plan, std::uint64_t made) {
-  if (!end_of(plan.plan)) return fmt::format("from step {} on the rate is {:g}", made + 1, plan.lr);
-  return fmt::format("a new plan from step {} on: in {} steps the rate falls from {:g} to {:g} ({})", made + 1,
-                     plan.plan.steps, plan.lr, plan.lr * plan.plan.final, name(plan.plan.kind));
+std::string in_words(const NewSchedule& begun, std::uint64_t made) {
+  if (!end_of(begun.schedule)) return fmt::format("the learning rate is {:g} from step {} on", begun.lr, made + 1);
+  return fmt::format("new learning-rate schedule from step {} on: {} from {:g} to {:g} in {} steps", made + 1,
+                     name(begun.schedule.kind), begun.lr, begun.lr * begun.schedule.final, begun.schedule.steps);
 }
 
 TrainingRun Job::start(const MakeStep& make_step, const Team& team) const {
   TrainingRun run =
       file ? resume(*file, data.train, make_step, team) : TrainingRun(data.train, recipe, make_step, team);
-  if (plan) run.begin_plan(plan->plan, plan->lr);
+  if (schedule) run.begin_schedule(schedule->schedule, schedule->lr);
   if (patience && file) run.set_patience(*patience);
   if (run.is_done())
-    throw Error(
-        "train", "a run that is not done",
-        fmt::format("one that has brought nothing better since step {} of {}", run.state().best.step, run.steps()),
-        "give it more --patience than " + std::to_string(run.recipe().patience));
+    throw Error("train", "a run that has not stopped early",
+                fmt::format("a run that stopped at step {}, with the best model at step {}", run.steps(),
+                            run.state().best.step),
+                "give a larger --patience than " + std::to_string(run.recipe().patience));
   return run;
 }
 
@@ -117,27 +119,29 @@ void JobOptions::add_to(CLI::App& command) {
   source.add_to(command);
   command
       .add_option("--steps", steps,
-                  "in all, with those of a model that is resumed; more than it was to make\n"
-                  "begin a new plan of its rate, from where it is and from --lr, if given")
+                  "Total number of training steps, including those of a resumed run. If the run had already finished, "
+                  "training continues with a fresh learning-rate schedule [default: 2000; moons: 100]")
       ->check(whole_from(1, 1'000'000'000))
-      ->option_text("N [2000; moons 100]");
-  command.add_option("--stop-at", stop_at, "stop after this one of the steps, as Ctrl-C does; --resume makes the rest")
+      ->option_text("N");
+  command.add_option("--stop-at", stop_at, "Stop after step N, as Ctrl-C does. --resume makes the remaining steps")
       ->check(whole_from(1, 1'000'000'000))
       ->option_text("N");
   command
       .add_option("--folds", folds,
-                  "judge the recipe: train N models, each tested on another Nth of the rows, and\n"
-                  "keep none")
+                  "Judge the hyperparameters by N-fold cross-validation: train N models, and test each on the rows "
+                  "that it has not seen. No model is kept")
       ->check(whole_from(2, 1000))
-      ->option_text("N [none]");
-  command.add_option("--save", save, "save the model, and how to go on, in this file")->option_text("FILE");
+      ->option_text("N");
+  command.add_option("--save", save, "Save the model and the state of the training to this file")->option_text("FILE");
   command
       .add_option("--recover", recover,
-                  "save every N steps too, there or in gradwalk-recovery.safetensors: a run that\n"
-                  "is killed goes on from it")
+                  "Save a checkpoint every N steps, so a crash loses at most N steps of work. It goes to the --save "
+                  "file, or else to gradwalk-recovery.safetensors [default: no checkpoints]")
       ->check(whole_from(1, 1'000'000'000))
-      ->option_text("N [never]");
-  command.add_option("--resume", resume, "go on with a saved model; saved again there, unless --save says where")
+      ->option_text("N");
+  command
+      .add_option("--resume", resume,
+                  "Continue the training of a saved model. The result goes to the same file, unless there is a --save")
       ->option_text("FILE");
 }
 
@@ -152,11 +156,11 @@ std::vector<Job> jobs_of_folds(const JobOptions& options) {
                                        {!options.resume.empty(), "--resume"},
                                        {options.recover > 0, "--recover"},
                                        {options.stop_at > 0, "--stop-at"}})
-    if (is_given) refuse_options("--folds alone, for it judges a recipe and keeps no model", name, "leave it out");
+    if (is_given) refuse_options("--folds without options for a saved model, because it keeps none", name, "omit it");
   need_data(options);
   std::vector<Job> jobs;
-  for (Split& one : options.source.load_folds(options.folds, options.recipe.seed()))
-    jobs.push_back(new_job(options, std::move(one)));
+  for (Split& fold : options.source.load_folds(options.folds, options.recipe.seed()))
+    jobs.push_back(new_job(options, std::move(fold)));
   return jobs;
 }
 

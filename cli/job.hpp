@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What gradwalk train is asked to do: a run on its data by its recipe, from the start or from a file.
+// A job of gradwalk train: data, recipe and number of steps of a run, which is new or resumed from a file.
 #pragma once
 
 #include <memory>
@@ -15,36 +15,36 @@ namespace gradwalk::cli {
 struct JobOptions {
   Source source;
   RecipeOptions recipe;
-  std::uint64_t steps = 0;    // 0: as many as is usual
-  std::uint64_t stop_at = 0;  // 0: not before all are made
-  std::uint64_t recover = 0;  // save every so many steps; 0: at the end
-  std::size_t folds = 0;      // to judge by; 0: none, but a model
+  std::uint64_t steps = 0;    // total number of steps; 0: the default for the data
+  std::uint64_t stop_at = 0;  // the step to stop after; 0: the last one
+  std::uint64_t recover = 0;  // steps from one checkpoint to the next; 0: no checkpoints
+  std::size_t folds = 0;      // number of folds for cross-validation; 0: train one model
   std::string save, resume;
   void add_to(CLI::App& command);
 };
 
-struct NewPlan {
-  RatePlan plan;
+struct NewSchedule {
+  LearningRateSchedule schedule;
   double lr;
 };
-std::string in_words(const NewPlan& plan, std::uint64_t made);
+std::string in_words(const NewSchedule& begun, std::uint64_t made);
 
-// What a run is made of.
+// Everything that a run needs.
 struct Job {
   Source source;
   std::uint64_t seed;
   Split data;
   Recipe recipe;
-  std::shared_ptr<const ModelFile> file;  // to go on with, or none
-  std::optional<NewPlan> plan;            // where it goes beyond what the file's run was to make
-  std::optional<std::uint64_t> patience;  // where it is to have more than the file's run
-  std::uint64_t steps, stop;              // in all, and those to make now
+  std::shared_ptr<const ModelFile> file;  // the run to resume, or none
+  std::optional<NewSchedule> schedule;    // a new learning-rate schedule, if the resumed run goes beyond its own
+  std::optional<std::uint64_t> patience;  // a new patience for the resumed run
+  std::uint64_t steps, stop;              // the total number of steps, and the step to stop after
   std::string save;
 
-  TrainingRun start(const MakeStep& make_step, const Team& team = {}) const;  // as it is before its first step here
+  TrainingRun start(const MakeStep& make_step, const Team& team = {}) const;  // the run before its next step
   DataSource data_source() const { return {source.to_json(seed), fingerprint(data.train)}; }
 };
 Job job_of(const JobOptions& options);
-std::vector<Job> jobs_of_folds(const JobOptions& options);  // one a fold; none saves anything
+std::vector<Job> jobs_of_folds(const JobOptions& options);  // one job per fold
 
 }  // namespace gradwalk::cli

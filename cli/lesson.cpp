@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// gradwalk lesson: the lesson's page in a browser on this machine, until Ctrl-C.
+// gradwalk lesson: serves the lesson's page to browsers on this machine, until Ctrl-C.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr int first_port = 8000, last_port = 8099;
 
 struct Options {
-  int port = -1;  // the first free one of ours
+  int port = -1;  // negative: the first free port from first_port to last_port
   bool opens = false;
   std::string folder;
 };
@@ -39,7 +39,7 @@ fs::path page_folder(const std::string& given) {
   if (!given.empty()) {
     if (has_page(given)) return given;
     throw Error("gradwalk lesson", "a folder with an index.html", fmt::format("'{}'", given),
-                "give the folder Vite has built, web/dist");
+                "give the folder that tools/build-lesson writes, web/dist");
   }
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
@@ -47,27 +47,27 @@ fs::path page_folder(const std::string& given) {
   if (!error && has_page(installed)) return installed;
   if (has_page(GRADWALK_LESSON_BUILT)) return GRADWALK_LESSON_BUILT;
   throw Error("gradwalk lesson", "the lesson's page", fmt::format("none in {}", GRADWALK_LESSON_BUILT),
-              "build it with ./run lesson, or name its folder with --folder");
+              "build it with ./run lesson, or give its folder with --folder");
 }
 
-// Listens on the given port, or on the first free one of ours when none was given.
+// Listens on the given port or, if it is negative, on the first free port from first_port to last_port.
 std::unique_ptr<PageServer> make_server(const fs::path& folder, int given) {
   const int first = given < 0 ? first_port : given, last = given < 0 ? last_port : given;
   for (int port = first;; ++port) {
     try {
       auto server = std::make_unique<PageServer>(folder, port);
-      if (port != first) fmt::print(stderr, "port {} is taken, so this is {}\n", first, port);
+      if (port != first) fmt::print(stderr, "port {} is in use; using port {}\n", first, port);
       return server;
     } catch (const std::system_error& error) {
       if (port < last) continue;
       const std::string ports = first == last ? std::to_string(first) : fmt::format("{} to {}", first, last);
-      throw Error("gradwalk lesson", "a port it may listen on", fmt::format("{} ({})", ports, error.code().message()),
-                  "give another with --port, 1024 or more, or 0 for any free one");
+      throw Error("gradwalk lesson", "a free port", fmt::format("{} ({})", ports, error.code().message()),
+                  "give another with --port, 1024 or above, or --port 0 for any free port");
     }
   }
 }
 
-// Starts the browser in a session of its own, so that Ctrl-C here does not end it. Call it before there are threads.
+// Starts the browser in its own session, so that Ctrl-C here does not end it. Must be called before any thread starts.
 pid_t open_browser(const std::string& address) {
   const pid_t child = ::fork();
   if (child != 0) return child;
@@ -86,13 +86,13 @@ pid_t open_browser(const std::string& address) {
 pid_t look_after(pid_t child) {
   int status = 0;
   if (child < 0 || ::waitpid(child, &status, WNOHANG) == 0) return child;
-  const char* const reason = WEXITSTATUS(status) == 127 ? "there is no xdg-open here" : "xdg-open found none";
-  if (status != 0) fmt::print(stderr, "no browser was opened ({}); open the address in one\n", reason);
+  const char* const reason = WEXITSTATUS(status) == 127 ? "xdg-open is not installed" : "xdg-open found none";
+  if (status != 0) fmt::print(stderr, "could not open a browser ({}); open the address yourself\n", reason);
   return -1;
 }
 
 void run(const Options& options) {
-  // Before any thread is made, so that none of them takes the signals.
+  // Block the signals before any thread starts, so that none of the threads receives them.
   sigset_t stop;
   sigemptyset(&stop);
   sigaddset(&stop, SIGINT);
@@ -101,9 +101,9 @@ void run(const Options& options) {
 
   const std::unique_ptr<PageServer> server = make_server(page_folder(options.folder), options.port);
   const std::string address = fmt::format("http://127.0.0.1:{}/", server->port());
-  pid_t browser = options.opens ? open_browser(address) : -1;  // the kernel lets it wait until the server starts
+  pid_t browser = options.opens ? open_browser(address) : -1;  // its connection waits until the server starts
   server->start();
-  fmt::print("the lesson is at {}\nCtrl-C stops it\n", address);
+  fmt::print("the lesson is at {}\npress Ctrl-C to stop\n", address);
   std::fflush(stdout);
 
   const timespec moment{.tv_sec = 0, .tv_nsec = 200'000'000};
@@ -111,7 +111,7 @@ void run(const Options& options) {
     browser = look_after(browser);
     server->enforce_limits();
     if (!server->is_running())
-      throw Error("gradwalk lesson", "a network to listen on", "an error of the system's", "start it again");
+      throw Error("gradwalk lesson", "a socket to listen on", "a system error", "start it again");
   }
 }
 
@@ -119,14 +119,17 @@ void run(const Options& options) {
 
 void add_lesson(CLI::App& app) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("lesson", "the lesson in your browser: watch the chain rule at work");
-  command->add_option("--port", options->port, fmt::format("listen on this port, or on any for 0 ({})", first_port))
+  CLI::App* command = app.add_subcommand("lesson", "Serve the interactive lesson to your browser");
+  command
+      ->add_option(
+          "--port", options->port,
+          fmt::format("Port to listen on. 0 means any free port [default: {}, or the next free one]", first_port))
       ->option_text("N")
       ->check(CLI::Range(0, 65535));
-  command->add_flag("--open", options->opens, "open it in the browser");
-  command->add_option("--folder", options->folder, "serve the page in this folder")->option_text("DIR");
+  command->add_flag("--open", options->opens, "Open the lesson in your browser");
+  command->add_option("--folder", options->folder, "Folder of the page to serve")->option_text("DIR");
   command->footer(
-      "Serves the page to this machine alone, until Ctrl-C.\n\n"
+      "Serves the page to this machine only, until you press Ctrl-C.\n\n"
       "Examples:\n"
       "  gradwalk lesson --open\n"
       "  gradwalk lesson --port 0");

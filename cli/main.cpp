@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The command line: `gradwalk COMMAND ...`. Exits 0, or 1 with a message on stderr when the input is at fault, or 2
-// when the command line itself is.
+// The command line: `gradwalk COMMAND ...`. The exit status is 0 for success, 1 for an error in the input or while
+// working, and 2 for an error in the command line itself. Messages go to stderr.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 
 #include "commands.hpp"
 #include "gradwalk/error.hpp"
+#include "help.hpp"
 #include "nearest.hpp"
 #include "together.hpp"
 
@@ -18,36 +19,37 @@ namespace {
 
 using gradwalk::cli::nearest;
 
-// In our own words, where CLI11 has only its own: a command or an option there is not, or a word too many. None: else.
-std::string what_is_unknown(const CLI::App& app, int argc, char** argv) {
+// The message for an unknown command, an unknown option or an extra argument, with the nearest known word. Empty for
+// other errors, for which CLI11 has a message.
+std::string unknown_word_message(const CLI::App& app, int argc, char** argv) {
   const std::string first = argc > 1 ? argv[1] : "";
   std::vector<std::string> commands, options;
-  for (const CLI::App* one : app.get_subcommands([](const CLI::App*) { return true; }))
-    commands.push_back(one->get_name());
+  for (const CLI::App* known : app.get_subcommands([](const CLI::App*) { return true; }))
+    commands.push_back(known->get_name());
   const auto advice = [](const std::string& meant, const std::string& otherwise) {
     return meant.empty() ? otherwise : "did you mean " + meant + "?";
   };
-  const auto says = [](const std::string& call, const char* needs, const std::string& got, const std::string& what) {
+  const auto message = [](const std::string& call, const char* needs, const std::string& got, const std::string& what) {
     return std::string(gradwalk::Error(call, needs, got, what).what());
   };
   if (app.get_subcommands().empty()) {
     if (first.starts_with('-') && app.remaining().empty()) return "";
-    return says("gradwalk", "a command", first.empty() ? "none" : "'" + first + "'",
-                advice(nearest(first, commands), "gradwalk --help lists them"));
+    return message("gradwalk", "a command", first.empty() ? "none" : "'" + first + "'",
+                   advice(nearest(first, commands), "gradwalk --help lists them"));
   }
   const CLI::App& command = *app.get_subcommands().front();
   const std::vector<std::string> left = app.remaining(true);
   if (left.empty()) return "";
-  for (const CLI::Option* one : command.get_options())
-    for (const std::string& name : one->get_lnames()) options.push_back("--" + name);
+  for (const CLI::Option* known : command.get_options())
+    for (const std::string& name : known->get_lnames()) options.push_back("--" + name);
   const auto option =
-      std::find_if(left.begin(), left.end(), [](const std::string& one) { return one.starts_with('-'); });
+      std::find_if(left.begin(), left.end(), [](const std::string& word) { return word.starts_with('-'); });
   if (option == left.end())
-    return says(command.get_name(), "no more words", "'" + left.front() + "'",
-                "quote what belongs together, or leave it out");
+    return message(command.get_name(), "no more arguments", "'" + left.front() + "'",
+                   "quote an expression that has spaces, or remove the argument");
   const std::string name = option->substr(0, option->find('='));
-  return says(command.get_name(), "options it has", "'" + name + "'",
-              advice(nearest(name, options), "gradwalk " + command.get_name() + " --help lists them"));
+  return message(command.get_name(), "an option that it has", "'" + name + "'",
+                 advice(nearest(name, options), "gradwalk " + command.get_name() + " --help lists them"));
 }
 
 }  // namespace
@@ -55,9 +57,11 @@ std::string what_is_unknown(const CLI::App& app, int argc, char** argv) {
 int main(int argc, char** argv) {
   CLI::App app("gradwalk: scalar autograd you can watch");
   app.name("gradwalk");
-  app.set_version_flag("--version", "gradwalk " GRADWALK_VERSION);
+  app.formatter(gradwalk::cli::help_formatter());
+  app.set_help_flag("-h,--help", "Print this help");
+  app.set_version_flag("--version", "gradwalk " GRADWALK_VERSION, "Print the version");
   app.require_subcommand(1);
-  app.footer("gradwalk COMMAND --help tells more.");
+  app.footer("Run 'gradwalk COMMAND --help' to see the options of a command.");
   try {
     gradwalk::cli::add_eval(app);
     gradwalk::cli::add_walk(app);
@@ -70,24 +74,25 @@ int main(int argc, char** argv) {
     gradwalk::cli::add_inspect(app);
     gradwalk::cli::add_lesson(app);
     gradwalk::cli::add_completion(app);
+    for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) command->group("Commands");
     app.parse(argc, argv);
     if (std::fflush(stdout) != 0) throw std::system_error(errno, std::generic_category());
-  } catch (const CLI::RuntimeError& status) {  // the command has said why
+  } catch (const CLI::RuntimeError& status) {  // the command has already printed its message
     return status.get_exit_code();
   } catch (const CLI::ParseError& error) {
     if (!gradwalk::cli::is_first_process()) return gradwalk::cli::silent_status;
     const bool may_be_unknown =
         dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
         (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && app.get_subcommands().empty());
-    if (const std::string unknown = may_be_unknown ? what_is_unknown(app, argc, argv) : ""; !unknown.empty()) {
+    if (const std::string unknown = may_be_unknown ? unknown_word_message(app, argc, argv) : ""; !unknown.empty()) {
       fmt::print(stderr, "{}\n", unknown);
       return 2;
     }
     return app.exit(error) == 0 ? 0 : 2;
-  } catch (const std::system_error& error) {  // by fmt, or as we do
+  } catch (const std::system_error& error) {  // thrown by fmt::print, or by the fflush above
     fmt::print(stderr, "{}\n",
-               gradwalk::Error("gradwalk", "a place to write its output", error.code().message(),
-                               "free some space, or write elsewhere")
+               gradwalk::Error("gradwalk", "an output it can write to", error.code().message(),
+                               "free some space, or write to another file")
                    .what());
     return 1;
   } catch (const std::exception& error) {

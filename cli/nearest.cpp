@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Distances between words.
+// Finds the nearest word by edit distance.
 #include "nearest.hpp"
 
 #include <algorithm>
@@ -8,7 +8,8 @@
 namespace gradwalk::cli {
 namespace {
 
-// Letters to put in, take out, change or swap with their neighbour.
+// The edit distance of two words: the number of letters to insert, delete, change or swap with their neighbour
+// (Damerau-Levenshtein).
 std::size_t distance(std::string_view from, std::string_view to) {
   std::vector<std::size_t> before, last(to.size() + 1), here(to.size() + 1);
   std::iota(last.begin(), last.end(), std::size_t{0});
@@ -32,10 +33,11 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
   if (word.empty() || word.size() > longest) return "";
   std::string best;
   std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
-  for (const std::string& one : known)
-    if (const std::size_t off = distance(word, one); off < least || (one.starts_with(word) && best.empty())) {
-      best = one;
-      least = std::min(least, off);
+  for (const std::string& candidate : known)
+    if (const std::size_t edits = distance(word, candidate);
+        edits < least || (candidate.starts_with(word) && best.empty())) {
+      best = candidate;
+      least = std::min(least, edits);
     }
   return best;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a word that is not known was meant to be.
+// Suggests a known word for a misspelled one.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace gradwalk::cli {
 
-// The one of these that differs in the fewest letters, if a slip could have made it; else none.
+// Returns the known word with the smallest edit distance, or "" if no known word is near enough to be meant.
 std::string nearest(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace gradwalk::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// gradwalk ops: the op table as text, rules and domains as ops.def writes them.
+// gradwalk ops: prints the op table, with rules and domains as ops.def writes them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,8 +24,8 @@ void print_table() {
     value = std::max(value, op.value.size());
   });
   fmt::print(
-      "x and y are the operands, c is the condition before them, r is the result; dx and dy are the local "
-      "derivatives.\n\n");
+      "x and y are the operands, and r is the result. c is the condition of select.\n"
+      "dx and dy are the local derivatives.\n\n");
   each_op([&](const OpInfo& op) {
     fmt::print("{:<{}}  r = {:<{}}  dx = {}", op.name, name, op.value, value, op.dx);
     if (op.operands > 1) fmt::print("  dy = {}", op.dy);
@@ -37,10 +37,10 @@ void print_table() {
 void print_json() {
   nlohmann::ordered_json ops = nlohmann::ordered_json::array();
   each_op([&](const OpInfo& op) {
-    nlohmann::ordered_json one{{"name", op.name},     {"symbol", op.symbol}, {"operands", op.operands},
-                               {"domain", op.domain}, {"value", op.value},   {"dx", op.dx}};
-    if (op.operands > 1) one["dy"] = op.dy;
-    ops.push_back(one);
+    nlohmann::ordered_json entry{{"name", op.name},     {"symbol", op.symbol}, {"operands", op.operands},
+                                 {"domain", op.domain}, {"value", op.value},   {"dx", op.dx}};
+    if (op.operands > 1) entry["dy"] = op.dy;
+    ops.push_back(entry);
   });
   fmt::print("{}\n", nlohmann::ordered_json{{"ops", ops}}.dump());
 }
@@ -49,8 +49,8 @@ void print_json() {
 
 void add_ops(CLI::App& app) {
   const auto json = std::make_shared<bool>(false);
-  CLI::App* command = app.add_subcommand("ops", "every operation, its rule, its derivatives and its domain");
-  command->add_flag("--json", *json, "as JSON");
+  CLI::App* command = app.add_subcommand("ops", "List the operations, their derivatives and domains");
+  command->add_flag("--json", *json, "Print JSON");
   command->callback([json] { *json ? print_json() : print_table(); });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the page server answers: a file of its folder, or one sentence that says why not. It uses only the public
+// The page server answers with a file of its folder, or with one sentence that says why not. It uses only the public
 // interface of cpp-httplib, version 0.11 or later, but not set_mount_point(), which follows symbolic links out of the
 // folder and ignores compressed copies: 0.11 compresses each script anew, which takes a second, and 0.18 compresses
 // none.
@@ -45,10 +45,10 @@ const std::map<std::string, std::string> types{
 const std::map<int, std::string> explanations{
     {404, "There is no such page here. The lesson is at /."},
     {405, "Only GET and HEAD are answered here."},
-    {421, "This server answers to localhost and 127.0.0.1 only."},
+    {421, "This server answers only to the names localhost and 127.0.0.1."},
 };
 
-// Any port, because one may be forwarded from elsewhere.
+// Accepts any port in the Host header, because a port may be forwarded.
 bool is_for_this_machine(const Request& request) {
   static const std::regex names(R"((localhost|127\.0\.0\.1)(:\d{1,5})?)", std::regex::icase);
   return request.get_header_value_count("Host") == 1 && std::regex_match(request.get_header_value("Host"), names);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pictures of what was learned, by plot.hpp.
+// Plots a trained model, in the terminal and as a file, with plot.hpp.
 #include "picture.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 namespace gradwalk::cli {
 namespace {
 
-// With one feature, what the model makes of it between the least and the largest.
+// For a model with one feature: its prediction from the smallest to the largest value of that feature.
 ScatterPlot fitted_curve(const Regressor& model, const Split& data) {
   ScatterPlot plot{"Fitted curve",
                    model.feature_names[0],
@@ -35,8 +35,7 @@ ScatterPlot fitted_curve(const Regressor& model, const Split& data) {
 }
 
 ScatterPlot residuals(const Regressor& model, const Split& data) {
-  ScatterPlot plot{"Residuals", "predicted " + model.target_name, model.target_name + " less what is predicted", {}, {},
-                   {}};
+  ScatterPlot plot{"Residuals", "predicted " + model.target_name, model.target_name + " minus prediction", {}, {}, {}};
   const auto add = [&](const Dataset& rows, ScatterPlot::Points& points) {
     for (std::size_t i = 0; i < rows.rows(); ++i) {
       points.x.push_back(model.predict(rows.row(i)));
@@ -79,7 +78,7 @@ bool shows_unicode() {
 void check_picture_name(const std::string& path) {
   const std::string extension = extension_of(path);
   if (extension != ".svg" && extension != ".png")
-    throw Error("train", "a picture that ends in .svg or .png", "'" + path + "'", "rename it");
+    throw Error("train", "a --plot file that ends in .svg or .png", "'" + path + "'", "rename it");
 }
 
 void print_picture(const Learned& learned, bool colour) {
@@ -102,7 +101,7 @@ void write_picture(const std::string& path, const std::string& title, const Lear
   constexpr std::size_t most_classes = 20;
   if (const auto* result = std::get_if<Classifier::Result>(&test);
       result != nullptr && result->rows > 0 && result->classes <= most_classes)
-    plot.confusion = {"Rows kept for testing", classifier_of(learned.model).label_names, result->confusion};
+    plot.confusion = {"Test rows", classifier_of(learned.model).label_names, result->confusion};
   write_beside(path, extension_of(path) == ".png" ? plot_png(plot) : plot_svg(plot));
 }
 

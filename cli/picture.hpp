@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a model has learned, as a picture: in the terminal and as a file.
+// Pictures of a trained model: as text in the terminal, and as an SVG or PNG file.
 #pragma once
 
 #include <string>
@@ -9,14 +9,17 @@
 
 namespace gradwalk::cli {
 
-void check_picture_name(const std::string& path);  // .svg or .png
-// What is drawn: a run, the model that is kept of it, and its data.
+void check_picture_name(const std::string& path);  // throws unless the name ends in .svg or .png
+
+// A finished run, the model that it keeps, and its data.
 struct Learned {
   const TrainingRun& run;
   const AnyModel& model;
   const Split& data;
 };
-void print_picture(const Learned& learned, bool colour);  // of classes in data with two features; else nothing
+
+// Prints the decision regions of a classifier with two features. Prints nothing for other models.
+void print_picture(const Learned& learned, bool colour);
 void write_picture(const std::string& path, const std::string& title, const Learned& learned, const Figures& train,
                    const Figures& test);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// gradwalk predict: the classes or numbers a saved model gives to rows of a CSV file.
+// gradwalk predict: applies a saved model to the rows of a CSV file.
 #include <fmt/format.h>
 
 #include <memory>
@@ -22,7 +22,7 @@ struct PredictArguments {
   bool json = false, score = false, all = false;
 };
 
-// As CSV has it: quoted where it must be.
+// A CSV field, quoted if necessary.
 std::string field(const std::string& text) {
   const bool is_padded = text.starts_with(' ') || text.ends_with(' ') || text.starts_with('\t') || text.ends_with('\t');
   if (!is_padded && text.find_first_of(",\"\r\n") == text.npos) return text;
@@ -31,7 +31,7 @@ std::string field(const std::string& text) {
   return quoted + "\"";
 }
 
-// A table: what a row's columns are called, and its cells as JSON has them.
+// A table of predictions: the names of its columns, and its cells as JSON values.
 struct Predictions {
   std::vector<std::string> names;
   std::vector<std::vector<nlohmann::ordered_json>> rows;
@@ -41,8 +41,8 @@ Predictions predict(const Classifier& model, std::span<const double> all, bool e
   const std::size_t outputs = model.network.outputs();
   Predictions result{{"prediction", model.has_probabilities() ? "probability" : "score"}, {}};
   if (every_class && !model.has_probabilities())
-    throw Error("predict", "a model of probabilities for --all: one of the loss softmax or bce",
-                std::string(name(model.loss)), "leave it out, or train another");
+    throw Error("predict", "a model with probabilities for --all (loss softmax or bce)",
+                "loss " + std::string(name(model.loss)), "omit --all, or train with --loss softmax");
   for (std::size_t k = 0; every_class && k < model.label_names.size(); ++k)
     result.names.push_back("p(" + model.label_names[k] + ")");
   for (std::size_t i = 0; i < all.size(); i += outputs) {
@@ -79,24 +79,25 @@ std::string as_csv(const Predictions& predictions) {
 std::string as_json(const Predictions& predictions, const std::optional<Figures>& figures) {
   nlohmann::ordered_json json{{"rows", nlohmann::ordered_json::array()}};
   for (const auto& row : predictions.rows) {
-    nlohmann::ordered_json one;
-    for (std::size_t i = 0; i < row.size(); ++i) one[predictions.names[i]] = row[i];
-    json["rows"].push_back(std::move(one));
+    nlohmann::ordered_json cells;
+    for (std::size_t i = 0; i < row.size(); ++i) cells[predictions.names[i]] = row[i];
+    json["rows"].push_back(std::move(cells));
   }
   if (figures) {
-    nlohmann::ordered_json all = to_json(*figures);
-    all.erase("rows");
-    json.update(all);
+    nlohmann::ordered_json scores = to_json(*figures);
+    scores.erase("rows");
+    json.update(scores);
   }
   return json.dump() + "\n";
 }
 
 std::string score_in_words(const Figures& figures) {
-  if (const Classifier::Result* one = std::get_if<Classifier::Result>(&figures))
-    return fmt::format("accuracy {:.1f}% ({} of {}), loss {:.4g}", 100 * one->accuracy(), one->right, one->rows,
-                       one->loss);
-  const auto& one = std::get<Regressor::Result>(figures);
-  return fmt::format("R² {:.3f}, RMSE {:.4g}, MAE {:.4g}, loss {:.4g}", one.r2, one.rmse, one.mae, one.loss);
+  if (const Classifier::Result* result = std::get_if<Classifier::Result>(&figures))
+    return fmt::format("accuracy {:.1f}% ({} of {}), loss {:.4g}", 100 * result->accuracy(), result->right,
+                       result->rows, result->loss);
+  const auto& result = std::get<Regressor::Result>(figures);
+  return fmt::format("R² {:.3f}, RMSE {:.4g}, MAE {:.4g}, loss {:.4g}", result.r2, result.rmse, result.mae,
+                     result.loss);
 }
 
 void run(const PredictArguments& options) {
@@ -135,21 +136,24 @@ void run(const PredictArguments& options) {
 
 void add_predict(CLI::App& app) {
   const auto options = std::make_shared<PredictArguments>();
-  CLI::App* command =
-      app.add_subcommand("predict", "the classes or numbers a saved model gives to the rows of a CSV file");
-  command->add_option("MODEL", options->model, "a file train saved")->required()->option_text(" ");
+  CLI::App* command = app.add_subcommand("predict", "Apply a saved model to the rows of a CSV file");
+  command->add_option("MODEL", options->model, "Model file saved by gradwalk train")->required()->option_text(" ");
   command
       ->add_option("DATA", options->data,
-                   "a CSV file with the model's features, by name or in its order; - is standard input")
+                   "CSV file with the model's features. Columns are matched by name or, without a header, by position. "
+                   "- is standard input")
       ->required()
       ->option_text(" ");
-  command->add_option("-o,--output", options->output, "write them to a file")->option_text("FILE");
-  command->add_flag("--score", options->score, "compare with the file: accuracy and loss, or R², errors and loss");
-  command->add_flag("--all", options->all, "the probability of every class too");
-  command->add_flag("--json", options->json, "as JSON");
+  command->add_option("-o,--output", options->output, "Write the predictions to a file")->option_text("FILE");
+  command->add_flag("--score", options->score,
+                    "Compare the predictions with the label column, and print accuracy (or R² and errors) and loss to "
+                    "standard error");
+  command->add_flag("--all", options->all, "Add the probability of every class");
+  command->add_flag("--json", options->json, "Print JSON with all digits");
   options->format.add_to(*command);
   command->footer(
-      "Prints CSV: the class, and its probability or score to six digits, or the number; --json has all digits.\n\n"
+      "Prints CSV. A classifier prints each row's class and its probability (its score, if\n"
+      "the loss has no probabilities). A regressor prints a number. Six digits each.\n\n"
       "Examples:\n"
       "  gradwalk predict iris.safetensors new.csv\n"
       "  gradwalk predict iris.safetensors iris.csv --score > predictions.csv");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The progress bar.
+// Draws the progress bar, or prints ten or so lines where the output is no terminal.
 #include "progress.hpp"
 
 #include <fmt/format.h>
@@ -27,10 +27,10 @@ void Progress::show(const TrainingRun::Report& report) {
   if (!terminal_) {
     const std::size_t digits = std::to_string(steps_).size();
     if (report.step % every_ == 0 || report.step == done_ + 1 || report.step == steps_)
-      fmt::print(
-          "step {:>{}} of {}  loss {:<9.4g}{}{}  {}  rate {:.3g}\n", report.step, digits, steps_,
-          report.loss - report.penalty, report.penalty > 0 ? fmt::format("  penalty {:<9.4g}", report.penalty) : "",
-          validation_ ? fmt::format("  validation {:<9.4g}", *validation_) : "", accuracy(report, 5), report.rate);
+      fmt::print("step {:>{}} of {}  loss {:<9.4g}{}{}  {}  lr {:.3g}\n", report.step, digits, steps_,
+                 report.loss - report.penalty,
+                 report.penalty > 0 ? fmt::format("  penalty {:<9.4g}", report.penalty) : "",
+                 validation_ ? fmt::format("  validation {:<9.4g}", *validation_) : "", score(report, 5), report.rate);
     return;
   }
   const Clock::time_point now = Clock::now();
@@ -39,21 +39,22 @@ void Progress::show(const TrainingRun::Report& report) {
   draw(report);
 }
 
-std::string Progress::accuracy(const TrainingRun::Report& report, int width) const {
+std::string Progress::score(const TrainingRun::Report& report, int width) const {
   if (of_numbers_) return fmt::format("R² {:<{}.3f}", report.accuracy, width);
   return fmt::format("accuracy {:{}.1f}%", 100 * report.accuracy, width);
 }
 
 void Progress::draw(const TrainingRun::Report& report) {
   const double seconds = std::chrono::duration<double>(last_ - start_).count();
-  const double each = seconds / static_cast<double>(report.step - done_);
-  const std::string time = report.step == steps_ ? "in " + in_words(seconds)
-                                                 : in_words(each * static_cast<double>(steps_ - report.step)) + " left";
+  const double seconds_per_step = seconds / static_cast<double>(report.step - done_);
+  const std::string time = report.step == steps_
+                               ? "in " + in_words(seconds)
+                               : in_words(seconds_per_step * static_cast<double>(steps_ - report.step)) + " left";
   const std::string penalty = report.penalty > 0 ? fmt::format(" + {:.4g}", report.penalty) : "";
   const std::string validation = validation_ ? fmt::format("  validation {:.4g}", *validation_) : "";
   const std::string text =
-      fmt::format(" {}/{}  loss {:.4g}{}{}  {}  rate {:.3g}  {}", report.step, steps_, report.loss - report.penalty,
-                  penalty, validation, accuracy(report, 0), report.rate, time);
+      fmt::format(" {}/{}  loss {:.4g}{}{}  {}  lr {:.3g}  {}", report.step, steps_, report.loss - report.penalty,
+                  penalty, validation, score(report, 0), report.rate, time);
   const std::size_t width = terminal_size().value_or(TerminalSize{80, 24}).columns - 1;
   std::string line;
   if (width > text.size() + 12) {

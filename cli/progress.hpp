@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How training goes, while it goes: a bar that is redrawn on a terminal, some lines in a pipe.
+// The progress of training: a bar that is redrawn on a terminal, or a few lines in a pipe or a file.
 #pragma once
 
 #include <chrono>
@@ -15,16 +15,16 @@ class Progress {
  public:
   Progress(std::uint64_t done, std::uint64_t steps, bool of_numbers, bool quiet);
   void show(const TrainingRun::Report& report);
-  ~Progress();  // leaves the last state of the bar, and the cursor on a line of its own
+  ~Progress();  // leaves the finished bar on the screen and moves the cursor to a new line
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
  private:
   using Clock = std::chrono::steady_clock;
   void draw(const TrainingRun::Report& report);
-  std::string accuracy(const TrainingRun::Report& report, int width) const;
+  std::string score(const TrainingRun::Report& report, int width) const;  // the accuracy, or R²
   std::uint64_t done_, steps_, every_;
-  std::optional<double> validation_;  // the loss last known
+  std::optional<double> validation_;  // the latest validation loss
   bool of_numbers_, quiet_, terminal_, drawn_ = false;
   Clock::time_point start_ = Clock::now(), last_ = start_;
 };

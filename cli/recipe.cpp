@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// From options to a recipe.
+// Reads the hyperparameters of a training run from the options of the command line.
 #include "recipe.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 
@@ -10,7 +11,7 @@
 namespace gradwalk::cli {
 namespace {
 
-// "16,16", or "none".
+// Reads the sizes of hidden layers from a text such as "16,16" or "none".
 std::vector<std::size_t> sizes_of(const std::string& text) {
   std::vector<std::size_t> sizes;
   if (text == "none") return sizes;
@@ -21,7 +22,7 @@ std::vector<std::size_t> sizes_of(const std::string& text) {
     const bool fits = error == std::errc() && size >= 1 && size <= 100'000 && sizes.size() < 50;
     if (!fits || (next != end && *next != ','))
       throw Error("train", "sizes of hidden layers, such as 16,16, or none", "'" + text + "'",
-                  "give at most 50 whole numbers from 1 to 100000 with commas between");
+                  "give at most 50 whole numbers from 1 to 100000, separated by commas");
     sizes.push_back(size);
     if (next == end) return sizes;
     at = next + 1;
@@ -33,11 +34,12 @@ std::size_t batch_of(const std::string& text) {
   std::size_t size = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
   if (error != std::errc() || end != text.data() + text.size() || size == 0)
-    throw Error("train", "rows a step, or all", "'" + text + "'", "give a whole number from 1, or all");
+    throw Error("train", "a number of rows per step, or all", "'" + text + "'",
+                "give a whole number from 1 up, or all");
   return size;
 }
 
-// A text that one of these can read.
+// Accepts a text that `read` can read. The message is that of `read`, without the name of the command.
 template <class Read> CLI::Validator reads_as(Read read) {
   const auto check = [read](const std::string& text) -> std::string {
     try {
@@ -50,109 +52,143 @@ template <class Read> CLI::Validator reads_as(Read read) {
   return {check, ""};
 }
 
-template <class Enum> Enum named(const std::string& text, std::initializer_list<Enum> all) {
-  for (const Enum one : all)
-    if (name(one) == text) return one;
-  return *all.begin();  // CLI11 has checked the name
+template <class Enum> CLI::Validator is_name_of(Enum) {
+  std::vector<std::string> names;
+  for (const Enum choice : choices(Enum{})) names.emplace_back(name(choice));
+  return CLI::IsMember(names);
 }
 
 }  // namespace
 
 void RecipeOptions::add_to(CLI::App& command) {
-  const auto add = [&](const char* flag, auto& target, const char* help, const char* value) {
-    options_.push_back(command.add_option(flag, target, help)->option_text(value)->group("Recipe"));
-    return options_.back();
+  const auto list = [&](CLI::Option* option, const void* field) {
+    options_.push_back({option->group("Hyperparameters"), field});
+    return option;
+  };
+  const auto add = [&](const char* flag, auto& field, const char* help, const char* value) {
+    return list(command.add_option(flag, field, help)->option_text(value), &field);
+  };
+  const auto add_text = [&](const char* flag, auto& field, auto read, const char* help, const char* value) {
+    const auto set = [&field, read](const std::string& text) { field = read(text); };
+    return list(command.add_option_function<std::string>(flag, set, help)->option_text(value), &field);
+  };
+  const auto add_choice = [&]<class Enum>(const char* flag, Enum& field, const char* help, const char* value) {
+    const auto read = [](const std::string& text) { return from_name<Enum>(text).value(); };
+    return add_text(flag, field, read, help, value)->check(is_name_of(Enum{}));
   };
   const auto number = number_from;
-  add("--hidden", hidden_, "sizes of the hidden layers, or none", "N,N [16,16]")->check(reads_as(sizes_of));
-  add("--activation", activation_,
-      "of the hidden layers: relu, leaky_relu, gelu, elu, softplus, tanh, sigmoid\n"
-      "or linear",
-      "NAME [relu]")
-      ->check(CLI::IsMember({"relu", "leaky_relu", "gelu", "elu", "softplus", "tanh", "sigmoid", "linear"}));
-  add("--init", init_, "of the weights: uniform (micrograd's), xavier or he", "NAME [he; moons uniform]")
-      ->check(CLI::IsMember({"uniform", "xavier", "he"}));
-  add("--loss", loss_, "of classes: hinge, mse, bce or softmax; of numbers: mse, mae or huber",
-      "NAME [softmax; two classes bce; moons hinge; numbers mse]")
-      ->check(CLI::IsMember({"hinge", "mse", "bce", "softmax", "mae", "huber"}));
-  add("--optimizer", optimizer_, "sgd, momentum, adam, adamw, rmsprop or adagrad", "NAME [adam; moons sgd]")
+  add_text("--hidden", given_.hidden, sizes_of, "Sizes of the hidden layers, or none [default: 16,16]", "N,N")
+      ->check(reads_as(sizes_of));
+  add_choice("--activation", given_.activation,
+             "Activation of the hidden layers: relu, leaky_relu, gelu, gelu_tanh (its tanh approximation), elu, "
+             "softplus, tanh, sigmoid or linear [default: relu]",
+             "NAME");
+  add_choice(
+      "--init", given_.init,
+      "Distribution of the initial weights: uniform (as in micrograd), xavier or he. Biases start at 0 [default: he; "
+      "moons: uniform]",
+      "NAME");
+  add_choice(
+      "--loss", given_.loss,
+      "Loss function. For classes: hinge, mse, bce or softmax. For numbers: mse, mae or huber [default: softmax; two "
+      "classes: bce; moons: hinge; numbers: mse]",
+      "NAME");
+  add("--optimizer", optimizer_,
+      "Optimizer: sgd, momentum, adam, adamw, rmsprop or adagrad [default: adam; moons: sgd]", "NAME")
       ->check(CLI::IsMember({"sgd", "momentum", "adam", "adamw", "rmsprop", "adagrad"}));
-  add("--lr", lr_, "the learning rate at first", "X [adam 0.01; sgd 0.1; moons 1; numbers 0.003]")
+  add("--lr", lr_, "Initial learning rate [default: 0.01; sgd and adagrad: 0.1; moons: 1; numbers: 0.003]", "X")
       ->check(number(1e-12, 1e6));
-  add("--schedule", schedule_, "of the rate: constant, linear or cosine", "NAME [cosine; moons linear]")
-      ->check(CLI::IsMember({"constant", "linear", "cosine"}));
-  add("--final-rate", final_, "the last rate, as a share of the first", "X [0; moons 0.1]")->check(number(0, 1));
-  add("--decay-steps", decay_steps_,
-      "steps until the rate is the last one, after those of --warm-up; more than\n"
-      "--steps for a run that is to be resumed",
-      "N [as many as --steps]")
+  add_choice("--schedule", given_.rate.kind,
+             "Learning-rate schedule: constant, linear or cosine [default: cosine; moons: linear]", "NAME");
+  add("--final-rate", given_.rate.final,
+      "Final learning rate, as a fraction of the initial one [default: 0; moons: 0.1]", "X")
+      ->check(number(0, 1));
+  add("--decay-steps", given_.rate.steps,
+      "Number of steps from the initial to the final learning rate, after the warm-up. Give more than --steps for a "
+      "run that you will resume later [default: all steps after the warm-up]",
+      "N")
       ->check(whole_from(1, 1'000'000'000));
-  add("--warm-up", warm_up_, "steps in which the rate rises first", "N [0]")->check(whole_from(0, 1'000'000'000));
-  add("--momentum", momentum_, "of sgd", "X [0; --optimizer momentum 0.9]")->check(number(0, 0.9999));
-  add("--weight-decay", weight_decay_, "of sgd, and of adamw", "X [0; adamw 0.01]")->check(number(0, 1000));
-  add("--batch", batch_, "rows a step, or all", "N [32; moons all]")->check(reads_as(batch_of));
-  add("--l1", l1_, "this times the sum of the weights' sizes is added to the loss", "X [0]")->check(number(0, 1e6));
-  add("--l2", l2_, "this times the sum of their squares", "X [0.003; numbers 0.01; made-up data 0.0001]")
+  add("--warm-up", given_.rate.warm_up,
+      "Number of first steps in which the learning rate rises to its initial value [default: 0]", "N")
+      ->check(whole_from(0, 1'000'000'000));
+  add("--momentum", momentum_, "Momentum of sgd [default: 0; --optimizer momentum: 0.9]", "X")
+      ->check(number(0, 0.9999));
+  add("--weight-decay", weight_decay_, "Weight decay of sgd and adamw [default: 0; adamw: 0.01]", "X")
+      ->check(number(0, 1000));
+  add_text("--batch", given_.batch, batch_of, "Rows per step, or all [default: 32; moons: all]", "N")
+      ->check(reads_as(batch_of));
+  add("--l1", given_.l1, "L1 penalty: adds X times the sum of the absolute weights to the loss [default: 0]", "X")
       ->check(number(0, 1e6));
-  add("--clip", clip_, "the largest norm of the gradient; 0: any", "X [0]")->check(number(0, 1e12));
-  add("--dropout", dropout_, "the chance of each hidden neuron to be left out, of each row of each step", "P [0]")
+  add("--l2", given_.l2,
+      "L2 penalty: adds X times the sum of the squared weights to the loss [default: 0.003; numbers: 0.01; synthetic "
+      "data: 0.0001]",
+      "X")
+      ->check(number(0, 1e6));
+  add("--clip", given_.clip, "Clip the gradient to this norm. 0 means no clipping [default: 0]", "X")
+      ->check(number(0, 1e12));
+  add("--dropout", given_.dropout,
+      "Probability of dropping a hidden neuron, drawn anew for each row and step [default: 0]", "P")
       ->check(number(0, 0.99));
-  add("--validation", validation_,
-      "share of the rows not to learn from: after each epoch they judge the model,\n"
-      "and the best one is kept",
-      "SHARE [0.1 with --patience, else 0]")
+  add("--validation", given_.validation,
+      "Fraction of the training rows to hold out for validation. They are evaluated after each epoch, and the model "
+      "with the lowest validation loss is kept [default: 0; with --patience: 0.1]",
+      "FRACTION")
       ->check(number(0, 0.9));
-  add("--patience", patience_,
-      "stop when so many steps have brought nothing better; with --resume, to go on\n"
-      "with a run that stopped so",
-      "N [none]")
+  add("--patience", given_.patience,
+      "Stop early after N steps without a lower validation loss. With --resume, a larger N continues a run that "
+      "stopped early [default: never stop early]",
+      "N")
       ->check(whole_from(1, 1'000'000'000));
-  add("--seed", seed_, "of the data, the weights and the order of the rows", "N [1337]")
+  add("--seed", given_.seed,
+      "Seed of the synthetic data, the initial weights and the order of the rows [default: 1337]", "N")
       ->check(whole_from(0, std::numeric_limits<std::uint64_t>::max()));
-  options_.push_back(
-      command.add_flag("--balance", balance_, "rows of rare classes weigh more: every class weighs the same")
-          ->group("Recipe"));
-  options_.push_back(
-      command.add_flag("--raw", raw_, "take features as they are; else they are standardised, but of moons")
-          ->group("Recipe"));
+  list(command.add_flag("--balance", given_.balance, "Weight the rows so that every class counts the same"),
+       &given_.balance);
+  list(command.add_flag_callback(
+           "--raw", [this] { given_.standardise = false; },
+           "Use the features as they are, without standardising them. This is the default for moons"),
+       &given_.standardise);
 }
 
 std::vector<const CLI::Option*> RecipeOptions::given() const {
   std::vector<const CLI::Option*> result;
-  for (const CLI::Option* option : options_)
-    if (option->count() > 0) result.push_back(option);
+  for (const Listed& listed : options_)
+    if (listed.option->count() > 0) result.push_back(listed.option);
   return result;
 }
 
-void RecipeOptions::plan_steps(RatePlan& plan, std::uint64_t steps) const {
-  if (decay_steps_) plan.steps = *decay_steps_;
-  if (!end_of(plan)) return;
-  if (!decay_steps_) plan.steps = steps > plan.warm_up ? steps - plan.warm_up : 1;
-  if (*end_of(plan) < steps && plan.final == 0)
-    refuse_options("a rate that is above 0 until step " + std::to_string(steps),
-                   "one that is 0 from step " + std::to_string(*end_of(plan)),
-                   "give --final-rate, or more --decay-steps");
+bool RecipeOptions::is_given(const void* field) const {
+  return std::ranges::any_of(options_,
+                             [&](const Listed& listed) { return listed.field == field && listed.option->count() > 0; });
 }
 
-void RecipeOptions::plan_validation(Recipe& recipe) const {
-  recipe.validation = validation_.value_or(patience_ ? 0.1 : 0);
-  recipe.patience = patience_.value_or(0);
-  if (patience_ && recipe.validation == 0)
-    refuse_options("rows kept for validation with --patience", "none", "give more --validation, or leave it out");
+// Copies the fields whose options are given.
+template <class Struct> void RecipeOptions::apply(const Struct& from, Struct& to) const {
+  const auto copy = [&](const std::string&, const auto& value, auto& field) {
+    if constexpr (std::is_same_v<decltype(value), const LearningRateSchedule&>)
+      apply(value, field);
+    else if (is_given(&value))
+      field = value;
+  };
+  for_each_field(copy, from, to);
+}
+
+void RecipeOptions::fit_schedule(LearningRateSchedule& schedule, std::uint64_t steps) const {
+  if (!end_of(schedule)) return;
+  if (!is_given(&given_.rate.steps)) schedule.steps = steps > schedule.warm_up ? steps - schedule.warm_up : 1;
+  if (*end_of(schedule) < steps && schedule.final == 0)
+    refuse_options("a learning rate above 0 until step " + std::to_string(steps),
+                   "a rate of 0 from step " + std::to_string(*end_of(schedule)),
+                   "give --final-rate, or a larger --decay-steps");
 }
 
 Recipe RecipeOptions::recipe(const Recipe& usual, std::uint64_t steps) const {
   Recipe recipe = usual;
-  recipe.seed = seed_;
-  if (hidden_) recipe.hidden = sizes_of(*hidden_);
-  if (activation_)
-    recipe.activation =
-        named(*activation_, {Activation::relu, Activation::leaky_relu, Activation::gelu, Activation::elu,
-                             Activation::softplus, Activation::tanh, Activation::sigmoid, Activation::linear});
-  if (init_) recipe.init = named(*init_, {Init::uniform, Init::xavier, Init::he});
-  if (loss_)
-    recipe.loss = named(
-        *loss_, {LossKind::hinge, LossKind::mse, LossKind::bce, LossKind::softmax, LossKind::mae, LossKind::huber});
+  apply(given_, recipe);
+  fit_schedule(recipe.rate, steps);
+  if (recipe.patience > 0 && !is_given(&given_.validation)) recipe.validation = 0.1;
+  if (recipe.patience > 0 && recipe.validation == 0)
+    refuse_options("validation rows for --patience", "--validation 0", "give a larger --validation, or omit it");
   if (optimizer_ == "sgd") recipe.optimizer = SGD{.lr = 0.1};
   if (optimizer_ == "momentum") recipe.optimizer = SGD{.lr = 0.1, .momentum = 0.9};
   if (optimizer_ == "adam") recipe.optimizer = Adam{.lr = 0.01};
@@ -177,19 +213,6 @@ Recipe RecipeOptions::recipe(const Recipe& usual, std::uint64_t steps) const {
       refuse_options("--weight-decay with sgd or adamw", "another optimizer", "add --optimizer adamw, or use --l2");
     }
   }
-  if (schedule_)
-    recipe.rate.kind = named(*schedule_, {RatePlan::Kind::constant, RatePlan::Kind::linear, RatePlan::Kind::cosine});
-  if (final_) recipe.rate.final = *final_;
-  if (warm_up_) recipe.rate.warm_up = *warm_up_;
-  plan_steps(recipe.rate, steps);
-  if (batch_) recipe.batch = batch_of(*batch_);
-  if (l1_) recipe.l1 = *l1_;
-  if (l2_) recipe.l2 = *l2_;
-  if (clip_) recipe.clip = *clip_;
-  if (raw_) recipe.standardise = false;
-  recipe.balance = balance_;
-  plan_validation(recipe);
-  recipe.dropout = dropout_.value_or(0);
   return recipe;
 }
 

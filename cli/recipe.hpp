@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The options that make a recipe.
+// The hyperparameters of gradwalk train as options of the command line.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,24 +13,30 @@ namespace gradwalk::cli {
 class RecipeOptions {
  public:
   void add_to(CLI::App& command);
-  std::uint64_t seed() const { return seed_; }
-  // What was asked for, on top of what is usual for the data. The rate falls over all `steps`, unless --decay-steps
-  // says otherwise.
+  std::uint64_t seed() const { return given_.seed; }
+  // Returns `usual`, the defaults for the data, with the given options applied. The learning rate decays over all
+  // `steps`, unless --decay-steps was given.
   Recipe recipe(const Recipe& usual, std::uint64_t steps) const;
-  std::vector<const CLI::Option*> given() const;  // those set on the command line
+  std::vector<const CLI::Option*> given() const;  // the options that are set on the command line
   std::optional<double> lr() const { return lr_; }
-  std::optional<std::uint64_t> patience() const { return patience_; }
+  std::optional<std::uint64_t> patience() const {
+    return is_given(&given_.patience) ? std::optional(given_.patience) : std::nullopt;
+  }
 
  private:
-  void plan_steps(RatePlan& plan, std::uint64_t steps) const;
-  void plan_validation(Recipe& recipe) const;
+  // An option, and the field of given_ that it sets.
+  struct Listed {
+    CLI::Option* option;
+    const void* field;
+  };
+  bool is_given(const void* field) const;
+  template <class Struct> void apply(const Struct& from, Struct& to) const;
+  void fit_schedule(LearningRateSchedule& schedule, std::uint64_t steps) const;
 
-  std::vector<CLI::Option*> options_;
-  std::uint64_t seed_ = Recipe{}.seed;
-  std::optional<std::string> hidden_, activation_, init_, loss_, optimizer_, schedule_, batch_;
-  std::optional<double> lr_, final_, momentum_, weight_decay_, l1_, l2_, clip_, validation_, dropout_;
-  std::optional<std::uint64_t> decay_steps_, warm_up_, patience_;
-  bool raw_ = false, balance_ = false;
+  std::vector<Listed> options_;
+  Recipe given_;  // its fields are set by their options; the optimizer has the options below
+  std::optional<std::string> optimizer_;
+  std::optional<double> lr_, momentum_, weight_decay_;
 };
 
 }  // namespace gradwalk::cli

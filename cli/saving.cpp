@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Models to files, and elsewhere if need be.
+// Saves models. If the file cannot be written at the end, the model goes to a temporary folder, so that it is not lost.
 #include "saving.hpp"
 
 #include <fmt/format.h>
@@ -14,14 +14,14 @@ namespace {
 
 constexpr const char* recovery_name = "gradwalk-recovery.safetensors";
 
-// A name in a new folder, where nobody else's file or link can be.
-std::string rescue_place() {
+// A path in a new private folder, where no other user can have placed a file or a link.
+std::string rescue_path() {
   std::string folder = (std::filesystem::temp_directory_path() / "gradwalk-XXXXXX").string();
   return ::mkdtemp(folder.data()) == nullptr ? recovery_name : folder + "/" + recovery_name;
 }
 
-// Here, beside what an earlier run may have left.
-std::string recovery_place() {
+// A name in the current folder that no earlier recovery file has.
+std::string recovery_path() {
   std::string name = recovery_name;
   for (int i = 2; std::filesystem::exists(name) && i < 1000; ++i)
     name = fmt::format("gradwalk-recovery-{}.safetensors", i);
@@ -30,21 +30,21 @@ std::string recovery_place() {
 
 }  // namespace
 
-void check_place(const std::string& path) {
+void check_writable(const std::string& path) {
   std::error_code error;
   const std::filesystem::path folder =
       std::filesystem::weakly_canonical(std::filesystem::absolute(path), error).parent_path();
   if (std::filesystem::is_directory(path, error))
     throw Error("train", "the name of a file", "the folder '" + path + "'", "give the name of a file in it");
   if (!std::filesystem::is_directory(folder, error))
-    throw Error("train", "a folder that is there", "'" + folder.string() + "'", "make it first, or save elsewhere");
+    throw Error("train", "a folder that exists", "'" + folder.string() + "'", "create it first, or save elsewhere");
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
-    throw Error("train", "a folder that may be written", "'" + folder.string() + "'",
+    throw Error("train", "a folder it may write to", "'" + folder.string() + "'",
                 "check its permissions, or save elsewhere");
 }
 
 Keeper::Keeper(const Job& job, std::uint64_t every)
-    : job_(job), every_(every), recovery_(job.save.empty() ? recovery_place() : job.save) {}
+    : job_(job), every_(every), recovery_(job.save.empty() ? recovery_path() : job.save) {}
 
 void Keeper::save(const TrainingRun& run, const std::string& path) {
   if (!source_) source_ = job_.data_source();
@@ -72,15 +72,15 @@ void Keeper::save_somewhere(const TrainingRun& run, const std::string& path) {
   try {
     save(run, path);
   } catch (const Error& error) {
-    const std::string rescue = rescue_place();
+    const std::string rescue = rescue_path();
     try {
       save(run, rescue);
     } catch (const Error&) {
-      std::filesystem::remove(std::filesystem::path(rescue).parent_path());  // if we made it: it is empty
-      throw error;  // the place that was asked for is the one to mend
+      std::filesystem::remove(std::filesystem::path(rescue).parent_path());  // the new, empty folder
+      throw error;                                                           // report the path that the user gave
     }
-    throw Error("train", "a place to save the model", std::string("none (") + error.what() + ")",
-                "it is in '" + rescue + "': move it where you want it");
+    throw Error("train", "a file it can save the model to", std::string("none (") + error.what() + ")",
+                "the model is in '" + rescue + "': move it where you want it");
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where models are saved, so that none is lost.
+// Saves the model of a training run: at the end, and with --recover also as checkpoints in between.
 #pragma once
 
 #include <string>
@@ -8,18 +8,19 @@
 
 namespace gradwalk::cli {
 
-void check_place(const std::string& path);  // an Error where no file of this name could be written
+void check_writable(const std::string& path);  // throws an Error if a file of this name cannot be created
 
-// Where a job's run is saved, and how often.
+// Saves the run of a job.
 class Keeper {
  public:
   Keeper(const Job& job, std::uint64_t every);
 
-  // To be called after each step: saves every so many, for a run that is killed to go on from. What cannot be saved is
-  // said, and tried again.
+  // Call it after each step. Saves a checkpoint every `every` steps, from which a killed run can be resumed. A failure
+  // is printed, and the next checkpoint is tried as usual.
   void after_step(const TrainingRun& run);
-  // The last save, where it was asked for or, of a run that has not made its steps, in a file of ours; if that fails,
-  // somewhere, so that the training is not lost. Gives the file's name, or none.
+  // Saves the run at its end: to the --save file or, if it is unfinished and there is no such file, to a recovery file.
+  // If that fails, saves it to a temporary folder, and throws an Error that names it. Returns the name of the file, or
+  // "" if nothing had to be saved.
   std::string at_the_end(const TrainingRun& run, bool is_unfinished);
 
  private:
@@ -28,8 +29,8 @@ class Keeper {
 
   const Job& job_;
   std::uint64_t every_;
-  std::string recovery_;              // where it is in between
-  std::optional<DataSource> source_;  // once it is needed, for it reads all the data
+  std::string recovery_;              // the file of the checkpoints
+  std::optional<DataSource> source_;  // made for the first save, because it reads all the data
   bool has_recovery_ = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Words and numbers for steps.
+// Describes steps and nodes in words and numbers.
 #include "show.hpp"
 
 #include <fmt/format.h>
@@ -23,9 +23,10 @@ std::string Show::formula(std::size_t node) const {
 }
 
 std::string Show::definition(std::size_t node) const {
-  const Snapshot::Node& one = graph_.nodes[node];
-  const bool says_it = one.operands.empty() || (one.label.empty() && one.name.find_first_of("+-*/(") != one.name.npos);
-  return says_it ? one.name : one.name + " = " + formula(node);
+  const Snapshot::Node& described = graph_.nodes[node];
+  const std::string& name = described.name;
+  const bool name_is_formula = described.label.empty() && name.find_first_of("+-*/(") != name.npos;
+  return described.operands.empty() || name_is_formula ? name : name + " = " + formula(node);
 }
 
 std::string Show::gradient_of(std::size_t node) const { return bracketed_name(graph_, node) + ".grad"; }
@@ -69,7 +70,7 @@ std::vector<std::string> Show::step(const Walk::Step& step) const {
       break;
     case Kind::visit:
       lines.push_back(fmt::format("visit {}, gradient {}{}", node, number(step.before),
-                                  graph_.nodes[step.node].is_leaf() ? ": a leaf, it keeps it" : ""));
+                                  graph_.nodes[step.node].is_leaf() ? ": a leaf keeps its gradient" : ""));
       break;
     case Kind::deposit: break;
     case Kind::update:
@@ -77,7 +78,7 @@ std::vector<std::string> Show::step(const Walk::Step& step) const {
                                   number(step.after)));
       break;
   }
-  for (const Walk::Deposit& one : step.deposits) lines.push_back(deposit(one, step.before));
+  for (const Walk::Deposit& made : step.deposits) lines.push_back(deposit(made, step.before));
   return lines;
 }
 

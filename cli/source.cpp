@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Training data by name or from a file.
+// Makes synthetic data by name, or reads training data from a CSV file.
 #include "source.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace gradwalk::cli {
 
 namespace {
 
-// A column's number, or its name.
+// Reads a column's number or, if the text is no number, its name.
 std::variant<int, std::string> column_of(const std::string& text) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -51,16 +51,16 @@ std::string read_csv_text(const std::string& file) {
 void CsvFormat::add_to(CLI::App& command) {
   command
       .add_option("--label", label,
-                  "the column to learn or compare with: its name, or its number from 1, or from\n"
-                  "the end as -1")
-      ->option_text("COLUMN [-1]");
-  command.add_option("--header", header, "whether the first line has names: detect, yes or no")
+                  "Label column: its name or its number. 1 is the first column, -1 the last [default: -1]")
+      ->option_text("COLUMN");
+  command
+      .add_option("--header", header, "Whether the first line has column names: detect, yes or no [default: detect]")
       ->check(CLI::IsMember({"detect", "yes", "no"}))
-      ->option_text("WHAT [detect]");
-  command.add_flag("--no-header", no_header, "as --header no: the first line is data");
-  command.add_option("--separator", separator, "between fields: detect, comma, semicolon or tab")
+      ->option_text("WHAT");
+  command.add_flag("--no-header", no_header, "Same as --header no: the first line is data");
+  command.add_option("--separator", separator, "Field separator: detect, comma, semicolon or tab [default: detect]")
       ->check(CLI::IsMember({"detect", "comma", "semicolon", "tab"}))
-      ->option_text("WHAT [detect]");
+      ->option_text("NAME");
 }
 
 CsvOptions CsvFormat::options(const std::string& file) const {
@@ -78,36 +78,44 @@ CsvOptions CsvFormat::options(const std::string& file) const {
 }
 
 void Source::add_to(CLI::App& command) {
-  command.add_option("DATA", data_, "moons, circles, spiral, or a CSV file; - is standard input")->option_text(" ");
+  command
+      .add_option("DATA", data_,
+                  "Training data: moons, circles or spiral (synthetic), or a CSV file. - is standard input")
+      ->option_text(" ");
   const std::size_t before = command.get_options().size();
-  command.add_option("--samples", samples_, "rows to make up")
+  command.add_option("--samples", samples_, "Number of rows of synthetic data [default: 100; spiral: 300]")
       ->check(whole_from(2, 1'000'000))
-      ->option_text("N [100; spiral 300]");
-  command.add_option("--noise", noise_, "deviation of the noise on what is made up")
+      ->option_text("N");
+  command
+      .add_option("--noise", noise_, "Standard deviation of the noise in synthetic data [default: 0.1; spiral: 0.05]")
       ->check(number_from(0, 100))
-      ->option_text("X [0.1; spiral 0.05]");
-  command.add_option("--test-split", test_split_, "share of the rows kept for testing")
+      ->option_text("X");
+  command
+      .add_option("--test-split", test_split_,
+                  "Fraction of the rows to hold out for testing [default: 0.2; synthetic data: 0]")
       ->check(number_from(0, 0.9))
-      ->option_text("SHARE [0.2 of a file, else 0]");
+      ->option_text("FRACTION");
   command
       .add_option("--task", task_,
-                  "what that column holds: classes (classify), numbers (regress), or detect:\n"
-                  "numbers are learned as numbers, unless they are at most 20 different whole ones")
+                  "What to learn: classify, regress or detect. detect classifies if the labels are text or at most 20 "
+                  "different whole numbers [default: detect]")
       ->check(CLI::IsMember({"detect", "classify", "regress"}))
-      ->option_text("WHAT [detect]");
+      ->option_text("TASK");
   command
       .add_option("--features", features_,
-                  "the columns to learn from, by name or number; texts become a feature a\n"
-                  "category, numbers are taken as they are")
-      ->option_text("COLUMN,... [all]");
-  command.add_option("--drop", drop_, "columns not to learn from")->option_text("COLUMN,...");
+                  "Columns to learn from, by name or number. A column of text becomes one feature per category "
+                  "[default: all]")
+      ->option_text("COLUMN,...");
+  command.add_option("--drop", drop_, "Columns not to learn from, by name or number")->option_text("COLUMN,...");
   command
       .add_option("--missing", missing_,
-                  "fields that are empty, NA or ?: an error, drop their rows, or take the mean\n"
-                  "(of text: no category)")
+                  "What to do with missing fields, which are empty, NA or ?: error, drop the row, or use the mean of "
+                  "the column. With mean, a missing text has no category [default: error]")
       ->check(CLI::IsMember({"error", "drop", "mean"}))
-      ->option_text("WHAT [error]");
-  command.add_flag("--other", other_, "give texts not met in training a feature of their own, not an error");
+      ->option_text("WHAT");
+  command.add_flag("--other", other_,
+                   "Add a category for texts that the model will meet but has not seen in training. Without it they "
+                   "are an error");
   format_.add_to(command);
   const std::vector<CLI::Option*> all = command.get_options();
   options_.assign(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
@@ -127,13 +135,12 @@ Dataset Source::whole(std::uint64_t seed) const {
   if (data_ == "circles") return make_circles(samples, noise, 0.5, seed);
   if (data_ == "spiral") return make_spiral(samples, 3, noise, seed);
   if (samples_ > 0 || noise_ >= 0)
-    refuse_options("--samples and --noise with moons, circles or spiral only", "the file '" + data_ + "'",
-                   "leave them out");
+    refuse_options("--samples and --noise with moons, circles or spiral only", "the file '" + data_ + "'", "omit them");
   CsvOptions options = format_.options(data_);
   options.task = task_ == "classify"  ? CsvOptions::Task::classes
                  : task_ == "regress" ? CsvOptions::Task::numbers
                                       : CsvOptions::Task::detect;
-  if (!features_.empty() && !drop_.empty()) refuse_options("--features or --drop", "both", "leave one out");
+  if (!features_.empty() && !drop_.empty()) refuse_options("--features or --drop", "both", "omit one of them");
   options.use = columns_of(features_);
   options.drop = columns_of(drop_);
   options.text_columns = true;
@@ -145,7 +152,7 @@ Dataset Source::whole(std::uint64_t seed) const {
 }
 
 Split Source::load(std::uint64_t seed) const {
-  const double share = test_split_ >= 0 ? test_split_ : is_made_up() ? 0 : 0.2;
+  const double share = test_split_ >= 0 ? test_split_ : is_synthetic() ? 0 : 0.2;
   Dataset data = whole(seed);
   Split result;
   if (share > 0) {
@@ -160,17 +167,16 @@ Split Source::load(std::uint64_t seed) const {
 }
 
 std::vector<Split> Source::load_folds(std::size_t count, std::uint64_t seed) const {
-  if (test_split_ >= 0)
-    refuse_options("--folds or --test-split", "both", "leave one out, for folds test each row once");
+  if (test_split_ >= 0) refuse_options("--folds or --test-split", "both", "omit one of them: --folds tests every row");
   std::vector<Split> result = folds(whole(seed), count, seed);
   if (missing_ == "mean")
-    for (Split& one : result) fill_missing(one);
+    for (Split& fold : result) fill_missing(fold);
   return result;
 }
 
 std::string Source::to_json(std::uint64_t seed) const {
   const std::string data =
-      is_made_up() || data_ == "-" ? data_ : std::filesystem::absolute(data_).lexically_normal().string();
+      is_synthetic() || data_ == "-" ? data_ : std::filesystem::absolute(data_).lexically_normal().string();
   return nlohmann::ordered_json{{"data", data},
                                 {"samples", samples_},
                                 {"noise", noise_},
@@ -191,7 +197,7 @@ std::pair<Source, std::uint64_t> Source::from_json(const std::string& text, cons
   try {
     const auto json = nlohmann::json::parse(text);
     const auto whole = [&](const char* key) {
-      if (!json.at(key).is_number_unsigned()) throw std::out_of_range("a whole number is none");
+      if (!json.at(key).is_number_unsigned()) throw std::out_of_range("not a whole number");
       return json.at(key).get<std::uint64_t>();
     };
     Source source;
@@ -201,17 +207,17 @@ std::pair<Source, std::uint64_t> Source::from_json(const std::string& text, cons
     source.test_split_ = json.at("test_split").get<double>();
     source.format_ = {json.at("label").get<std::string>(), json.at("header").get<std::string>(),
                       json.at("separator").get<std::string>()};
-    source.task_ = json.value("task", "classify");  // files of 0.1 have classes, and numbers as features
+    source.task_ = json.value("task", "classify");  // version 0.1 had only classes, and only numbers as features
     source.features_ = json.value("features", "");
     source.drop_ = json.value("drop", "");
     source.missing_ = json.value("missing", "error");
     source.other_ = json.value("other", false);
     const bool fits = source.samples_ <= 1'000'000 && source.noise_ <= 100 && source.test_split_ <= 0.9;
-    if (!fits) throw std::out_of_range("its numbers are out of range");
+    if (!fits) throw std::out_of_range("numbers out of range");
     return {source, whole("seed")};
   } catch (const std::exception&) {
-    throw Error(file, "a description of the data it was trained on", "none that can be read",
-                "the file is damaged, or of another program: take a copy, or train again");
+    throw Error(file, "a description of its training data", "none that can be read",
+                "the file is damaged or was written by another program: use a backup copy, or train again");
   }
 }
 

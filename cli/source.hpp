@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where training data comes from: made up by name, or a CSV file; as options, as JSON in a model file, as data.
+// The source of training data: synthetic data by name, or a CSV file. It is read from options, stored as JSON in a
+// model file, and loaded as datasets.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,7 +11,7 @@
 
 namespace gradwalk::cli {
 
-// How CSV is read; options that train and predict share.
+// How to read a CSV file: the options that train and predict share.
 struct CsvFormat {
   std::string label, header = "detect", separator = "detect";
   bool no_header = false;
@@ -18,35 +19,35 @@ struct CsvFormat {
   CsvOptions options(const std::string& file) const;
 };
 
-// A file's text; - is standard input.
+// Reads the text of a file, or of standard input for "-".
 std::string read_csv_text(const std::string& file);
 
 class Source {
  public:
   void add_to(CLI::App& command);
   bool is_given() const { return !data_.empty(); }
-  bool is_made_up() const { return data_ == "moons" || data_ == "circles" || data_ == "spiral"; }
+  bool is_synthetic() const { return data_ == "moons" || data_ == "circles" || data_ == "spiral"; }
   bool is_moons() const { return data_ == "moons"; }
   const std::string& data() const { return data_; }
   void set_data(const std::string& data) { data_ = data; }
   const CsvFormat& format() const { return format_; }
-  std::vector<const CLI::Option*> given() const;  // those set on the command line, but the data itself
+  std::vector<const CLI::Option*> given() const;  // the options that are set on the command line, without DATA
 
-  // Both parts; where nothing is kept for testing, that one has no rows.
+  // Loads the data and splits it into training and test rows. Without a test split the test part has no rows.
   Split load(std::uint64_t seed) const;
 
-  std::vector<Split> load_folds(std::size_t count, std::uint64_t seed) const;  // of all rows
+  std::vector<Split> load_folds(std::size_t count, std::uint64_t seed) const;  // one split per fold
 
-  std::string to_json(std::uint64_t seed) const;  // all that load() needs
+  std::string to_json(std::uint64_t seed) const;  // everything that load() needs
   static std::pair<Source, std::uint64_t> from_json(const std::string& text, const std::string& file);
 
  private:
   Dataset whole(std::uint64_t seed) const;
   std::vector<CLI::Option*> options_;
   std::string data_;
-  std::size_t samples_ = 0;  // 0: as many as is usual
-  double noise_ = -1;        // below 0: as much as is usual
-  double test_split_ = -1;   // below 0: as much as is usual
+  std::size_t samples_ = 0;  // 0: the default for the data
+  double noise_ = -1;        // negative: the default for the data
+  double test_split_ = -1;   // negative: the default for the data
   std::string task_ = "detect", features_, drop_, missing_ = "error";
   bool other_ = false;
   CsvFormat format_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How long something takes: of the clock on the wall, and of the processor's cores together.
+// Measures how long something takes: wall-clock time, and processor time summed over the cores.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ struct Duration {
   double seconds = 0, processor = 0;
 };
 
-// Adds what passes while it lives.
+// Adds its lifetime to a duration.
 class Stopwatch {
  public:
   explicit Stopwatch(Duration& sum) : sum_(sum) {}

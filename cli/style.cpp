@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether to colour, and how.
+// Decides whether to use colours, and writes the escape codes.
 #include "style.hpp"
 
 #include <fmt/format.h>
@@ -10,7 +10,10 @@
 namespace gradwalk::cli {
 
 void Style::add_to(CLI::App& command) {
-  command.add_option("--color", when_, "auto (on a terminal, unless NO_COLOR is set), always or never")
+  command
+      .add_option("--color", when_,
+                  "When to use colours: auto, always or never. auto means on a terminal, unless NO_COLOR is set "
+                  "[default: auto]")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->option_text("WHEN");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Colour where it helps: on a terminal, unless NO_COLOR is set or --color says otherwise.
+// Colours for the output: on a terminal, unless NO_COLOR is set. --color overrides both.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The size of the terminal that is written to.
+// The size of the terminal at standard output.
 #pragma once
 
 #include <sys/ioctl.h>
@@ -14,7 +14,8 @@ struct TerminalSize {
   std::size_t columns, rows;
 };
 
-inline std::optional<TerminalSize> terminal_size() {  // none: it is no terminal, or does not tell
+// Returns nothing if standard output is no terminal, or if the terminal does not report its size.
+inline std::optional<TerminalSize> terminal_size() {
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
   return TerminalSize{size.ws_col, size.ws_row};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Joining the processes of mpirun.
+// Connects the processes that mpirun has started.
 #include "together.hpp"
 
 #include <dlfcn.h>
@@ -17,18 +17,19 @@
 namespace gradwalk::cli {
 namespace {
 
-// The first of these that is set, as a number: Open MPI's name, and that of MPICH and its like.
-std::size_t from_environment(const char* open_mpi, const char* other, std::size_t usual) {
+// Reads a number from an environment variable: Open MPI's name for it, or the name that MPICH and related
+// implementations use. Returns `fallback` if neither is set.
+std::size_t from_environment(const char* open_mpi, const char* other, std::size_t fallback) {
   for (const char* name : {open_mpi, other})
     if (const char* text = std::getenv(name)) return std::strtoul(text, nullptr, 10);
-  return usual;
+  return fallback;
 }
 
 std::size_t processes() { return from_environment("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", 1); }
 
 const MpiCalls* loaded() {
   constexpr const char* library = "libgradwalk-mpi.so." GRADWALK_SOVERSION;
-  void* handle = ::dlopen(library, RTLD_NOW | RTLD_GLOBAL);  // global: MPI loads parts of itself that look for it
+  void* handle = ::dlopen(library, RTLD_NOW | RTLD_GLOBAL);  // global, because MPI's own plug-ins need its symbols
   const void* calls = handle == nullptr ? nullptr : ::dlsym(handle, "gradwalk_mpi_calls");
   const bool is_first_here = from_environment("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", 0) == 0;
   if (calls == nullptr && !is_first_here) throw CLI::RuntimeError(silent_status);
@@ -70,7 +71,8 @@ Team Together::team(const std::function<bool()>& is_to_stop) {
           }};
 }
 
-// Said before any process ends, for mpirun ends the others when one does so with a status.
+// The speaker prints its message, and then all processes exit with its status. No process may exit before the message
+// is printed, because mpirun kills the others as soon as one exits with an error.
 void Together::fail(const std::exception_ptr& failure, std::size_t speaker) const {
   int status = 1;
   if (team_.member == speaker) {
@@ -99,11 +101,11 @@ void Together::agree(const std::function<void()>& work) const {
   std::vector<double> failed(team_.size);
   failed[team_.member] = failure ? 1 : 0;
   team_.add_up(failed);
-  const auto first = std::find_if(failed.begin(), failed.end(), [](double one) { return one > 0; });
+  const auto first = std::find_if(failed.begin(), failed.end(), [](double flag) { return flag > 0; });
   if (first != failed.end()) fail(failure, static_cast<std::size_t>(first - failed.begin()));
 }
 
-void Together::step(const std::function<void()>& steps) const {
+void Together::run_steps(const std::function<void()>& steps) const {
   if (is_alone()) return steps();
   try {
     steps();
@@ -115,7 +117,7 @@ void Together::step(const std::function<void()>& steps) const {
   }
 }
 
-// Halves of it, because their sums are exact.
+// Adds up the two 32-bit halves of the number, because their sums are exact in double.
 void Together::need_same(std::uint64_t number) const {
   if (is_alone()) return;
   const double high = static_cast<double>(number >> 32), low = static_cast<double>(number & 0xffffffff);
@@ -124,7 +126,7 @@ void Together::need_same(std::uint64_t number) const {
   const auto size = static_cast<double>(team_.size);
   agree([&] {
     if (sums[0] != size * high || sums[1] != size * low)
-      throw Error("train", "the same data in every process", "other data in some", "give all the same file");
+      throw Error("train", "the same data in every process", "different data", "give every process the same file");
   });
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The processes mpirun has started, which train together; or this one alone. gradwalk::mpi is loaded under mpirun only.
+// The processes that mpirun has started, which train together; or this process alone. gradwalk::mpi is loaded at run
+// time, under mpirun only.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +13,9 @@
 
 namespace gradwalk::cli {
 
-bool is_first_process();  // as mpirun tells each in its environment
-// The exit status of a process that leaves the message, and the status of them all, to another. It is that of success,
-// because mpirun kills the other processes as soon as one fails, perhaps before the message is written.
+bool is_first_process();  // read from the environment that mpirun sets
+// The exit status of a process that leaves the message and the error status to another process. It is 0, because mpirun
+// kills the other processes as soon as one fails, perhaps before the message is printed.
 inline constexpr int silent_status = 0;
 
 class Together {
@@ -26,18 +27,20 @@ class Together {
 
   std::size_t size() const { return team_.size; }
   bool is_alone() const { return team_.size == 1; }
-  bool is_first() const { return team_.member == 0; }  // the one that prints and writes
-  std::size_t threads_each() const;  // that the processes of one machine have it to themselves; 0: all
+  bool is_first() const { return team_.member == 0; }  // the first process prints and writes files
+  std::size_t threads_each() const;                    // this process's share of the cores of its machine; 0: all
 
-  // Each step's sums carry word of whether to stop along, so that all stop after the same one.
+  // The sums of each step carry one number more, which says whether to stop, so all processes stop after the same step.
   Team team(const std::function<bool()>& is_to_stop);
   bool has_stopped() const { return has_stopped_; }
 
-  // Work that may fail in some: then it fails in all, and the first that failed says why.
+  // Does work that may fail in some processes. If it does, it fails in all, and the first process that failed prints
+  // the message.
   void agree(const std::function<void()>& work) const;
-  // Steps, whose Errors all meet at once: the first says them. Whatever else ends one ends all.
-  void step(const std::function<void()>& steps) const;
-  void need_same(std::uint64_t number) const;  // an Error in some if it is not the same in all
+  // Makes training steps. An Error occurs in all processes at the same step, and the first process prints it. Any other
+  // exception ends all processes.
+  void run_steps(const std::function<void()>& steps) const;
+  void need_same(std::uint64_t number) const;  // fails unless the number is the same in all processes
 
  private:
   [[noreturn]] void fail(const std::exception_ptr& failure, std::size_t speaker) const;

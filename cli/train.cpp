@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// gradwalk train: a network of scalar Values that learns classes or numbers, with progress while it learns and a
-// picture at the end.
+// gradwalk train: trains a classifier or a regressor, shows the progress, and prints the results and a picture.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,7 +32,8 @@ struct TrainArguments {
   bool quiet = false, json = false;
 };
 
-// The first Ctrl-C asks training to stop after the present step; the next one ends the program as ever.
+// The first Ctrl-C stops training after the current step. It restores the default action, so a second one ends the
+// program at once.
 constexpr int stopping[] = {SIGINT, SIGTERM, SIGHUP};
 volatile std::sig_atomic_t interrupted = 0;
 void interrupt(int by) {
@@ -41,11 +41,11 @@ void interrupt(int by) {
   for (const int signal : stopping) std::signal(signal, SIG_DFL);
 }
 
-// What there is to say when a run has ended.
+// The results of a run.
 struct Results {
-  std::uint64_t steps = 0;                // made here
-  Duration took;                          // to make them
-  std::optional<Duration> compiled_took;  // the same steps, where these were eager by request
+  std::uint64_t steps = 0;                // steps of this session, without those of a resumed run
+  Duration took;                          // the time of these steps
+  std::optional<Duration> compiled_took;  // with --eager: the time of the same steps when compiled
   Figures train, validation, test;
   std::string saved;
 };
@@ -53,9 +53,9 @@ struct Results {
 void print_time(const Results& results) {
   fmt::print("{} step{} in {}", results.steps, results.steps == 1 ? "" : "s", in_words(results.took.seconds));
   if (!Computing::can_compile())
-    fmt::print(", eager, for this gradwalk was built without gradwalk::compile\n");
+    fmt::print(" (eager, because this gradwalk was built without gradwalk::compile)\n");
   else if (results.compiled_took)
-    fmt::print(", eager; compiled {}, {:.2g} times as fast\n", in_words(results.compiled_took->seconds),
+    fmt::print(" (eager); compiled: {}, {:.2g} times as fast\n", in_words(results.compiled_took->seconds),
                results.took.seconds / results.compiled_took->seconds);
   else
     fmt::print("\n");
@@ -74,17 +74,17 @@ void print_results(const Results& results, bool quiet) {
   fmt::print("{}{}", quiet ? "" : "\n", table(rows));
 }
 
-// Which model it is, where not the last.
+// Prints which step's model was kept, if validation selects one.
 void print_kept(const TrainingRun& run, std::uint64_t steps) {
   const BestParameters best = run.state().best;
   if (best.step == 0) return;
   if (run.is_done())
-    fmt::print("stopped at step {} of {}, for {} steps have brought nothing better\n", run.steps(), steps,
+    fmt::print("stopped early at step {} of {}: no lower validation loss for {} steps\n", run.steps(), steps,
                run.steps() - best.step);
-  fmt::print("kept the model of step {}, whose validation loss is the least\n", best.step);
+  fmt::print("kept the model of step {}, which has the lowest validation loss\n", best.step);
 }
 
-// Those of the rows that were kept for testing, if there are any.
+// The metrics of the test rows or, if there are none, of the training rows.
 const Figures& shown_figures(const Results& results) {
   return rows_of(results.test) > 0 ? results.test : results.train;
 }
@@ -92,7 +92,7 @@ const Figures& shown_figures(const Results& results) {
 void print_classes(const TrainingRun& run, const Results& results) {
   if (is_regressor(run.any_model()) || rows_of(results.test) == 0) return;
   const std::string text = class_table(std::get<Classifier::Result>(results.test), run.model().label_names);
-  if (!text.empty()) fmt::print("\nthe rows kept for testing, by class:\n{}", text);
+  if (!text.empty()) fmt::print("\ntest rows by class:\n{}", text);
 }
 
 void print_json(const TrainingRun& run, const Results& results) {
@@ -111,25 +111,24 @@ void print_json(const TrainingRun& run, const Results& results) {
   fmt::print("{}\n", json.dump());
 }
 
-// What is learned: 3 classes, or regression of price (10 to 90).
+// The task in words: "3 classes", or "regression of price (10 to 90)".
 std::string task_in_words(const Dataset& data) {
   if (!data.has_targets()) return fmt::format("{} classes", data.label_names.size());
   const auto [low, high] = std::minmax_element(data.targets.begin(), data.targets.end());
   return fmt::format("regression of {} ({:g} to {:g})", data.target_name, *low, *high);
 }
 
-// What whoever has the table should know of it.
-void tell_columns(const Dataset& data) {
+// Prints warnings about the data: dropped rows, and features that are the same in every row.
+void print_warnings(const Dataset& data) {
   if (data.dropped > 0)
-    fmt::print("{} row{} left out, for something is missing in {}\n", data.dropped, data.dropped == 1 ? "" : "s",
-               data.dropped == 1 ? "it" : "them");
+    fmt::print("dropped {} row{} with missing values\n", data.dropped, data.dropped == 1 ? "" : "s");
   std::vector<std::string> same;
   for (std::size_t k = 0; k < data.columns; ++k) {
     bool is_same = true;
     for (std::size_t i = 1; i < data.rows() && is_same; ++i) is_same = data.row(i)[k] == data.row(0)[k];
     if (is_same) same.push_back(data.feature_names[k]);
   }
-  if (!same.empty()) fmt::print("the same in every row, and so of no use: {}\n", some(same));
+  if (!same.empty()) fmt::print("no use for training, because they never vary: {}\n", some(same));
 }
 
 void introduce(const Job& job, const Model& model, std::size_t validation) {
@@ -141,19 +140,20 @@ void introduce(const Job& job, const Model& model, std::size_t validation) {
   fmt::print("network {}, {} parameters, {} activation, {} loss{}\n", sizes, model.network.parameter_count(),
              name(model.network.options().activation), name(model.loss),
              job.recipe.dropout > 0 ? fmt::format(", dropout {:g}", job.recipe.dropout) : "");
-  tell_columns(job.data.train);
-  if (job.plan) fmt::print("{}\n", in_words(*job.plan, job.file->run->state.steps));
+  print_warnings(job.data.train);
+  if (job.schedule) fmt::print("{}\n", in_words(*job.schedule, job.file->run->state.steps));
   fmt::print("\n");
 }
 
-// Steps of another kind round otherwise: whoever expects the same bytes should know.
-void tell_other_kind(const Job& job, const TrainingRun& run) {
+// Warns if the resumed steps are computed in another way than the saved ones: then they round differently, and the
+// result differs from that of an uninterrupted run.
+void warn_of_other_step_kind(const Job& job, const TrainingRun& run) {
   if (!job.file || job.file->run->step_kind.empty() || job.file->run->step_kind == run.step_kind()) return;
-  fmt::print(stderr, "the steps so far were {}; these are {}, and round otherwise\n", job.file->run->step_kind,
+  fmt::print(stderr, "the saved steps were {}, the new ones are {}: they round differently\n", job.file->run->step_kind,
              run.step_kind());
 }
 
-// As one word of a command.
+// Quotes a text as one word of a shell command.
 std::string for_shell(const std::string& text) {
   if (text.find_first_of(" \t\n\"'\\$`&|;<>()*?[]#~!{}") == text.npos) return text;
   std::string result = "'";
@@ -161,7 +161,7 @@ std::string for_shell(const std::string& text) {
   return result + "'";
 }
 
-// Making the step is part of training: a compiled one is compiled then.
+// Adds the time to make the step, which includes compilation, to the training time.
 MakeStep timed(MakeStep make_step, Duration& took) {
   return [make_step = std::move(make_step), &took](const Model& model) {
     const Stopwatch watch(took);
@@ -169,13 +169,13 @@ MakeStep timed(MakeStep make_step, Duration& took) {
   };
 }
 
-// Catches what asks training to stop, while it lives.
+// Catches the signals that stop training, during its lifetime.
 class Interrupts {
  public:
   Interrupts() {
     interrupted = 0;
     for (const int signal : stopping) std::signal(signal, interrupt);
-    std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an Error, which saves elsewhere
+    std::signal(SIGXFSZ, SIG_IGN);  // a file over the size limit is then an Error, and the model is saved elsewhere
   }
   ~Interrupts() {
     for (const int signal : stopping) std::signal(signal, SIG_DFL);
@@ -218,9 +218,9 @@ void print(const Job& job, const Learned& learned, const Results& results, const
   if (!results.saved.empty()) fmt::print("\nsaved {}\n", results.saved);
 }
 
-// The model on each part of the data.
-void judge(const Computing& computing, const AnyModel& model, const Split& data, const Recipe& recipe,
-           Results& results) {
+// Evaluates the model on each part of the data.
+void evaluate(const Computing& computing, const AnyModel& model, const Split& data, const Recipe& recipe,
+              Results& results) {
   results.test = computing.evaluate(model, data.test);
   if (recipe.validation == 0) {
     results.train = computing.evaluate(model, data.train);
@@ -231,13 +231,13 @@ void judge(const Computing& computing, const AnyModel& model, const Split& data,
   }
 }
 
-// What is said, drawn and saved of a run that has ended; by one of those that made it.
+// Saves, evaluates, prints and plots a finished run. Under mpirun only the first process calls it.
 void finish(const Job& job, const TrainingRun& run, const TrainArguments& options, const Computing& computing,
             bool is_alone, Keeper& keeper, Results& results) {
   const bool stopped = run.steps() < job.steps && !run.is_done();
   results.saved = keeper.at_the_end(run, stopped);
   const AnyModel model = run.kept_model();
-  judge(computing, model, job.data, run.recipe(), results);
+  evaluate(computing, model, job.data, run.recipe(), results);
   if (computing.is_eager() && Computing::can_compile() && interrupted == 0 && is_alone)
     results.compiled_took = time_compiled(job, computing, run.steps());
   const Learned learned{run, model, job.data};
@@ -248,14 +248,14 @@ void finish(const Job& job, const TrainingRun& run, const TrainArguments& option
   }
   if (!stopped) return;
   std::fflush(stdout);
-  fmt::print(stderr, "stopped at step {} of {}; go on with: gradwalk train --resume {}\n", run.steps(), job.steps,
+  fmt::print(stderr, "stopped at step {} of {}; to continue: gradwalk train --resume {}\n", run.steps(), job.steps,
              for_shell(results.saved));
 }
 
-// What can be found out before anything is learned.
+// Checks the options before training starts.
 void check(const TrainArguments& options, const Together& together) {
   for (const std::string& path : {options.job.save.empty() ? options.job.resume : options.job.save, options.plot})
-    if (!path.empty() && together.is_first()) check_place(path);
+    if (!path.empty() && together.is_first()) check_writable(path);
   if (!options.plot.empty()) check_picture_name(options.plot);
   if (!together.is_alone() && options.job.source.data() == "-")
     throw Error("train", "data that every process of mpirun can read", "standard input", "save it to a file first");
@@ -268,8 +268,10 @@ void run(const TrainArguments& options) {
   if (options.job.folds > 0) {
     together.agree([&] {
       if (!together.is_alone())
-        throw Error("train", "one process for --folds", std::to_string(together.size()), "run it without mpirun");
-      if (!options.plot.empty()) refuse_options("--folds alone, for it keeps no model", "--plot", "leave it out");
+        throw Error("train", "one process for --folds", std::to_string(together.size()) + " processes",
+                    "run it without mpirun");
+      if (!options.plot.empty())
+        refuse_options("--folds without --plot, because it keeps no model", "--plot", "omit it");
       print_folds(options.job, computing, options.quiet, options.json);
     });
     return;
@@ -286,12 +288,11 @@ void run(const TrainArguments& options) {
       [&] { run = job->start(timed(computing.step(), results.took), together.team([] { return interrupted != 0; })); });
   const std::uint64_t before = run->steps();
   const bool quiet = options.quiet || options.json || !together.is_first();
-  if (together.is_first()) tell_other_kind(*job, *run);
+  if (together.is_first()) warn_of_other_step_kind(*job, *run);
   if (!quiet) introduce(*job, model_of(run->any_model()), run->validation_rows());
-  if (!quiet && !together.is_alone())
-    fmt::print("{} processes, each with its share of a step's rows\n\n", together.size());
+  if (!quiet && !together.is_alone()) fmt::print("{} processes share the rows of each step\n\n", together.size());
   Keeper keeper(*job, options.job.recover);
-  together.step([&] { train(*job, *run, together, keeper, results.took, quiet); });
+  together.run_steps([&] { train(*job, *run, together, keeper, results.took, quiet); });
   results.steps = run->steps() - before;
   if (together.is_first()) finish(*job, *run, options, computing, together.is_alone(), keeper, results);
   if (interrupted != 0 && run->steps() < job->steps && !run->is_done()) throw CLI::RuntimeError(128 + interrupted);
@@ -301,18 +302,18 @@ void run(const TrainArguments& options) {
 
 void add_train(CLI::App& app) {
   const auto options = std::make_shared<TrainArguments>();
-  CLI::App* command =
-      app.add_subcommand("train", "train a network of scalar Values to tell classes apart, or to give a number");
+  CLI::App* command = app.add_subcommand("train", "Train a classifier or a regressor");
   options->job.add_to(*command);
-  command->add_option("--plot", options->plot, "draw the regions and the loss: a .svg or .png file")
+  command->add_option("--plot", options->plot, "Plot the loss curve and the model to a .svg or .png file")
       ->option_text("FILE");
-  command->add_flag("-q,--quiet", options->quiet, "print the results alone");
-  command->add_flag("--json", options->json, "print the results as JSON");
+  command->add_flag("-q,--quiet", options->quiet, "Print only the results");
+  command->add_flag("--json", options->json, "Print the results as JSON");
   options->job.recipe.add_to(*command);
   options->computing.add_to(*command);
   options->style.add_to(*command);
   command->footer(
-      "Ctrl-C stops after the present step and saves, to gradwalk-recovery.safetensors if there is no --save.\n\n"
+      "Ctrl-C stops after the current step and saves the run: to the --save file, or else\n"
+      "to gradwalk-recovery.safetensors.\n\n"
       "Examples:\n"
       "  gradwalk train moons --plot moons.svg\n"
       "  gradwalk train spiral --hidden 32,32 --steps 4000\n"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// gradwalk walk: both passes step by step; in any order, by a broken rule, all orders tried, or the sort itself.
+// gradwalk walk: prints the forward and the backward pass step by step. The backward pass can visit the nodes in a
+// given order or break a rule; other modes try all orders, or show the depth-first sort.
 #include "gradwalk/walk.hpp"
 
 #include <fmt/format.h>
@@ -35,7 +36,8 @@ struct WalkArguments {
 
 bool is_broken(const Walk& walk) { return walk.options().rule != WalkRule::right || !walk.options().order.empty(); }
 
-// Of the lines that show a step, the one where right and wrong part; none of them if they part elsewhere.
+// Of the lines that describe a step, the index of the line with the first wrong gradient. A number that is no index if
+// the first wrong gradient is elsewhere.
 std::size_t wrong_line(const Walk& walk, std::size_t step) {
   constexpr std::size_t none = ~std::size_t{0};
   if (!walk.parting() || walk.parting()->step != step) return none;
@@ -59,7 +61,7 @@ void print_steps(const Walk& walk, const Show& show, const Style& style) {
       const std::string indent = steps[i].kind == Walk::Step::Kind::visit && k > 0 ? "  " : "";
       fmt::print("{}  {}{}{}\n", style.dim(k == 0 ? fmt::format("{:>4}", i + 1) : "    "), indent,
                  steps[i].kind == Walk::Step::Kind::visit && k == 0 ? style.accent(lines[k]) : lines[k],
-                 k == wrong ? style.bad("  <- here it goes wrong") : "");
+                 k == wrong ? style.bad("  <- the first error") : "");
     }
   }
 }
@@ -67,17 +69,17 @@ void print_steps(const Walk& walk, const Show& show, const Style& style) {
 void print_outcomes(const Walk& walk, const Show& show) {
   const bool broken = is_broken(walk), trained = walk.options().rule == WalkRule::no_zeroing;
   std::vector<std::vector<std::string>> rows{{"name", "data", "grad"}};
-  if (broken) rows[0] = {"name", "data", "visits", "when visited", "at the end", "right"};
+  if (broken) rows[0] = {"name", "data", "visits", "grad when visited", "grad at the end", "right grad"};
   if (trained) rows[0].emplace_back("right data");
   for (std::size_t i = 0; i < walk.outcomes().size(); ++i) {
     if (walk.graph().nodes[i].is_constant()) continue;
-    const Walk::Outcome& one = walk.outcomes()[i];
-    rows.push_back({show.name(i), show.number(one.data)});
-    if (broken) rows.back().push_back(std::to_string(one.visits));
-    if (broken) rows.back().push_back(one.visits > 0 ? show.number(one.when_visited) : "-");
-    rows.back().push_back(show.number(one.gradient));
-    if (broken) rows.back().push_back(show.number(one.right_gradient));
-    if (trained) rows.back().push_back(show.number(one.right_data));
+    const Walk::Outcome& outcome = walk.outcomes()[i];
+    rows.push_back({show.name(i), show.number(outcome.data)});
+    if (broken) rows.back().push_back(std::to_string(outcome.visits));
+    if (broken) rows.back().push_back(outcome.visits > 0 ? show.number(outcome.when_visited) : "-");
+    rows.back().push_back(show.number(outcome.gradient));
+    if (broken) rows.back().push_back(show.number(outcome.right_gradient));
+    if (trained) rows.back().push_back(show.number(outcome.right_data));
   }
   fmt::print("\n{}", table(rows));
 }
@@ -93,12 +95,12 @@ void print_findings(const Walk& walk, const Show& show, const Style& style) {
   }
   if (walk.late().size() > most) fmt::print("and {} more; --json has them all\n", walk.late().size() - most);
   if (!walk.is_complete())
-    fmt::print("\nStopped after {} visits of {}; --most-visits N goes further.\n", walk.visits(),
+    fmt::print("\nStopped after {} of {} visits. --most-visits N allows more.\n", walk.visits(),
                walk.visits_needed().size() > 40 ? fmt::format("a number with {} digits", walk.visits_needed().size())
                                                 : walk.visits_needed());
   if (walk.parting()) {
     const Walk::Parting& parting = *walk.parting();
-    fmt::print("\n{} at step {}: {}.\n", style.bad("Right and wrong part"), parting.step + 1, parting.reason);
+    fmt::print("\n{} is at step {}: {}.\n", style.bad("The first error"), parting.step + 1, parting.reason);
   } else if (walk.is_complete()) {
     fmt::print("\n{}\n", style.good("Every gradient is right."));
   }
@@ -113,7 +115,7 @@ void print_walk(const Walk& walk, const WalkArguments& options) {
   if (is_broken(walk)) print_findings(walk, show, options.style);
 }
 
-// The last names of a list that may be long.
+// The names of the nodes; of a long list only the last twelve.
 std::string last_names(const Show& show, const std::vector<std::size_t>& nodes) {
   constexpr std::size_t most = 12;
   if (nodes.size() <= most) return show.names(nodes, " ");
@@ -132,7 +134,7 @@ void print_sort(const Snapshot& graph, int digits) {
         stack.push_back(step.node);
         action = "enter " + show.name(step.node);
         break;
-      case Sort::Step::Action::skip: action = "skip " + show.name(step.node) + ", visited"; break;
+      case Sort::Step::Action::skip: action = "skip " + show.name(step.node) + ", already visited"; break;
       case Sort::Step::Action::finish:
         stack.pop_back();
         list.push_back(step.node);
@@ -142,8 +144,10 @@ void print_sort(const Snapshot& graph, int digits) {
     rows.push_back({std::to_string(rows.size()), action, last_names(show, stack), last_names(show, list)});
   }
   fmt::print("{}", table(rows, "rl"));
-  fmt::print("\nVisited is what is on the stack or in the list. Backward visits the list from its end: {}.\n",
-             show.names({list.rbegin(), list.rend()}, ", "));
+  fmt::print(
+      "\nA node is visited once it is on the stack or in the list.\n"
+      "The backward pass goes through the list from its end: {}.\n",
+      show.names({list.rbegin(), list.rend()}, ", "));
 }
 
 void print_orders(const Snapshot& graph, const WalkArguments& options) {
@@ -151,7 +155,7 @@ void print_orders(const Snapshot& graph, const WalkArguments& options) {
   const Show show(graph, options.digits);
   std::vector<std::vector<std::string>> rows{{"orders"}};
   for (const std::size_t leaf : tally.leaves) rows[0].push_back(show.name(leaf) + ".grad");
-  rows[0].emplace_back("such as");
+  rows[0].emplace_back("example");
   for (const OrderTally::Result& result : tally.results) {
     rows.push_back({fmt::format("{} of {}", result.orders, tally.orders)});
     for (const double gradient : result.gradients) rows.back().push_back(show.number(gradient));
@@ -167,8 +171,8 @@ void film(const Walk& walk, const WalkArguments& options) {
 }
 
 void run(WalkArguments& options) {
-  if (!options.film.empty() && extension_of(options.film) != ".webp")  // before the work
-    throw Error("walk", "a film that ends in .webp", "'" + options.film + "'", "rename it");
+  if (!options.film.empty() && extension_of(options.film) != ".webp")
+    throw Error("walk", "a --film file that ends in .webp", "'" + options.film + "'", "rename it");
   const Expression expression = parse(options.input.text());
   const Snapshot graph = snapshot(expression.root);
   if (options.sort) {
@@ -197,57 +201,68 @@ void run(WalkArguments& options) {
 
 void add_walk(CLI::App& app) {
   const auto options = std::make_shared<WalkArguments>();
-  CLI::App* command = app.add_subcommand("walk", "the forward and the backward pass, step by step");
+  CLI::App* command = app.add_subcommand("walk", "Show the forward and the backward pass step by step");
   options->input.add_to(*command);
   std::vector<std::string> rules;
-  std::string rule_help = "break a rule:";
+  std::string rule_help = "Break a rule of the backward pass and compare the gradients:";
   for (int i = 1; i <= static_cast<int>(WalkRule::no_zeroing); ++i) {
     const WalkRuleInfo& rule = info(static_cast<WalkRule>(i));
     rules.emplace_back(rule.name);
     rule_help += fmt::format("\n{}: {}", rule.name, rule.description);
   }
   auto* order =
-      command->add_option("--order", options->order, "visit the nodes in this order: names, separated by commas")
+      command->add_option("--order", options->order, "Visit the nodes in this order: names separated by commas")
           ->option_text("NAMES");
   auto* broken =
       command->add_option("--broken", options->broken, rule_help)->check(CLI::IsMember(rules))->option_text("RULE");
-  auto* orders = command->add_flag("--orders", options->orders, "try every visiting order and count what they give")
-                     ->option_text(" ");
-  auto* sort = command->add_flag("--sort", options->sort, "the depth-first sort that finds the order, step by step")
+  auto* orders =
+      command->add_flag("--orders", options->orders, "Try every visiting order and count the different results")
+          ->option_text(" ");
+  auto* sort = command->add_flag("--sort", options->sort, "Show the depth-first sort that finds the visiting order")
                    ->option_text(" ");
-  auto* interactive = command->add_flag("-i,--interactive", options->interactive, "step through it with the keyboard")
-                          ->option_text(" ");
+  auto* interactive =
+      command->add_flag("-i,--interactive", options->interactive, "Step through the walk with the keyboard")
+          ->option_text(" ");
   auto* json =
-      command->add_flag("--json", options->json, "as JSON; docs/walk-format.md describes it")->option_text(" ");
-  auto* film =
-      command->add_option("--film", options->film, "as a short film: an animated .webp picture")->option_text("FILE");
-  command->add_option("--speed", options->filming.speed, "of the film; 2 is twice as fast")
+      command->add_flag("--json", options->json, "Print JSON, as docs/walk-format.md describes it")->option_text(" ");
+  auto* film = command->add_option("--film", options->film, "Write a short film, an animated .webp picture")
+                   ->option_text("FILE");
+  command->add_option("--speed", options->filming.speed, "Speed of the film. 2 is twice as fast [default: 1]")
       ->needs(film)
       ->check(number_from(0.1, 10))
-      ->option_text("N [1]");
-  command->add_option("--scale", options->filming.scale, "of the film; 2 is twice as large")
+      ->option_text("X");
+  command->add_option("--scale", options->filming.scale, "Size of the film. 2 is twice as wide and high [default: 1]")
       ->needs(film)
       ->check(number_from(0.25, 4))
-      ->option_text("N [1]");
+      ->option_text("X");
   film->excludes(orders)->excludes(sort)->excludes(interactive)->excludes(json);
   order->excludes(broken)->excludes(orders)->excludes(sort);
   broken->excludes(orders)->excludes(sort);
   orders->excludes(sort)->excludes(interactive);
   sort->excludes(interactive);
   interactive->excludes(json);
-  command->add_option("--rate", options->walk.rate, "the learning rate of --broken no-zeroing")
+  command->add_option("--rate", options->walk.rate, "Learning rate of --broken no-zeroing [default: 0.1]")
       ->check(number_from(-1e12, 1e12))
-      ->option_text("RATE [0.1]");
-  command->add_option("--most-visits", options->walk.most_visits, "where a broken rule that goes on and on is stopped")
+      ->option_text("X");
+  command
+      ->add_option("--most-visits", options->walk.most_visits,
+                   "Stop a broken rule after this many visits [default: 10000]")
       ->check(CLI::Range(1, 1'000'000))
-      ->option_text("N [10000]");
-  command->add_option("--digits", options->digits, "significant digits")
+      ->option_text("N");
+  command->add_option("--digits", options->digits, "Significant digits [default: 6]")
       ->check(CLI::Range(1, 17))
-      ->option_text("N [6]");
+      ->option_text("N");
   options->style.add_to(*command);
   command->footer(
-      "Keys of --interactive: right, space or n forward; left or p back; u undo; g NUMBER enter, to that step;\n"
-      "r or home, to the start; b, where backward begins; end, to the end; q quit.\n\n"
+      "Keys of --interactive:\n"
+      "  right, space, n         next step\n"
+      "  left, p                 previous step\n"
+      "  u                       undo the last move\n"
+      "  g NUMBER enter          go to a step\n"
+      "  b                       go to the start of the backward pass\n"
+      "  home, r                 go to the start\n"
+      "  end                     go to the end\n"
+      "  q                       quit\n\n"
       "Examples:\n"
       "  gradwalk walk 'a=2; b=-3; c=10; e=a+b; f=e*c'\n"
       "  gradwalk walk --interactive 'a=2; b=a+1; c=3*a; d=b*c'\n"

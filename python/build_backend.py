@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Builds the wheel: configures and builds the package by CMake, and packs what it installs. What pip calls (PEP 517).
+"""The build backend that pip calls (PEP 517): builds the package with CMake, and packs the installed files as a wheel.
 
-Needs nothing but Python, CMake and what tools/setup python names, and no network. The build tree is kept in
-build/python-<version of Python>, so that building again compiles only what changed; GRADWALK_CMAKE_ARGS is passed on.
+It needs Python, CMake and the packages of `tools/setup python`, and no network. It keeps the build tree in
+build/python-<version of Python>, so the next build compiles only what changed. GRADWALK_CMAKE_ARGS is passed to CMake.
 """
 
 import base64
@@ -39,7 +39,7 @@ def run(*command):
 
 
 def build_tree():
-    """As ./test does: one that was copied along with its sources points to the old place, and is made anew."""
+    """Returns the build tree. If it was copied with its sources, it refers to the old folder, so its cache is deleted."""
     tree = ROOT / "build" / f"python-{TAG}"
     cache = tree / "CMakeCache.txt"
     if cache.exists() and f"CMAKE_HOME_DIRECTORY:INTERNAL={ROOT}\n" not in cache.read_text():
@@ -56,7 +56,7 @@ def install(folder):
 
 
 def installed_files(folder):
-    """Name and bytes of each file. A wheel has no links: a library has the one name it is looked for by."""
+    """Yields the name and bytes of each file. A wheel has no links, so a library gets only the name of its link."""
     files = [path for path in sorted(folder.rglob("*")) if not path.is_dir()]
     linked = {path.resolve() for path in files if path.is_symlink()}
     for path in files:
@@ -70,7 +70,7 @@ def metadata():
 
 
 def write(archive, name, data, mode=0o644):
-    """The same bytes for the same sources: no times of the day in it."""
+    """Adds a file to the wheel, without a time stamp, so that the same sources give the same bytes. Returns its RECORD line."""
     entry = zipfile.ZipInfo(name)
     entry.external_attr = (0o100000 | mode) << 16
     entry.compress_type = zipfile.ZIP_DEFLATED
@@ -80,15 +80,15 @@ def write(archive, name, data, mode=0o644):
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    folder_of_facts = f"gradwalk-{version()}.dist-info"
-    facts = {"METADATA": metadata(), "LICENSE": (ROOT / "LICENSE").read_text(),
-             "WHEEL": f"Wheel-Version: 1.0\nGenerator: gradwalk\nRoot-Is-Purelib: false\nTag: {wheel_name()[:-4].split('-', 2)[2]}\n"}
+    metadata_folder = f"gradwalk-{version()}.dist-info"
+    metadata_files = {"METADATA": metadata(), "LICENSE": (ROOT / "LICENSE").read_text(),
+                      "WHEEL": f"Wheel-Version: 1.0\nGenerator: gradwalk\nRoot-Is-Purelib: false\nTag: {wheel_name()[:-4].split('-', 2)[2]}\n"}
     with tempfile.TemporaryDirectory() as folder:
         install(Path(folder))
         with zipfile.ZipFile(Path(wheel_directory) / wheel_name(), "w") as archive:
             record = "".join(write(archive, name, data, 0o755 if ".so" in name or "/bin/" in name else 0o644) for name, data in installed_files(Path(folder)))
-            record += "".join(write(archive, f"{folder_of_facts}/{name}", text.encode()) for name, text in facts.items())
-            write(archive, f"{folder_of_facts}/RECORD", f"{record}{folder_of_facts}/RECORD,,\n".encode())
+            record += "".join(write(archive, f"{metadata_folder}/{name}", text.encode()) for name, text in metadata_files.items())
+            write(archive, f"{metadata_folder}/RECORD", f"{record}{metadata_folder}/RECORD,,\n".encode())
     return wheel_name()
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Writes the types of gradwalk._core: core.pyi.in with every op of the table as a method of Value and as a function.
+"""Writes the stub file of gradwalk._core: core.pyi.in, with every op of the table as a method of Value and as a function.
+
 usage: make_stubs.py OPS_DEF TEMPLATE OUTPUT
 """
 
@@ -18,7 +19,7 @@ def main(ops_def, template, output):
         else:
             forms = [f"def {name}(x: Value, y: Operand, /) -> Value: ...", f"def {name}(x: Number, y: Value, /) -> Value: ...",
                      f"def {name}(x: Number, y: Number, /) -> float: ..."]
-        # A Value of one's own might be a number too, for all a type checker knows.
+        # For a type checker, a subclass of Value could also be a number, so the overloads overlap.
         forms[:-1] = [f"{form}  # type: ignore[misc]" for form in forms[:-1]]
         functions += [line for form in forms for line in ("@overload", form)]
     text = Path(template).read_text()

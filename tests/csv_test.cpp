@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// CSV into numbers and classes: headers, quotes, line ends, label columns, a model's names, and what every refusal
-// says.
+// Reading CSV: headers, quotes, line ends, label columns, tables for an existing model, and all messages.
 #include "gradwalk/csv.hpp"
 
 #include <gmock/gmock.h>
@@ -54,7 +53,7 @@ TEST(Csv, ReadsRowsWithoutAHeader) {
   EXPECT_THAT(data.label_names, ElementsAre("b", "a"));
 }
 
-TEST(Csv, TakesAByteOrderMarkAnyLineEndBlankLinesAndSpaces) {
+TEST(Csv, AcceptsAByteOrderMarkAnyLineEndBlankLinesAndSpaces) {
   for (const char* end : {"\n", "\r\n", "\r"}) {
     const std::string e = end;
     const Dataset data =
@@ -65,7 +64,7 @@ TEST(Csv, TakesAByteOrderMarkAnyLineEndBlankLinesAndSpaces) {
   }
 }
 
-TEST(Csv, TakesQuotesAsRfc4180Does) {
+TEST(Csv, ReadsQuotesAsInRfc4180) {
   const Dataset data =
       read_csv("\"a, \"\"b\"\"\",\"two\nlines\",\"c\"\n\"1\", \"2\" ,\" p,\"\"q\"\"\"\n3,4,5\" pipe\n");
   EXPECT_THAT(data.feature_names, ElementsAre("a, \"b\"", "two\nlines"));
@@ -73,7 +72,7 @@ TEST(Csv, TakesQuotesAsRfc4180Does) {
   EXPECT_THAT(data.label_names, ElementsAre(" p,\"q\"", "5\" pipe"));
 }
 
-TEST(Csv, TakesSemicolonsAndTabs) {
+TEST(Csv, AcceptsSemicolonsAndTabs) {
   EXPECT_THAT(read_csv("a;b, c;d\n1;2;x").feature_names, ElementsAre("a", "b, c"));
   EXPECT_THAT(read_csv("\"a\tb\",b,d\n1,2,x").feature_names, ElementsAre("a\tb", "b"));
   EXPECT_THAT(read_csv("1\t2\t x").x, ElementsAre(1, 2));
@@ -83,8 +82,8 @@ TEST(Csv, TakesSemicolonsAndTabs) {
 }
 
 TEST(Csv, DetectsAHeader) {
-  EXPECT_EQ(read_csv("0,1,target\n5,6,1\n").feature_names[0], "0");   // names that are numbers, as pandas gives them
-  EXPECT_EQ(read_csv("0,1,target\n5,6,a\n").feature_names[0], "x1");  // cannot be told from data
+  EXPECT_EQ(read_csv("0,1,target\n5,6,1\n").feature_names[0], "0");   // names that are numbers, as pandas writes them
+  EXPECT_EQ(read_csv("0,1,target\n5,6,a\n").feature_names[0], "x1");  // looks like data
   EXPECT_EQ(read_csv("a,b,1\n5,6,1\n").feature_names[0], "a");
   EXPECT_EQ(read_csv("1,b\n2,3\n", {.label = "b"}).feature_names[0], "1");
   EXPECT_EQ(read_csv("1,2\n2,3\n", {.header = Header::yes}).feature_names[0], "1");
@@ -94,14 +93,14 @@ TEST(Csv, DetectsAHeader) {
   EXPECT_EQ(read_csv(",b,c\n1,2,3\n").feature_names[0], "column 1");
 }
 
-TEST(Csv, NumbersLabelsThatAreNumbersInTheirOrder) {
+TEST(Csv, OrdersLabelsThatAreNumbers) {
   const Dataset data = read_csv("5,2\n6,0\n7,1.0\n8,1\n9,10\n9,-1\n");
   EXPECT_THAT(data.label_names, ElementsAre("-1", "0", "1.0", "2", "10"));
   EXPECT_THAT(data.labels, ElementsAre(3, 1, 2, 2, 4, 0));
   EXPECT_THAT(read_csv("5,2\n6,0\n7,b\n").label_names, ElementsAre("2", "0", "b"));
 }
 
-TEST(Csv, TakesTheLabelColumnByNumberOrName) {
+TEST(Csv, FindsTheLabelColumnByNumberOrName) {
   const std::string text = "kind,a,b\nx,1,2\ny,3,4\n";
   for (const CsvOptions& options : {CsvOptions{.label = 1}, CsvOptions{.label = -3}, CsvOptions{.label = "kind"}}) {
     const Dataset data = read_csv(text, options);
@@ -111,7 +110,7 @@ TEST(Csv, TakesTheLabelColumnByNumberOrName) {
   }
 }
 
-TEST(CsvLabels, NotThereAreNamed) {
+TEST(CsvLabels, ReportAMissingColumnByName) {
   EXPECT_EQ(message("a,b,c\n1,2,3\n", {.label = "d"}),
             "csv: needs a label column of its header (a, b, c), got 'd'; choose one of them");
   EXPECT_EQ(message("1,2,3\n", {.header = Header::no, .label = "d"}),
@@ -122,16 +121,16 @@ TEST(CsvLabels, NotThereAreNamed) {
                   "; choose one of them");
 }
 
-TEST(CsvLabels, ThatAreMeasurementsAreRefused) {
+TEST(CsvLabels, RejectMeasurements) {
   std::string text = "size,price\n";
   for (int i = 0; i < 1000; ++i) text += "1," + std::to_string(i) + ".5\n";
   EXPECT_EQ(read_csv(text).label_names.size(), 1000u);
   EXPECT_EQ(message(text + "1,7.25"),
-            "csv: needs at most 1000 classes, got one more, '7.25' in line 1002, column 2 (price); a column of "
-            "measurements is no class: choose another label column");
+            "csv: needs at most 1000 classes, got one more, '7.25' in line 1002, column 2 (price); choose another "
+            "label column, or predict its numbers");
 }
 
-TEST(CsvLabels, ThatAreMissingOrNoTextAreRefused) {
+TEST(CsvLabels, RejectMissingAndUnprintableNames) {
   EXPECT_EQ(message("1,x\n2,\n"),
             "csv: needs a label, got an empty field in line 2, column 2; fill it in or drop the row");
   EXPECT_EQ(message("1,x\n2,NA\n"), "csv: needs a label, got 'NA' in line 2, column 2; fill it in or drop the row");
@@ -156,56 +155,52 @@ TEST(CsvFeatures, AreReadWithoutLabels) {
   EXPECT_EQ(Table{}.rows(), 0u);
 }
 
-TEST(CsvFeatures, OfAModelAreFoundByNameInAnyOrder) {
+TEST(CsvFeatures, AreFoundByNameInAnyOrderForAModel) {
   const CsvOptions model{.features = {"length", "width"}};
   EXPECT_THAT(read_csv_features("id,width,length,kind\nq,2,1,x\n", model).x, ElementsAre(1, 2));
   EXPECT_THAT(read_csv_features("0,1\n8,9\n", {.features = {"1", "0"}}).x, ElementsAre(9, 8));
-  EXPECT_EQ(
-      features_message("width,height\n1,2\n", model),
-      "csv: needs the column 'length', which the model has learned from, got only width, height in line 1; add it or "
-      "rename one");
+  EXPECT_EQ(features_message("width,height\n1,2\n", model),
+            "csv: needs the column 'length', which the model was trained with, got only width, height in line 1; add "
+            "it, or rename a column");
   const Dataset data = read_csv("kind,width,length\nx,2,1\n", {.label = "kind", .features = {"length", "width"}});
   EXPECT_THAT(data.x, ElementsAre(1, 2));
   EXPECT_THAT(data.feature_names, ElementsAre("length", "width"));
-  EXPECT_EQ(
-      message("kind,width,length\nx,2,1\n", {.features = {"length", "width"}}),
-      "csv: needs a label column that is no feature of the model, got 'length' in line 1, column 3; say which column "
-      "holds the labels");
+  EXPECT_EQ(message("kind,width,length\nx,2,1\n", {.features = {"length", "width"}}),
+            "csv: needs a label column that is not a feature of the model, got 'length' in line 1, column 3; choose "
+            "another label column");
 }
 
-TEST(CsvFeatures, OfAModelAreTakenByPlaceWithoutAHeader) {
+TEST(CsvFeatures, AreFoundByPositionForAModelWithoutAHeader) {
   const CsvOptions model{.features = {"length", "width"}};
   EXPECT_THAT(read_csv_features("1,2\n3,4\n", model).x, ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(read_csv_features("1,2,x\n3,4,y\n", model).x, ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(read_csv_features("x,1,2\ny,3,4\n", {.label = 1, .features = {"a", "b"}}).x, ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(read_csv_features("1,2\n", model).names, ElementsAre("length", "width"));
-  EXPECT_EQ(
-      features_message("1\n", model),
-      "csv: needs the model's 2 features, got 1 column in line 1; use a file of the same columns, or add a header that "
-      "names them");
-  EXPECT_EQ(
-      message("1,2\n", model),
-      "csv: needs the model's 2 features and a label, got 2 columns in line 1; use a file of the same columns, or add "
-      "a header that names them");
+  EXPECT_EQ(features_message("1\n", model),
+            "csv: needs the model's 2 features, got 1 column in line 1; use a file with the same columns, or add a "
+            "header that names them");
+  EXPECT_EQ(message("1,2\n", model),
+            "csv: needs the model's 2 features and a label, got 2 columns in line 1; use a file with the same columns, "
+            "or add a header that names them");
 }
 
-TEST(CsvFeatures, AreTheOnlyNumbersNeeded) {
+TEST(CsvFeatures, NeedNoNumbersInOtherColumns) {
   EXPECT_EQ(features_message("a,b\n1,q\n"),
             "csv: needs a number, got 'q' in line 2, column 2 (b); correct it or drop the row");
 }
 
-TEST(CsvLabels, OfAModelKeepTheirIndices) {
+TEST(CsvLabels, KeepTheIndicesOfAModel) {
   const Dataset data = read_csv("1,c\n2,a\n", {.labels = {"a", "b", "c"}});
   EXPECT_THAT(data.labels, ElementsAre(2, 0));
   EXPECT_THAT(data.label_names, ElementsAre("a", "b", "c"));
   EXPECT_THAT(read_csv("1,1.0\n2,0\n", {.labels = {"0", "1"}}).labels, ElementsAre(1, 0));
   EXPECT_EQ(message("1,d\n", {.labels = {"a", "b"}}),
-            "csv: needs a label the model knows (a, b), got 'd' in line 1, column 2; correct it or drop the row");
+            "csv: needs a label that the model knows (a, b), got 'd' in line 1, column 2; correct it or drop the row");
 }
 
 const CsvOptions texts{.text_columns = true};
 
-TEST(CsvColumns, OfTextBecomeAFeatureACategory) {
+TEST(CsvColumns, BecomeOneFeaturePerCategoryIfTheyHaveText) {
   const Dataset data = read_csv("colour,size,kind\nred,1,a\nblue,2,b\nred,3,a\n", texts);
   EXPECT_THAT(data.feature_names, ElementsAre("colour=red", "colour=blue", "size"));
   EXPECT_EQ(data.columns, 3u);
@@ -218,18 +213,17 @@ TEST(CsvColumns, OfTextBecomeAFeatureACategory) {
   other.other = true;
   EXPECT_THAT(read_csv("colour,kind\nred,1\nblue,2\n", other).feature_names,
               ElementsAre("colour=red", "colour=blue", "colour=(other)"));
-  // A number first makes a column of numbers: what is none is an error, not a category.
+  // If the first field is a number, the column is numeric: a text below is an Error, not a category.
   EXPECT_EQ(message("n,kind\n1,a\nx,b\n", texts),
             "csv: needs a number, got 'x' in line 3, column 1 (n); correct it or drop the row");
   std::string many = "t,k\n";
   for (std::size_t i = 0; i <= most_categories; ++i) many += "t" + std::to_string(i) + ",1\n";
   EXPECT_EQ(
       message(many, texts),
-      "csv: needs at most 100 different texts in a column, got 't100' in line 102, column 1 (t); a column of texts "
-      "that hardly repeat tells nothing: leave it out");
+      "csv: needs at most 100 different texts in a column, got 't100' in line 102, column 1 (t); leave out the column");
 }
 
-TEST(CsvColumns, OfAModelAreReadAsItHasThem) {
+TEST(CsvColumns, AreReadWithTheCategoriesOfAModel) {
   CsvOptions options = texts;
   options.features = {"colour", "size"};
   options.table = {{"colour", {"red", "blue"}}, {"size"}};
@@ -237,10 +231,9 @@ TEST(CsvColumns, OfAModelAreReadAsItHasThem) {
   EXPECT_THAT(table.x, ElementsAre(0, 1, 1, 1, 0, 2));
   EXPECT_THAT(table.names, ElementsAre("colour=red", "colour=blue", "size"));
   EXPECT_THAT(read_csv_features("blue,1\nred,2\n", options).x, ElementsAre(0, 1, 1, 1, 0, 2));
-  EXPECT_EQ(
-      features_message("colour,size\ngreen,1\n", options),
-      "csv: needs a text the model has learned from (red, blue), got 'green' in line 2, column 1 (colour); correct "
-      "it or drop the row, or train with a place for others");
+  EXPECT_EQ(features_message("colour,size\ngreen,1\n", options),
+            "csv: needs a text that the model was trained with (red, blue), got 'green' in line 2, column 1 (colour); "
+            "correct it, drop the row, or train with a feature for other texts");
   EXPECT_EQ(features_message("colour,size\nred,\n", options),
             "csv: needs a number, got an empty field in line 2, column 2 (size); fill it in or drop the row");
   options.table = {{"colour", {"red", "blue"}, true, 0.0}, {"size", {}, false, 7.0}};
@@ -255,12 +248,12 @@ TEST(CsvColumns, AreChosenOrDroppedByNameOrNumber) {
   EXPECT_EQ(message(text, {.use = {"d"}}),
             "csv: needs columns of its header (a, b, c, kind), got 'd'; choose some of them");
   EXPECT_EQ(message(text, {.use = {"kind"}}),
-            "csv: needs features beside the label, got the label's column among them in line 1, column 4; say which "
-            "column holds the labels");
+            "csv: needs features besides the label, got the label column as a feature in line 1, column 4; choose "
+            "another label column");
   EXPECT_EQ(message("1,2\n", {.drop = {3}}), "csv: needs columns from 1 to 2, got 3; choose some of them");
 }
 
-TEST(CsvColumns, WithMissingFieldsAreRefusedDroppedOrKept) {
+TEST(CsvColumns, RejectDropOrKeepRowsWithMissingFields) {
   const std::string text = "a,colour,kind\n1,red,x\n,blue,y\n3,NA,x\n4,red,?\n5,blue,y\n";
   EXPECT_EQ(message(text, texts),
             "csv: needs a number, got an empty field in line 3, column 1 (a); fill it in or drop the row");
@@ -270,7 +263,7 @@ TEST(CsvColumns, WithMissingFieldsAreRefusedDroppedOrKept) {
   EXPECT_THAT(left.x, ElementsAre(1, 1, 0, 5, 0, 1));
   EXPECT_EQ(left.dropped, 3u);
   EXPECT_EQ(message("a,n,b\n,1,x\n,2,y\n", drop),
-            "csv: needs a row in which nothing is missing, got none; fill some in, or drop columns");
+            "csv: needs a row without missing fields, got none; fill in some, or drop columns");
   EXPECT_EQ(message(text, keep), "csv: needs a label, got '?' in line 5, column 3 (kind); fill it in or drop the row");
   Split data{read_csv("a,colour,kind\n1,red,x\n,blue,y\n5,NA,x\n", keep), {}};
   EXPECT_TRUE(std::isnan(data.train.x[3]));
@@ -284,21 +277,21 @@ TEST(CsvColumns, WithMissingFieldsAreRefusedDroppedOrKept) {
             "fill_missing: needs a number in the column 'a', got none; leave the column out");
 }
 
-TEST(CsvHeaders, AboveTextsAreFoundOrAskedFor) {
+TEST(CsvHeaders, AreDetectedAboveTextsOrAskedFor) {
   EXPECT_EQ(read_csv("colour,n\nred,1\nblue,2\n", texts).rows(), 2u);
   EXPECT_EQ(read_csv("red,1\nblue,2\n", texts).rows(), 2u);
   EXPECT_EQ(read_csv("colour,n,kind\nred,,x\nblue,2,y\n", {.text_columns = true, .missing = CsvOptions::Missing::drop})
                 .rows(),
             1u);
   EXPECT_EQ(message("colour,kind\nred,x\nblue,y\n", texts),
-            "csv: needs to know whether its first line has the columns' names, got texts in every line in line 1; say "
-            "--header yes or --no-header");
+            "csv: needs to know whether the first line is a header, got only texts in line 1; give --header yes or "
+            "--no-header");
   EXPECT_EQ(read_csv("colour,kind\nred,x\n", {.header = CsvOptions::Header::yes, .text_columns = true}).rows(), 1u);
   EXPECT_EQ(read_csv("colour,kind\nred,x\n", {.header = CsvOptions::Header::no, .text_columns = true}).rows(), 2u);
   EXPECT_EQ(read_csv("colour,kind\nred,x\n", {.label = "kind", .text_columns = true}).rows(), 1u);
 }
 
-TEST(CsvTargets, AreNumbersUnlessTheyAreFewWholeOnesOrText) {
+TEST(CsvTargets, AreNumbersUnlessTheyAreTextsOrFewWholeNumbers) {
   const CsvOptions detect{.task = CsvOptions::Task::detect};
   const auto rows = [](int count, auto label) {
     std::string text = "a,cost\n";
@@ -318,18 +311,16 @@ TEST(CsvTargets, AreNumbersUnlessTheyAreFewWholeOnesOrText) {
   EXPECT_EQ(read_csv(rows(2000, whole), detect).rows(), 2000u);
   EXPECT_THAT(read_csv("1,2\n1,3\n", {.task = CsvOptions::Task::numbers}).targets, ElementsAre(2, 3));
   EXPECT_THAT(read_csv("1,2.5\n1,3\n", {.task = CsvOptions::Task::classes}).label_names, ElementsAre("2.5", "3"));
-  EXPECT_EQ(
-      message("1,2.5\n1,x\n", detect),
-      "csv: needs a number to learn, got 'x' in line 2, column 2; correct it or drop the row, or say that it holds "
-      "classes");
+  EXPECT_EQ(message("1,2.5\n1,x\n", detect),
+            "csv: needs a number, got 'x' in line 2, column 2; correct it, drop the row, or use the column as classes");
   EXPECT_EQ(message("1,2\n1,x\n", {.task = CsvOptions::Task::numbers}),
-            "csv: needs a number to learn, got 'x' in line 2, column 2; correct it or drop the row");
+            "csv: needs a number, got 'x' in line 2, column 2; correct it or drop the row");
   EXPECT_EQ(message("1,2.5\n1,\n", detect),
-            "csv: needs a number to learn, got an empty field in line 2, column 2; correct it or drop the row, or say "
-            "that it holds classes");
+            "csv: needs a number, got an empty field in line 2, column 2; correct it, drop the row, or use the column "
+            "as classes");
 }
 
-TEST(CsvErrors, SayWhereANumberIsNone) {
+TEST(CsvErrors, NameThePlaceOfAnInvalidNumber) {
   EXPECT_EQ(message("petal length,petal width,kind\n1,2,x\n1,abc,y\n"),
             "csv: needs a number, got 'abc' in line 3, column 2 (petal width); correct it or drop the row");
   EXPECT_EQ(message("1,,x"), "csv: needs a number, got an empty field in line 1, column 2; fill it in or drop the row");
@@ -345,32 +336,31 @@ TEST(CsvErrors, SayWhereANumberIsNone) {
   for (const char* text : {"1 2", "0x10", "1e", "+-1", "++1", "- 1", "1.2.3", "one", "1\0"})
     EXPECT_THAT(message("1," + std::string(text) + "_,x"), HasSubstr("needs a number")) << text;
   EXPECT_EQ(message("1," + std::string(500, '7') + "x,x").size(),
-            message("1," + std::string(50, '7') + "x,x").size());  // long fields are cut
+            message("1," + std::string(50, '7') + "x,x").size());  // long fields are shortened
 }
 
-TEST(CsvErrors, SayWhereRowsAndQuotesBreak) {
+TEST(CsvErrors, NameThePlaceOfInvalidRowsAndQuotes) {
   EXPECT_EQ(message("a,b,c\n1,2,3\n\n1,2\n"),
-            "csv: needs 3 fields, as in line 1, got 2 in line 4; make rows equally long, and quote fields that hold a "
-            "separator");
+            "csv: needs 3 fields, as in line 1, got 2 in line 4; make all rows equally long, and quote fields that "
+            "contain a separator");
   EXPECT_EQ(message("1,2,\"x\n\n3,4,y\n"),
             "csv: needs a closing quote, got the end of the text after a quote in line 1, column 3; close it");
-  EXPECT_EQ(
-      message("1,2,\"x\"y\n"),
-      "csv: needs a separator or the line's end after a closing quote, got 'y' in line 1, column 3; double the quotes "
-      "that stand inside a quoted field");
+  EXPECT_EQ(message("1,2,\"x\"y\n"),
+            "csv: needs a separator or the line's end after a closing quote, got 'y' in line 1, column 3; double the "
+            "quotes inside a quoted field");
   EXPECT_EQ(message("\"a\n\r\nb\",\"c\rd\",e\n1,q,x\n"),
             "csv: needs a number, got 'q' in line 5, column 2 (c?d); correct it or drop the row");
   EXPECT_EQ(message("a,b,a\n1,2,3\n"),
-            "csv: needs columns of different names, got 'a' twice in line 1, column 3; rename one");
+            "csv: needs columns with different names, got 'a' twice in line 1, column 3; rename one");
 }
 
-TEST(CsvErrors, SayWhatATextLacks) {
-  EXPECT_EQ(message(""), "csv: needs rows of numbers, got an empty text; add some");
-  EXPECT_EQ(message("\n  \r\n"), "csv: needs rows of numbers, got blank lines alone; add some");
+TEST(CsvErrors, NameWhatIsMissing) {
+  EXPECT_EQ(message(""), "csv: needs rows, got an empty text; add some");
+  EXPECT_EQ(message("\n  \r\n"), "csv: needs rows, got only blank lines; add some");
   EXPECT_EQ(
       message("a,b\n"),
-      "csv: needs rows below its header, got none; add some, or say that it has no header if the first line is data");
-  EXPECT_EQ(message("1\n2\n"), "csv: needs a feature beside the label, got 1 column; add one, or check the separator");
+      "csv: needs rows below its header, got none; add some, or say that there is no header if the first line is data");
+  EXPECT_EQ(message("1\n2\n"), "csv: needs features besides the label, got 1 column; add one, or check the separator");
   EXPECT_EQ(message(std::string("\xff\xfe"
                                 "1\0,\0",
                                 6)),
@@ -378,7 +368,7 @@ TEST(CsvErrors, SayWhatATextLacks) {
   EXPECT_EQ(message("q", {.name = "my\ndata.csv"}).substr(0, 20), "my?data.csv: needs a");
 }
 
-TEST(CsvErrors, HoldThePlace) {
+TEST(CsvErrors, HaveLineAndColumn) {
   try {
     read_csv("a,b,c\n1,2,3\n4,x,6\n");
     FAIL();
@@ -388,7 +378,7 @@ TEST(CsvErrors, HoldThePlace) {
   }
 }
 
-TEST(CsvErrors, BoundSizes) {
+TEST(CsvErrors, LimitSizes) {
   EXPECT_EQ(message(std::string(longest_csv + 1, '\n')),
             "csv: needs at most 268435456 bytes, got 268435457; use fewer rows");
   std::string wide = "1";

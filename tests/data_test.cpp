@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Data: made-up sets, splits, standardised columns and batches; what they refuse.
+// Data: synthetic sets, splits, standardisation and batches; arguments that are rejected.
 #include "gradwalk/data.hpp"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ namespace {
 using testing::ElementsAre;
 using tests::error_of;
 
-// Rows of one number, which is the row's own number.
+// Rows with one feature, which is the number of the row.
 Dataset numbered(const std::vector<std::size_t>& labels) {
   Dataset data{1, {}, labels, {"row"}, {"a", "b", "c"}};
   for (std::size_t i = 0; i < labels.size(); ++i) data.x.push_back(static_cast<double>(i));
@@ -28,7 +28,7 @@ std::size_t count(const Dataset& data, std::size_t label) {
   return static_cast<std::size_t>(std::ranges::count(data.labels, label));
 }
 
-TEST(StandardisationOfHugeColumns, KeepsThemFinite) {
+TEST(Standardisation, KeepsHugeColumnsFinite) {
   Dataset data{2, {1e300, 1, 3e300, 2, -2e300, 3}, {0, 1, 0}, {"a", "b"}, {"x", "y"}};
   const Standardisation fitted = Standardisation::fit(data);
   EXPECT_DOUBLE_EQ(fitted.mean[0], 2e300 / 3);
@@ -40,7 +40,7 @@ TEST(StandardisationOfHugeColumns, KeepsThemFinite) {
   EXPECT_TRUE(std::isfinite(Standardisation::fit(largest).deviation[0]));
 }
 
-TEST(MadeUpData, AreTheSameForOneSeed) {
+TEST(SyntheticData, IsTheSameForOneSeed) {
   const Dataset data = make_moons(50, 0.1, 3), same = make_moons(50, 0.1, 3), other = make_moons(50, 0.1, 4);
   EXPECT_EQ(data.x, same.x);
   EXPECT_EQ(data.labels, same.labels);
@@ -53,7 +53,7 @@ TEST(MadeUpData, AreTheSameForOneSeed) {
   EXPECT_THAT(data.label_names, ElementsAre("outer", "inner"));
 }
 
-TEST(MadeUpData, KeepTheirBitsOnEveryMachine) {
+TEST(SyntheticData, HasTheSameBitsOnEveryMachine) {
   const Dataset moons = make_moons(4, 0.1, 1), spiral = make_spiral(5, 3, 0.2, 1);
   EXPECT_THAT(moons.labels, ElementsAre(1, 0, 1, 0));
   EXPECT_THAT(moons.x, ElementsAre(-0.01435720367444362, 0.561079214808288, 1.075114309417674, 0.31622530751264266,
@@ -61,7 +61,7 @@ TEST(MadeUpData, KeepTheirBitsOnEveryMachine) {
   EXPECT_EQ(spiral.x.back(), -0.09604881220076365);
 }
 
-TEST(MadeUpData, HaveTheirNoise) {
+TEST(SyntheticData, HasTheGivenNoise) {
   const Dataset plain = make_circles(2000, 0, 0.5, 1), noisy = make_circles(2000, 0.1, 0.5, 1);
   EXPECT_EQ(plain.labels, noisy.labels);
   double squares = 0;
@@ -71,7 +71,7 @@ TEST(MadeUpData, HaveTheirNoise) {
     EXPECT_NEAR(std::hypot(plain.row(i)[0], plain.row(i)[1]), plain.labels[i] == 0 ? 1 : 0.5, 1e-15);
 }
 
-TEST(MadeUpData, ShareTheirRowsAmongTheirClasses) {
+TEST(SyntheticData, DividesItsRowsAmongItsClasses) {
   const Dataset moons = make_moons(7, 0, 1), spiral = make_spiral(11, 3, 0, 1);
   EXPECT_EQ(count(moons, 0), 3u);
   EXPECT_EQ(count(moons, 1), 4u);
@@ -80,19 +80,19 @@ TEST(MadeUpData, ShareTheirRowsAmongTheirClasses) {
   EXPECT_EQ(count(spiral, 2), 3u);
 }
 
-TEST(MadeUpData, RefuseWhatCannotBe) {
+TEST(SyntheticData, RejectsImpossibleArguments) {
   EXPECT_EQ(error_of([] { make_moons(1, 0, 1); }),
-            "make_moons: needs at least 2 rows, got 1; give each class one or more");
+            "make_moons: needs at least 2 rows, got 1; give at least one row per class");
   EXPECT_EQ(error_of([] { make_moons(10, -0.1, 1); }),
-            "make_moons: needs noise >= 0, got -0.1; give the deviation of the noise, such as 0.1");
+            "make_moons: needs noise >= 0, got -0.1; give the standard deviation of the noise, such as 0.1");
   EXPECT_EQ(error_of([] { make_circles(10, NAN, 0.5, 1); }),
-            "make_circles: needs noise >= 0, got nan; give the deviation of the noise, such as 0.1");
+            "make_circles: needs noise >= 0, got nan; give the standard deviation of the noise, such as 0.1");
   EXPECT_EQ(error_of([] { make_circles(10, 0, 1, 1); }),
             "make_circles: needs 0 <= factor < 1, got 1; give the size of the inner circle, such as 0.5");
   EXPECT_EQ(error_of([] { make_spiral(10, 0, 0, 1); }),
-            "make_spiral: needs at least one class, got 0; say how many arms it has, such as 3");
+            "make_spiral: needs at least one class, got 0; give the number of arms, such as 3");
   EXPECT_EQ(error_of([] { make_spiral(2, 3, 0, 1); }),
-            "make_spiral: needs at least 3 rows, got 2; give each class one or more");
+            "make_spiral: needs at least 3 rows, got 2; give at least one row per class");
 }
 
 TEST(Signs, AreMinusOneAndOne) {
@@ -127,7 +127,7 @@ TEST(Split, PutsEveryRowInOnePart) {
   }
 }
 
-TEST(Split, TakesItsShareOfEachClass) {
+TEST(Split, DividesEachClassInTheSameProportion) {
   std::vector<std::size_t> labels(100, 0);
   std::fill(labels.begin() + 60, labels.begin() + 90, 1);
   std::fill(labels.begin() + 90, labels.end(), 2);
@@ -139,13 +139,13 @@ TEST(Split, TakesItsShareOfEachClass) {
   }
 }
 
-TEST(Split, FollowsItsSeed) {
+TEST(Split, DependsOnItsSeed) {
   const Dataset data = make_moons(40, 0.1, 1);
   EXPECT_EQ(split(data, 0.5, 1).train.x, split(data, 0.5, 1).train.x);
   EXPECT_NE(split(data, 0.5, 1).train.x, split(data, 0.5, 2).train.x);
 }
 
-TEST(Folds, TestEachRowOnceAndEachClassEverywhere) {
+TEST(Folds, TestEachRowOnceAndEveryClassInEachFold) {
   std::vector<std::size_t> labels(23);
   for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = i < 12 ? 0 : i < 18 ? 1 : 2;
   const Dataset data = numbered(labels);
@@ -171,17 +171,16 @@ TEST(Folds, TestEachRowOnceAndEachClassEverywhere) {
   EXPECT_EQ(folds(data, 23, 7)[0].test.rows(), 1u);
   for (const std::size_t wrong : {0u, 1u, 24u})
     EXPECT_EQ(error_of([&] { folds(data, wrong, 7); }),
-              "folds: needs from 2 folds to one a row, 23, got " + std::to_string(wrong) + "; 5 or 10 are usual");
+              "folds: needs from 2 folds to one per row, 23, got " + std::to_string(wrong) + "; 5 or 10 are usual");
 }
 
-TEST(Split, RefusesWhatHasNoTwoParts) {
-  EXPECT_EQ(error_of([] { split(numbered({0}), 0.5, 1); }),
-            "split: needs at least two rows, got 1; give data that has two parts");
+TEST(Split, RejectsDataThatCannotBeDivided) {
+  EXPECT_EQ(error_of([] { split(numbered({0}), 0.5, 1); }), "split: needs at least two rows, got 1; add rows");
   EXPECT_EQ(error_of([] { split(numbered({0, 1}), 1, 1); }),
             "split: needs a test fraction between 0 and 1, got 1; 0.2 is usual");
 }
 
-TEST(Standardisation, GivesColumnsMeanZeroAndDeviationOne) {
+TEST(Standardisation, ScalesColumnsToMeanZeroAndDeviationOne) {
   Dataset data{3, {1, 0.1, 10, 2, 0.1, 20, 6, 0.1, 60}, {0, 0, 0}, {}, {}};
   const Standardisation found = Standardisation::fit(data);
   EXPECT_THAT(found.mean, ElementsAre(3, 0.1, 30));
@@ -196,20 +195,20 @@ TEST(Standardisation, GivesColumnsMeanZeroAndDeviationOne) {
   EXPECT_THAT(row, ElementsAre(0, 1, 0));
 }
 
-TEST(Standardisation, RefusesWhatItCannotMeasure) {
+TEST(Standardisation, RejectsNumbersThatAreNotFinite) {
   EXPECT_EQ(error_of([] { Standardisation::fit(Dataset{}); }),
-            "Standardisation: needs at least one row, got none; fit it to the data you train on");
-  EXPECT_EQ(
-      error_of([] { Standardisation::fit(Dataset{1, {1, NAN}, {0, 0}, {}, {}}); }),
-      "Standardisation: needs finite numbers, got nan in row 1, column 0; leave out the row, or put a number there");
+            "Standardisation: needs at least one row, got none; fit it to the training data");
+  EXPECT_EQ(error_of([] { Standardisation::fit(Dataset{1, {1, NAN}, {0, 0}, {}, {}}); }),
+            "Standardisation: needs finite numbers, got nan in row 1, column 0; drop the row, or fill in a number");
   EXPECT_EQ(error_of([] {
               std::vector<double> row{1, 2};
               Standardisation::fit(numbered({0, 1})).apply(row);
             }),
-            "Standardisation: needs rows of 1 number, got 2; give rows with the columns it was fitted to");
+            "Standardisation: needs rows of 1 number, got 2; give rows with the same columns as the data that it was "
+            "fitted to");
 }
 
-TEST(Datasets, WhoseRowsAreNotAllThereAreRefusedUnread) {
+TEST(Datasets, AreRejectedUnreadIfRowsAreMissing) {
   const auto with = [](auto use) {
     Dataset data = make_moons(4, 0, 1);
     data.x.resize(7);
@@ -221,7 +220,7 @@ TEST(Datasets, WhoseRowsAreNotAllThereAreRefusedUnread) {
   EXPECT_EQ(with([](Dataset& data) { Standardisation::fit(data); }), "Standardisation" + rest);
   EXPECT_EQ(with([](Dataset& data) { Standardisation::fit(make_moons(4, 0, 1)).apply(data); }),
             "Standardisation" + rest);
-  Dataset wraps{std::size_t{1} << 63, {}, {0, 1}, {}, {}};  // rows times columns is 0 again
+  Dataset wraps{std::size_t{1} << 63, {}, {0, 1}, {}, {}};  // rows times columns overflows to 0
   EXPECT_NE(error_of([&] { Standardisation::fit(wraps); }), "no error");
 }
 
@@ -234,7 +233,7 @@ std::vector<std::size_t> epoch(Batches& batches) {
   return rows;
 }
 
-TEST(Batches, GoThroughEveryRowOnceAnEpoch) {
+TEST(Batches, GoThroughEveryRowOncePerEpoch) {
   Batches batches(10, 4, 1);
   EXPECT_EQ(batches.in_an_epoch(), 3u);
   std::vector<std::size_t> first = epoch(batches), second = epoch(batches);
@@ -246,7 +245,7 @@ TEST(Batches, GoThroughEveryRowOnceAnEpoch) {
   }
 }
 
-TEST(Batches, KeepTheLastThatIsNotFull) {
+TEST(Batches, KeepTheLastIncompleteBatch) {
   Batches batches(10, 4, 1);
   std::vector<std::size_t> sizes;
   for (int i = 0; i < 6; ++i) sizes.push_back(batches.next().size());
@@ -254,7 +253,7 @@ TEST(Batches, KeepTheLastThatIsNotFull) {
   EXPECT_EQ(Batches(3, 100, 1).next().size(), 3u);
 }
 
-TEST(Batches, GoOnFromAState) {
+TEST(Batches, ContinueFromAState) {
   for (int before = 0; before < 7; ++before) {
     Batches batches(10, 4, 1), again(10, 4, 99);
     for (int i = 0; i < before; ++i) batches.next();
@@ -267,9 +266,9 @@ TEST(Batches, GoOnFromAState) {
   }
 }
 
-TEST(Batches, RefuseNoRowsAndForeignStates) {
+TEST(Batches, RejectZeroRowsAndStatesOfOthers) {
   EXPECT_EQ(error_of([] { Batches(0, 4, 1); }),
-            "Batches: needs at least one row, got none; give it the number of rows of the data");
+            "Batches: needs at least one row, got none; give the number of rows of the data");
   EXPECT_EQ(error_of([] { Batches(4, 0, 1); }),
             "Batches: needs batches of at least one row, got 0; give the size of a batch, such as 32");
   EXPECT_EQ(error_of([] {
@@ -277,7 +276,7 @@ TEST(Batches, RefuseNoRowsAndForeignStates) {
               large.next();
               small.set_state(large.state());
             }),
-            "set_state: needs at most 4 rows taken, got 10; give the state of Batches of as many rows");
+            "set_state: needs at most 4 rows taken, got 10; give the state of Batches with as many rows");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Dropout: which neurons are left out, by whom it is known, and that a model in use has all of them.
+// Dropout: which neurons are left out, in teams and after resuming; and that predictions use all neurons.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::vector<double> numbers_of(const TrainingRun& run) {
   return numbers;
 }
 
-// Writes down the factors it is given.
+// A step that records the dropout factors of its batches.
 class Recorder : public BatchStep {
  public:
   explicit Recorder(std::vector<std::vector<double>>& to) : to_(to) {}
@@ -59,7 +59,7 @@ TEST(Dropout, DrawsNewHiddenNeuronsToLeaveOutInEachRowAndStep) {
         dropped += factor == 0 ? 1 : 0, all += 1;
       }
     }
-    EXPECT_NEAR(dropped / all, chance, 0.012);  // five deviations or more
+    EXPECT_NEAR(dropped / all, chance, 0.012);  // at least five standard deviations
     EXPECT_NE(steps[0], steps[1]);
     EXPECT_FALSE(std::equal(steps[0].begin(), steps[0].begin() + 55, steps[0].begin() + 55));
   }
@@ -96,7 +96,7 @@ TEST(Dropout, MultipliesTheOutputsOfHiddenNeurons) {
   EXPECT_EQ(network.with_factors(leaves, factor_leaves)[0].data(), values[0]);
   EXPECT_EQ(network.with_factors(x, std::vector<double>(5, 1))[0].data(), network(x)[0].data());
   EXPECT_EQ(error_of([&] { network.with_factors(x, std::vector<double>(4, 1)); }),
-            "with_factors: needs 5 factors, got 4; give one for each hidden neuron");
+            "with_factors: needs 5 factors, got 4; give one factor per hidden neuron");
 }
 
 TEST(Dropout, AppliesTheGivenFactorsInAnEagerStep) {
@@ -144,7 +144,7 @@ TEST(Dropout, IsOffWhenAModelPredictsOrIsEvaluated) {
   recipe.validation = 0.2;
   TrainingRun run(data, recipe);
   std::optional<double> judged;
-  for (int i = 0; i < 9; ++i) judged = run.step().validation;  // 24 rows by 8
+  for (int i = 0; i < 9; ++i) judged = run.step().validation;  // 24 rows in batches of 8
   ASSERT_TRUE(judged);
   EXPECT_NEAR(*judged, run.model().evaluate(learning_split(data, recipe).validation).loss, 1e-12);
   std::vector<double> x(data.row(0).begin(), data.row(0).end());
@@ -152,14 +152,14 @@ TEST(Dropout, IsOffWhenAModelPredictsOrIsEvaluated) {
   EXPECT_EQ(run.model().scores(data.row(0))[0], run.network()(x)[0].data());
 }
 
-TEST(Dropout, RefusesAnImpossibleChance) {
+TEST(Dropout, RejectsAnImpossibleProbability) {
   const auto with = [](double chance) { return error_of([&] { TrainingRun(moons(), dropping(chance)); }); };
   EXPECT_EQ(with(-0.1), "train: needs 0 <= dropout < 1, got -0.1; 0.2 is usual");
   EXPECT_EQ(with(1), "train: needs 0 <= dropout < 1, got 1; 0.2 is usual");
   Recipe recipe = dropping(0.5);
   recipe.hidden = {};
   EXPECT_EQ(error_of([&] { TrainingRun(moons(), recipe); }),
-            "train: needs hidden neurons, for dropout to leave some out, got none; give hidden layers, or no dropout");
+            "train: needs hidden neurons for dropout, got none; add hidden layers, or leave out dropout");
 }
 
 }  // namespace

@@ -13,7 +13,9 @@ examples=0 failed=0
 context_of() {
   case $1 in
     compile.hpp) echo 'MLP model(1, {8, 1}); std::vector<double> rows;' ;;
+    model.hpp) echo 'MLP network(2, {3}); Dataset data; std::size_t i = 0;' ;;
     mpi.hpp) echo 'Dataset data; Recipe recipe;' ;;
+    optim.hpp) echo 'MLP model(1, {8, 1}); Value loss();' ;;
     solve.hpp) echo 'Value rosenbrock(const std::vector<Value>&); std::vector<Value> residuals(const std::vector<Value>&);' ;;
   esac
 }

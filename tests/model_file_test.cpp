@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Models on disk: what is loaded predicts and trains on as what was saved, bit for bit; every damaged, mutated or
-// hostile file reads or gives an Error that names it, and takes memory in proportion to its size.
+// Model files: a loaded model predicts and continues training like the saved one, bit for bit. Damaged, mutated and
+// hostile files are read or rejected with an Error that names the file, in memory proportional to their size.
 #include "gradwalk/model_file.hpp"
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ void make_steps(TrainingRun& run, std::uint64_t in_all) {
 
 DataSource source_of(const Dataset& data) { return {R"({"data":"moons"})", fingerprint(data)}; }
 
-// A small model after some steps, as its file.
+// The file of a small model after some steps.
 const std::string& saved() {
   static const std::string result = [] {
     const Dataset data = moons();
@@ -68,13 +68,13 @@ const std::string& saved() {
   return result;
 }
 
-constexpr std::string_view advice = "; the file is damaged, or of another program: take a copy, or train again";
+constexpr std::string_view advice = "; the file is damaged or from another program: use a copy, or train again";
 
 std::string said(const SafetensorsFile& file) {
   return error_of([&] { parse_model(file.to_bytes(), "m.safetensors"); });
 }
 
-// What is wrong, without the words every refusal shares.
+// The Error for a file, without the parts that all these Errors have in common.
 std::string wrong(const SafetensorsFile& file) {
   const std::string text = said(file), start = "m.safetensors: needs ";
   return text.starts_with(start) && text.ends_with(advice)
@@ -88,7 +88,7 @@ std::vector<std::uint64_t> bits(const std::vector<double>& numbers) {
   return result;
 }
 
-TEST_F(ModelFiles, PredictAsTheyDidBitForBit) {
+TEST_F(ModelFiles, PredictTheSameAfterLoadingBitForBit) {
   for (const LossKind loss : {LossKind::hinge, LossKind::mse, LossKind::bce, LossKind::softmax})
     for (const bool standardise : {false, true}) {
       const Dataset data = loss == LossKind::softmax ? make_spiral(30, 3, 0.1, 2) : moons();
@@ -117,7 +117,7 @@ TEST_F(ModelFiles, KeepNamesOfAnyText) {
   EXPECT_EQ(load_model(at("m")).classifier().label_names, data.label_names);
 }
 
-TEST_F(ModelFiles, KeepTheColumnsTheyLearnedFrom) {
+TEST_F(ModelFiles, KeepTheColumnsOfTheTrainingTable) {
   Dataset data{4, {}, {0, 1, 0, 1}, {"c=r", "c=g", "c=(other)", "n"}, {"x", "y"}};
   data.table = {{"c", {"r", "g"}, true, 0.0}, {"n", {}, false, 2.5}};
   data.x = {1, 0, 0, 1, 0, 1, 0, 2, 1, 0, 0, 3, 0, 0, 0, 4};
@@ -137,7 +137,7 @@ TEST_F(ModelFiles, KeepTheColumnsTheyLearnedFrom) {
   }
 }
 
-TEST_F(ModelFiles, KeepARegressorAndGoOnWithIt) {
+TEST_F(ModelFiles, KeepARegressorAndContinueItsTraining) {
   Dataset data{1, {1, 2, 3, 4, 5}, {}, {"x"}, {}, {10, 40, 90, 160, 250}, "area"};
   for (const LossKind loss : {LossKind::mse, LossKind::mae, LossKind::huber}) {
     TrainingRun run(data, recipe_with(Adam{.lr = 0.01}, 2, loss)), straight = run;
@@ -155,7 +155,8 @@ TEST_F(ModelFiles, KeepARegressorAndGoOnWithIt) {
     Dataset other = data;
     other.targets[0] = 11;
     EXPECT_EQ(error_of([&] { resume(file, other); }),
-              "resume: needs the data the model was trained on, got other data; give the same, or train anew");
+              "resume: needs the data that the model was trained on, got other data; give the same data, or train a "
+              "new model");
     SafetensorsFile raw = SafetensorsFile::read(at("m"));
     raw.metadata["task"] = "regress";
     EXPECT_EQ(said(raw).substr(0, 39), "m.safetensors: needs a known task, got ");
@@ -174,7 +175,7 @@ TEST_F(ModelFiles, KeepEveryNumberOfTheRecipeAndState) {
                 .init = Init::xavier,
                 .loss = LossKind::mse,
                 .optimizer = AdamW{0.1, 0.8, 0.9, 1e-7, 0.3},
-                .rate = {RatePlan::Kind::linear, 0.25, 77, 3},
+                .rate = {LearningRateSchedule::Kind::linear, 0.25, 77, 3},
                 .batch = 5,
                 .l1 = 0.1,
                 .l2 = 0.30000000000000004,
@@ -183,7 +184,7 @@ TEST_F(ModelFiles, KeepEveryNumberOfTheRecipeAndState) {
                 .seed = std::numeric_limits<std::uint64_t>::max()};
   TrainingRun run(moons(), recipe);
   make_steps(run, 4);
-  run.begin_plan(recipe.rate, 0.1);
+  run.begin_schedule(recipe.rate, 0.1);
   make_steps(run, 5);
   save_model(at("m"), run, std::numeric_limits<std::uint64_t>::max(), source_of(moons()));
   const ModelFile file = load_model(at("m"));
@@ -215,7 +216,47 @@ TEST_F(ModelFiles, KeepEveryNumberOfTheRecipeAndState) {
   EXPECT_EQ(file.run->state.history.loss, run.history().loss);
 }
 
-TEST_F(ModelFiles, GoOnAsIfNeverStoppedByteForByte) {
+// The text that earlier versions wrote: other programs read it, and equal runs must give equal files.
+TEST_F(ModelFiles, SpellTheRecipeAsInEarlierVersions) {
+  Recipe recipe{.hidden = {3, 2}, .optimizer = SGD{0.5, 0.9, 0.25}, .seed = 7};
+  recipe.validation = 0.25, recipe.patience = 9, recipe.dropout = 0.5, recipe.balance = true;
+  recipe.rate = {LearningRateSchedule::Kind::linear, 0.25, 77, 3, 4};
+  const auto text = [](const std::string& optimizer) {
+    return R"({"hidden":[3,2],"activation":"relu","init":"he","loss":"softmax","optimizer":)" + optimizer +
+           R"(,"rate":{"kind":"linear","final":0.25,"steps":77,"warm_up":3,"begin":4},"batch":32,"l1":0.0,"l2":0.0001,)"
+           R"("clip":0.0,"standardise":true,"seed":7,"balance":true,"validation":0.25,"patience":9,"dropout":0.5})";
+  };
+  EXPECT_EQ(to_json(recipe), text(R"({"kind":"sgd","lr":0.5,"momentum":0.9,"weight_decay":0.25})"));
+  recipe.optimizer = Adam{0.5};
+  EXPECT_EQ(to_json(recipe), text(R"({"kind":"adam","lr":0.5,"beta1":0.9,"beta2":0.999,"epsilon":1e-08})"));
+  recipe.optimizer = AdamW{0.5};
+  EXPECT_EQ(to_json(recipe),
+            text(R"({"kind":"adamw","lr":0.5,"beta1":0.9,"beta2":0.999,"epsilon":1e-08,"weight_decay":0.01})"));
+  recipe.optimizer = RMSprop{0.5};
+  EXPECT_EQ(to_json(recipe), text(R"({"kind":"rmsprop","lr":0.5,"alpha":0.99,"epsilon":1e-08})"));
+  recipe.optimizer = Adagrad{0.5};
+  EXPECT_EQ(to_json(recipe), text(R"({"kind":"adagrad","lr":0.5,"epsilon":1e-10})"));
+}
+
+// Files called the tanh approximation "gelu" before networks had the exact function.
+TEST_F(ModelFiles, KeepTheMeaningOfGelu) {
+  for (const auto& [activation, spelled] :
+       {std::pair(Activation::gelu_tanh, "gelu"), std::pair(Activation::gelu, "gelu_exact")}) {
+    Recipe recipe = recipe_with(Adam{.lr = 0.01}, 7);
+    recipe.activation = activation;
+    TrainingRun run(moons(), recipe);
+    make_steps(run, 3);
+    save_model(at("m"), run, 20, source_of(moons()));
+    const SafetensorsFile raw = SafetensorsFile::read(at("m"));
+    EXPECT_EQ(raw.metadata.at("activation"), spelled);
+    EXPECT_EQ(Json::parse(raw.metadata.at("recipe"))["activation"], spelled);
+    const ModelFile file = load_model(at("m"));
+    EXPECT_EQ(file.run->recipe.activation, activation);
+    EXPECT_EQ(bits(file.model().scores(moons().row(0))), bits(run.model().scores(moons().row(0))));
+  }
+}
+
+TEST_F(ModelFiles, ContinueAsIfUninterruptedByteForByte) {
   const Dataset data = moons();
   const std::vector<OptimizerConfig> optimizers{SGD{.lr = 0.1}, SGD{.lr = 0.1, .momentum = 0.9}, Adam{.lr = 0.01},
                                                 AdamW{.lr = 0.01}};
@@ -238,7 +279,7 @@ TEST_F(ModelFiles, GoOnAsIfNeverStoppedByteForByte) {
     }
 }
 
-TEST_F(ModelFiles, HoldTheBestModelAndGoOnFromTheLast) {
+TEST_F(ModelFiles, KeepTheBestModelAndContinueFromTheLastStep) {
   const Dataset data = make_moons(40, 0.5, 7);
   Recipe recipe = recipe_with(Adam{.lr = 0.1}, 8);
   recipe.validation = 0.25, recipe.patience = 1000, recipe.dropout = 0.1;
@@ -274,9 +315,9 @@ TEST_F(ModelFiles, HoldTheBestModelAndGoOnFromTheLast) {
     raw.metadata[key] = json.dump();
     return wrong(raw);
   };
-  const std::string judged = "a best step of those made, judged by rows kept for it, got ";
-  EXPECT_EQ(with("training", "/best_step", 0u), judged + "0");
-  EXPECT_EQ(with("training", "/best_step", 61u), judged + "61");
+  const std::string needs_best = "a best step among those made, and validation rows, got ";
+  EXPECT_EQ(with("training", "/best_step", 0u), needs_best + "0");
+  EXPECT_EQ(with("training", "/best_step", 61u), needs_best + "61");
   EXPECT_EQ(with("training", "/best_step", -1), "a whole number for 'best_step', got '-1'");
   EXPECT_EQ(with("training", "/best_loss", nullptr), "a number for 'best_loss', got 'null'");
   EXPECT_EQ(with("recipe", "/validation", 1),
@@ -289,7 +330,7 @@ TEST_F(ModelFiles, HoldTheBestModelAndGoOnFromTheLast) {
   EXPECT_EQ(wrong(raw), "the tensor 'training.parameters', got none");
 }
 
-TEST_F(ModelFiles, GoOnPastTheThinningOfTheirHistory) {
+TEST_F(ModelFiles, ContinueAfterTheHistoryWasThinned) {
   const Dataset data = make_moons(4, 0.1, 7);
   Recipe recipe = recipe_with(SGD{.lr = 0.01}, 1);
   recipe.hidden = {};
@@ -306,7 +347,7 @@ TEST_F(ModelFiles, GoOnPastTheThinningOfTheirHistory) {
   }
 }
 
-TEST(ModelFile, IsRefusedForOtherData) {
+TEST(ModelFile, CannotBeResumedWithOtherData) {
   const ModelFile file = parse_model(saved());
   const auto with = [&](auto change) {
     Dataset data = moons();
@@ -314,7 +355,7 @@ TEST(ModelFile, IsRefusedForOtherData) {
     return error_of([&] { resume(file, data); });
   };
   const std::string other =
-      "resume: needs the data the model was trained on, got other data; give the same, or train anew";
+      "resume: needs the data that the model was trained on, got other data; give the same data, or train a new model";
   EXPECT_EQ(with([](Dataset&) {}), "no error");
   EXPECT_EQ(with([](Dataset& d) { d.x[5] = std::nextafter(d.x[5], 9); }), other);
   EXPECT_EQ(with([](Dataset& d) { d.x[5] = -d.x[5]; }), other);
@@ -333,8 +374,8 @@ TEST(ModelFile, IsRefusedForOtherData) {
   EXPECT_EQ(with([](Dataset& d) { d.x.resize(38), d.labels.pop_back(); }), other);
 }
 
-TEST(ModelFile, OfOtherFeaturesOrClassesThanItsDataIsRefused) {
-  // A fingerprint that is forged: it must not make a network read another's parameters.
+TEST(ModelFile, CannotBeResumedWithOtherFeaturesOrClasses) {
+  // With a forged fingerprint, a network must not read the parameters of another one.
   for (const LossKind loss : {LossKind::bce, LossKind::softmax}) {
     const Dataset data = moons();
     Dataset three{3, std::vector<double>(9, 0.5), {0, 1, 2}, {"a", "b", "c"}, {"x", "y", "z"}};
@@ -346,11 +387,11 @@ TEST(ModelFile, OfOtherFeaturesOrClassesThanItsDataIsRefused) {
     const ModelFile file = load_model(path);
     std::filesystem::remove(path);
     EXPECT_EQ(error_of([&] { resume(file, three); }),
-              "resume: needs a model for the data's features and classes, got one for others; train anew");
+              "resume: needs a model for the features and classes of the data, got another model; train a new model");
   }
 }
 
-TEST(ModelFile, WithoutItsTrainingPredictsButDoesNotGoOn) {
+TEST(ModelFile, PredictsButDoesNotResumeWithoutItsTraining) {
   SafetensorsFile file = SafetensorsFile::parse(saved());
   for (const char* key : {"training", "recipe", "source"}) file.metadata.erase(key);
   std::erase_if(file.tensors, [](const Tensor& tensor) {
@@ -361,7 +402,7 @@ TEST(ModelFile, WithoutItsTrainingPredictsButDoesNotGoOn) {
   const ModelFile whole = parse_model(saved());
   EXPECT_EQ(bits(model.model().scores(moons().row(0))), bits(whole.model().scores(moons().row(0))));
   EXPECT_EQ(error_of([&] { resume(model, moons()); }),
-            "resume: needs a model saved by training, got one without its training; train it anew");
+            "resume: needs a model with its training, got a model only; train a new model");
 }
 
 TEST_F(ModelFiles, AreNamedInMessagesWithoutControlCharacters) {
@@ -424,7 +465,7 @@ TEST(ModelFile, NeedsEveryTextOfItsMetadata) {
     SafetensorsFile file = whole;
     file.metadata.erase(key);
     EXPECT_EQ(wrong(file), key == "training" ? "no error" : "'" + key + "' in the metadata, got none");
-    if (key == "source") continue;  // in the caller's own words
+    if (key == "source") continue;  // any text is allowed
     for (const char* text : {"", "\n", "null", "nonsense", "{", "[[]]", "{}", "[]", "0", "-1", "1e999", "\"\"", "true",
                              "[1e30,1]", "{\"kind\":null}"}) {
       file.metadata[key] = text;
@@ -433,7 +474,7 @@ TEST(ModelFile, NeedsEveryTextOfItsMetadata) {
   }
 }
 
-// Every place in a JSON text, and the value there.
+// Collects the positions of all values in a JSON document.
 void visit_all(const Json& value, const Json::json_pointer& at, std::vector<Json::json_pointer>& all) {
   all.push_back(at);
   if (value.is_object())
@@ -458,7 +499,7 @@ TEST(ModelFile, NeedsEveryFieldOfItsJsonAndNoOtherType) {
       (text == "no error" ? read : refused)++;
       EXPECT_TRUE((text == "no error" && may_fit) || text.starts_with("m.safetensors: needs ")) << changed << text;
       if (text != "no error") return;
-      // What reads goes on or says why not.
+      // A file that can be read resumes or throws an Error.
       const ModelFile model = parse_model(file.to_bytes());
       error_of([&] {
         TrainingRun run = resume(model, moons());
@@ -471,7 +512,7 @@ TEST(ModelFile, NeedsEveryFieldOfItsJsonAndNoOtherType) {
       if (removed[place.parent_pointer()].is_object()) {
         removed[place.parent_pointer()].erase(place.back());
         constexpr std::string_view later[] = {"step", "begin", "balance", "validation", "patience", "dropout"};
-        check(removed, std::ranges::find(later, place.back()) != std::end(later));  // files of 0.1 do not have them
+        check(removed, std::ranges::find(later, place.back()) != std::end(later));  // files of 0.1 lack these
       }
       for (const Json& replacement : replacements) {
         Json changed = json;
@@ -500,10 +541,10 @@ TEST(ModelFile, NeedsNumbersInTheirRanges) {
   EXPECT_EQ(with("recipe", "/l1", -1), ranges + "train: needs l1 >= 0, got -1" + positive);
   EXPECT_EQ(with("recipe", "/l2", -1), ranges + "train: needs l2 >= 0, got -1" + positive);
   EXPECT_EQ(with("recipe", "/clip", -1), ranges + "train: needs clip >= 0, got -1" + positive);
-  EXPECT_EQ(with("recipe", "/rate/final", -1),
-            ranges + "train: needs a final share of the rate >= 0, got -1" + positive);
-  EXPECT_EQ(with("recipe", "/rate/steps", 0u),
-            ranges + "cosine_decay: needs at least one step, got 0; say over how many steps the rate changes)");
+  EXPECT_EQ(with("recipe", "/rate/final", -1), ranges + "train: needs a final rate >= 0, got -1" + positive);
+  EXPECT_EQ(
+      with("recipe", "/rate/steps", 0u),
+      ranges + "cosine_decay: needs at least one step, got 0; give the number of steps in which the rate changes)");
   EXPECT_EQ(with("recipe", "/optimizer/beta1", 1), ranges + "Adam: needs 0 <= beta1 < 1, got 1; 0.9 is usual)");
   EXPECT_EQ(with("recipe", "/optimizer/lr", -1), ranges + "Adam: needs lr >= 0, got -1" + positive);
   EXPECT_EQ(with("recipe", "/hidden", Json{3u}), "a recipe for this network, got one for another");
@@ -548,7 +589,7 @@ TEST(ModelFile, NeedsAnOutputLayerThatFitsItsLoss) {
             "softmax)");
 }
 
-TEST(ModelFile, NestedDeeplyIsRefusedAtOnce) {
+TEST(ModelFile, IsRejectedEarlyIfItsJsonIsDeeplyNested) {
   for (const char* key : {"sizes", "features", "labels", "recipe", "training"})
     for (const auto& [open, close] : {std::pair{"[", "]"}, std::pair{"{\"hidden\":", "}"}}) {
       SafetensorsFile file = SafetensorsFile::parse(saved());
@@ -559,7 +600,7 @@ TEST(ModelFile, NestedDeeplyIsRefusedAtOnce) {
     }
 }
 
-// The most bytes in use at once for each byte of the file.
+// The largest memory in use while reading, in bytes per byte of the file.
 double factor(const std::string& file) {
   const tests::CountedAllocations allocations;
   error_of([&] { parse_model(file); });
@@ -577,13 +618,13 @@ TEST(ModelFile, TakesMemoryInProportionToItsSize) {
     while (result.size() < tests::sized(1u << 20, 1u << 18)) result.append(part) += ',';
     return result + "0]";
   };
-  // No network is made where its tensors are missing.
+  // No network is created if its tensors are missing.
   for (const char* sizes : {"[1,100000,100000]", "[100000,100000,100000,1]", "[2,100000,2,1]"})
     EXPECT_LT(with([&](SafetensorsFile& f) { f.metadata["sizes"] = sizes; }), 16);
   for (const char* key : {"sizes", "features", "labels", "recipe", "training"})
     for (const char* part : {"1", "\"\"", "[]", "{}", "[[1]]", "1e9", "\"[[[[[[\""})
       EXPECT_LT(with([&](SafetensorsFile& f) { f.metadata[key] = text(part); }), 64) << key << part;
-  // As many keys as make a list that is searched for each of them slow.
+  // So many keys that a linear search for each would be slow.
   std::string keys = R"({"a":0)";
   for (int i = 0; keys.size() < tests::sized(1u << 20, 1u << 18); ++i) keys += ",\"" + std::to_string(i) + "\":0";
   for (const char* key : {"recipe", "training"})
@@ -597,7 +638,7 @@ TEST(ModelFile, TakesMemoryInProportionToItsSize) {
               64);
 }
 
-TEST(ModelFile, OfManyNeuronsTakesMemoryInProportionToItsSize) {
+TEST(ModelFile, TakesMemoryInProportionToItsSizeWithManyNeurons) {
   const auto of = [](const std::vector<std::size_t>& sizes) {
     SafetensorsFile file = SafetensorsFile::parse(saved());
     for (const char* key : {"training", "recipe", "source"}) file.metadata.erase(key);
@@ -614,12 +655,12 @@ TEST(ModelFile, OfManyNeuronsTakesMemoryInProportionToItsSize) {
     EXPECT_EQ(wrong(file), "no error");
     return factor(file.to_bytes());
   };
-  EXPECT_LT(of({1, tests::sized(100'000, 10'000), 1}), 32);  // neurons of one weight
+  EXPECT_LT(of({1, tests::sized(100'000, 10'000), 1}), 32);  // neurons with one weight each
   EXPECT_LT(of({tests::sized(100'000, 10'000), 1}), 32);
   EXPECT_LT(of({2, tests::sized(300, 100), tests::sized(300, 100), 1}), 32);
 }
 
-// One change of a kind that damage or malice makes.
+// Makes one change like those of damaged or hostile files.
 class Mutator {
  public:
   explicit Mutator(std::uint64_t seed) : random_(seed) {}
@@ -721,7 +762,7 @@ class Mutator {
   SafetensorsFile whole_ = SafetensorsFile::parse(saved());
 };
 
-TEST(ModelFile, ThatIsMutatedEitherReadsOrGivesAnError) {
+TEST(ModelFile, IsReadOrRejectedAfterAnyMutation) {
   Mutator mutator(20240607);
   const Dataset data = moons();
   int read = 0, refused = 0, gone_on = 0;

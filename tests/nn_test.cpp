@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Networks: what they compute, how they are drawn, named and printed, what they refuse; and micrograd's moons demo.
+// Networks: what they compute, how parameters are drawn and named, how they are printed; and micrograd's moons demo.
 #include "gradwalk/nn.hpp"
 
 #include <gmock/gmock.h>
@@ -53,7 +53,7 @@ TEST(Neuron, ReluHidesNegativeSums) {
   EXPECT_EQ(neuron({-1 / w}).data(), 0);
 }
 
-TEST(Neuron, MakesNoNodesOfNumbers) {
+TEST(Neuron, MakesNoNodesForInputsThatAreNumbers) {
   Random random(1);
   const Neuron neuron(2, random, Activation::linear);
   std::size_t leaves = 0;
@@ -61,7 +61,7 @@ TEST(Neuron, MakesNoNodesOfNumbers) {
   EXPECT_EQ(leaves, 3u);
 }
 
-TEST(Layer, HasANeuronForEachOutput) {
+TEST(Layer, HasOneNeuronPerOutput) {
   Random random(1);
   const Layer layer(2, 3, random, Activation::tanh);
   const std::vector<double> x{0.5, -1.0};
@@ -72,7 +72,7 @@ TEST(Layer, HasANeuronForEachOutput) {
   EXPECT_EQ(layer.parameter_count(), layer.parameters().size());
 }
 
-TEST(MLP, IsItsLayersOneAfterTheOther) {
+TEST(MLP, PassesTheOutputsOfALayerToTheNext) {
   const MLP model(2, {4, 3, 2});
   const std::vector<double> x{0.5, -1.0};
   const std::vector<Layer>& layers = model.layers();
@@ -83,7 +83,7 @@ TEST(MLP, IsItsLayersOneAfterTheOther) {
   EXPECT_EQ(model.outputs(), 2u);
 }
 
-TEST(MLP, GivesTheGradientsOfItsParametersAndInputs) {
+TEST(MLP, HasGradientsForItsParametersAndInputs) {
   MLP model(2, {3, 1}, {.activation = Activation::tanh});
   const auto f = [&](const std::vector<Value>& x) { return model.scalar(x); };
   EXPECT_TRUE(check_gradient(f, {0.3, -0.8}));
@@ -102,7 +102,7 @@ TEST(MLP, GivesTheGradientsOfItsParametersAndInputs) {
   }
 }
 
-TEST(MLP, ForgetsItsGradientsWhenAsked) {
+TEST(MLP, SetsItsGradientsToZero) {
   const MLP model(1, {1});
   model.scalar({2.0}).backward();
   EXPECT_EQ(model.parameters()[0].grad(), 2);
@@ -113,7 +113,7 @@ TEST(MLP, ForgetsItsGradientsWhenAsked) {
   EXPECT_EQ(model.parameters()[1].grad(), 0);
 }
 
-TEST(MLP, DrawsWeightsNeuronAfterNeuronAndNoBias) {
+TEST(MLP, DrawsWeightsNeuronByNeuronAndStartsBiasesAtZero) {
   const MLP model(2, {2, 1}, {.seed = 5});
   Random random(5);
   std::vector<double> expected;
@@ -127,7 +127,7 @@ TEST(MLP, DrawsWeightsNeuronAfterNeuronAndNoBias) {
   EXPECT_NE(data_of(MLP(2, {2, 1}, {.seed = 6}).parameters()), expected);
 }
 
-TEST(MLP, DrawsFromXaviersAndHesDistributions) {
+TEST(MLP, DrawsFromTheXavierAndHeDistributions) {
   const auto spread = [](Init init, double& largest) {
     double squares = 0, n = 0;
     largest = 0;
@@ -179,22 +179,21 @@ TEST(MLP, PrintsAsMicrogradDoes) {
   EXPECT_EQ(out.str(), "Layer of [LinearNeuron(2)] LinearNeuron(2)");
 }
 
-TEST(Modules, RefuseWhatDoesNotFit) {
+TEST(Modules, RejectInputsThatDoNotFit) {
   const MLP model(2, {3, 2});
-  EXPECT_EQ(error_of([&] { model({1.0, 2.0, 3.0}); }),
-            "MLP: needs 2 inputs, got 3; give it a row as long as it was made for");
+  EXPECT_EQ(error_of([&] { model({1.0, 2.0, 3.0}); }), "MLP: needs 2 inputs, got 3; give one number per input");
   EXPECT_EQ(error_of([&] { model.layers()[0](std::vector<Value>(1)); }),
-            "Layer: needs 2 inputs, got 1; give it a row as long as it was made for");
+            "Layer: needs 2 inputs, got 1; give one number per input");
   EXPECT_EQ(error_of([&] { model.layers()[0].neurons()[0](std::vector<double>()); }),
-            "Neuron: needs 2 inputs, got 0; give it a row as long as it was made for");
+            "Neuron: needs 2 inputs, got 0; give one number per input");
   EXPECT_EQ(error_of([&] { model.scalar({1.0, 2.0}); }),
             "scalar: needs a model with one output, got 2; call the model itself: model(x)");
   EXPECT_EQ(error_of([] { MLP(2, {}); }), "MLP: needs at least one layer, got none; list the layers' sizes: {16, 1}");
-  EXPECT_EQ(error_of([] { MLP(0, {1}); }), "Neuron: needs at least one input, got 0; say how many numbers a row has");
-  EXPECT_EQ(error_of([] { MLP(2, {0}); }), "Layer: needs at least one output, got 0; say how many neurons it has");
+  EXPECT_EQ(error_of([] { MLP(0, {1}); }), "Neuron: needs at least one input, got 0; give the number of inputs");
+  EXPECT_EQ(error_of([] { MLP(2, {0}); }), "Layer: needs at least one output, got 0; give the number of neurons");
 }
 
-// micrograd's demo: the share of rows that end on their side.
+// Runs micrograd's demo and returns the fraction of rows that are classified correctly.
 double moons_accuracy(std::uint64_t seed) {
   const Dataset data = make_moons(100, 0.1, seed);
   const std::vector<double> labels = signs(data.labels);
@@ -218,16 +217,16 @@ double moons_accuracy(std::uint64_t seed) {
   return right / static_cast<double>(labels.size());
 }
 
-TEST(Moons, AreLearntWhollyWithTheDefaultSeed) { EXPECT_EQ(moons_accuracy(MLPOptions{}.seed), 1); }
+TEST(Moons, AreLearnedCompletelyWithTheDefaultSeed) { EXPECT_EQ(moons_accuracy(MLPOptions{}.seed), 1); }
 
-TEST(Moons, AreLearntWithNineSeedsOfTen) {
+TEST(Moons, AreLearnedWithNineSeedsOfTen) {
   int learnt = 0;
   const auto seeds = sized(10, 2);
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) learnt += moons_accuracy(seed) >= 0.99 ? 1 : 0;
   EXPECT_GE(learnt, static_cast<int>(seeds) - 1);
 }
 
-TEST(Activations, AreTheFunctionsTheyAreNamedFor) {
+TEST(Activations, ComputeTheFunctionsOfTheirNames) {
   const auto of = [](Activation activation, double x) {
     Random random(1);
     const Neuron neuron(1, random, activation);
@@ -244,13 +243,17 @@ TEST(Activations, AreTheFunctionsTheyAreNamedFor) {
     EXPECT_DOUBLE_EQ(of(Activation::elu, x).second, x > 0 ? 1 : std::exp(x));
     EXPECT_NEAR(of(Activation::softplus, x).first, x > 700 ? x : std::log1p(std::exp(x)), 1e-14);
     const double inner = std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x);
-    EXPECT_NEAR(of(Activation::gelu, x).first, 0.5 * x * (1 + std::tanh(inner)), 1e-13);
-    EXPECT_TRUE(std::isfinite(of(Activation::gelu, x).second));
+    EXPECT_NEAR(of(Activation::gelu_tanh, x).first, 0.5 * x * (1 + std::tanh(inner)), 1e-13);
+    EXPECT_TRUE(std::isfinite(of(Activation::gelu_tanh, x).second));
+    const Value input = x;
+    gelu(input).backward();
+    EXPECT_EQ(of(Activation::gelu, x), (std::pair{gelu(input).data(), input.grad()}));
   }
   EXPECT_EQ(name(Activation::leaky_relu), "leaky_relu");
+  EXPECT_EQ(name(Activation::gelu_tanh), "gelu_tanh");
 }
 
-TEST(States, AreGivenByNameAndTakenInAnyOrder) {
+TEST(ModuleStates, CanBeSetInAnyOrder) {
   const MLP model(2, {3, 1}), other(2, {3, 1}, {.seed = 5});
   std::vector<std::pair<std::string, double>> state = model.state();
   EXPECT_EQ(state.size(), 13u);
@@ -262,11 +265,11 @@ TEST(States, AreGivenByNameAndTakenInAnyOrder) {
   EXPECT_EQ(error_of([&] { other.set_state(state); }).substr(0, 34), "set_state: needs a number for laye");
   state.pop_back();
   EXPECT_EQ(error_of([&] { other.set_state(state); }),
-            "set_state: needs 13 parameters, got 12; give the state of a module of the same form");
+            "set_state: needs 13 parameters, got 12; give the state of a module with the same layers");
   EXPECT_EQ(other.state(), model.state());
 }
 
-TEST(Clones, HaveParametersOfTheirOwn) {
+TEST(ClonedNetworks, HaveParametersOfTheirOwn) {
   const MLP model(2, {3, 1}), clone = model.clone();
   EXPECT_EQ(clone.state(), model.state());
   clone.parameters()[0].data() = 7;

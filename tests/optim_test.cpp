@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Learning rules step by step, their state, schedules, clipped gradients, and what is refused. 100 steps against
-// PyTorch are in tests/python/test_training.py.
+// Optimizers step by step, their state, learning-rate schedules and gradient clipping. tests/python/test_training.py
+// compares 100 steps with PyTorch.
 #include "gradwalk/optim.hpp"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ void set_gradients(std::vector<Value>& parameters, const std::vector<double>& gr
   for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].grad() = gradients[i];
 }
 
-TEST(SGD, GoesDownTheGradient) {
+TEST(SGD, SubtractsTheGradientTimesTheRate) {
   std::vector<Value> p{1.0, -2.0};
   Optimizer optimizer(p, SGD{.lr = 0.5});
   set_gradients(p, {2, -1});
@@ -44,7 +44,7 @@ TEST(SGD, KeepsMomentumAndDecaysWeights) {
   EXPECT_THAT(optimizer.state().first, ElementsAre(0.625 + 1.09375));
 }
 
-TEST(Adam, FirstStepsByItsRateAlongTheSigns) {
+TEST(Adam, MovesByItsRateInTheFirstStep) {
   std::vector<Value> p{1.0, 1.0, 1.0};
   Optimizer optimizer(p, Adam{.lr = 0.01});
   set_gradients(p, {1e-3, -50, 0});
@@ -55,7 +55,7 @@ TEST(Adam, FirstStepsByItsRateAlongTheSigns) {
   EXPECT_EQ(optimizer.state().second.size(), 3u);
 }
 
-TEST(AdamW, ShrinksWeightsApartFromTheirGradients) {
+TEST(AdamW, ShrinksWeightsIndependentlyOfTheirGradients) {
   std::vector<Value> p{2.0};
   Optimizer optimizer(p, AdamW{.lr = 0.1, .weight_decay = 0.5});
   set_gradients(p, {0});
@@ -63,7 +63,7 @@ TEST(AdamW, ShrinksWeightsApartFromTheirGradients) {
   EXPECT_EQ(p[0], 2 * (1 - 0.1 * 0.5));
 }
 
-TEST(Update, WorksOnPlainNumbersAsTheOptimizerDoesOnValues) {
+TEST(Update, ComputesForNumbersWhatTheOptimizerDoesForValues) {
   for (const OptimizerConfig& config :
        {OptimizerConfig(SGD{.momentum = 0.9}), OptimizerConfig(Adam{}), OptimizerConfig(AdamW{.weight_decay = 0.1})}) {
     std::vector<Value> values{1.0, -3.0};
@@ -83,7 +83,7 @@ TEST(Update, WorksOnPlainNumbersAsTheOptimizerDoesOnValues) {
   }
 }
 
-TEST(Optimizer, GoesOnFromAState) {
+TEST(Optimizer, ContinuesFromAState) {
   const auto run = [](bool interrupted) {
     std::vector<Value> p{1.0};
     Optimizer optimizer(p, Adam{.lr = 0.1});
@@ -104,13 +104,14 @@ TEST(Optimizer, GoesOnFromAState) {
   EXPECT_NE(run(false), 1);
 }
 
-TEST(Optimizer, RefusesWhatItCannotLearn) {
+TEST(Optimizer, RejectsInvalidParametersRatesAndStates) {
   const Value x = 2.0;
-  EXPECT_EQ(error_of([&] { Optimizer({x * x}, SGD{}); }),
-            "Optimizer: needs parameters that are leaves, got the result of mul; give the Values it was made of");
+  EXPECT_EQ(
+      error_of([&] { Optimizer({x * x}, SGD{}); }),
+      "Optimizer: needs parameters that are leaves, got the result of mul; give the leaves that it was computed from");
   EXPECT_EQ(error_of([&] { Optimizer(std::vector<Value>(2, x), SGD{}); }),
-            "Optimizer: needs each parameter once, got one node twice; copies name the same node: make each Value of "
-            "its own number");
+            "Optimizer: needs each parameter once, got one node twice; copies of a Value are the same node: make each "
+            "parameter from a number of its own");
   EXPECT_EQ(error_of([&] { Optimizer({x}, SGD{.lr = -1}); }),
             "SGD: needs lr >= 0, got -1; give a finite number that is not negative");
   EXPECT_EQ(error_of([&] { Optimizer({x}, SGD{.momentum = NAN}); }),
@@ -121,14 +122,13 @@ TEST(Optimizer, RefusesWhatItCannotLearn) {
   EXPECT_EQ(error_of([&] { Optimizer({x}, AdamW{.weight_decay = -1}); }),
             "AdamW: needs weight_decay >= 0, got -1; give a finite number that is not negative");
   EXPECT_EQ(error_of([&] { Optimizer({x}, SGD{}).step(INFINITY); }),
-            "step: needs a rate >= 0, got inf; give a finite number that is not negative");
-  EXPECT_EQ(
-      error_of([&] { Optimizer({x}, Adam{}).set_state({1, {0.5}, {}}); }),
-      "set_state: needs moments of 1 and 1 numbers, got 1 and 0; give the state of an Optimizer with the same rule "
-      "and as many parameters");
+            "step: needs a learning rate >= 0, got inf; give a finite number that is not negative");
+  EXPECT_EQ(error_of([&] { Optimizer({x}, Adam{}).set_state({1, {0.5}, {}}); }),
+            "set_state: needs moments of 1 and 1 numbers, got 1 and 0; give the state of the same optimizer with as "
+            "many parameters");
 }
 
-TEST(Schedules, OfMicrogradAreExact) {
+TEST(Schedules, ReproduceThatOfMicrogradExactly) {
   const Schedule rate = linear_decay(1.0, 0.1, 100);
   for (int k = 0; k < 100; ++k) EXPECT_EQ(rate(static_cast<std::uint64_t>(k)), 1.0 - 0.9 * k / 100);
   EXPECT_EQ(rate(100), 0.1);
@@ -153,11 +153,11 @@ TEST(Schedules, WarmUpBeforeAnyOther) {
   EXPECT_EQ(constant_rate(0.3)(7), 0.3);
 }
 
-TEST(Schedules, RefuseNoSteps) {
+TEST(Schedules, RejectZeroSteps) {
   EXPECT_EQ(error_of([] { linear_decay(1, 0, 0); }),
-            "linear_decay: needs at least one step, got 0; say over how many steps the rate changes");
+            "linear_decay: needs at least one step, got 0; give the number of steps in which the rate changes");
   EXPECT_EQ(error_of([] { cosine_decay(1, 0, 0); }),
-            "cosine_decay: needs at least one step, got 0; say over how many steps the rate changes");
+            "cosine_decay: needs at least one step, got 0; give the number of steps in which the rate changes");
   EXPECT_EQ(error_of([] { warm_up(1, nullptr); }),
             "warm_up: needs a schedule to follow, got none; give one: warm_up(10, constant_rate(0.01))");
 }
@@ -172,7 +172,7 @@ TEST(Clipping, ScalesGradientsWhoseNormIsTooLarge) {
   EXPECT_EQ(p[1].grad(), 4 * (1 / (5 + 1e-6)));
 }
 
-TEST(Clipping, MovesEachGradientIntoItsRange) {
+TEST(Clipping, LimitsEachGradientToARange) {
   std::vector<Value> p{0.0, 0.0, 0.0};
   set_gradients(p, {3, -4, 0.5});
   clip_gradient_value(p, 1);
@@ -181,7 +181,7 @@ TEST(Clipping, MovesEachGradientIntoItsRange) {
   EXPECT_EQ(p[2].grad(), 0.5);
 }
 
-TEST(RulesOfSquares, ArePyTorchs) {
+TEST(RMSpropAndAdagrad, UsePyTorchsFormulas) {
   std::vector<double> data{1, -2}, wanted = data, squares(2);
   OptimizerState state = initial_state(RMSprop{}, 2);
   EXPECT_TRUE(state.first.empty());
@@ -211,7 +211,7 @@ TEST(RulesOfSquares, ArePyTorchs) {
             "Adagrad: needs lr >= 0, got -1; give a finite number that is not negative");
 }
 
-TEST(Clipping, RefusesANegativeBound) {
+TEST(Clipping, RejectsANegativeBound) {
   EXPECT_EQ(error_of([] { clip_gradient_norm({}, -1); }),
             "clip_gradient_norm: needs a bound >= 0, got -1; give a number that is not negative");
   EXPECT_EQ(error_of([] { clip_gradient_value({}, NAN); }),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The generator: the documented numbers, fair draws, a normal distribution's moments and tails, going on from a state.
+// The generator: the documented numbers, uniform and normal distributions, and continuing from a state.
 #include "gradwalk/random.hpp"
 
 #include <gmock/gmock.h>
@@ -50,7 +50,7 @@ TEST(Random, DrawsUniformNumbersFromAllOfTheirRange) {
   EXPECT_EQ(scaled, -2 + 8 * Random(3).uniform());
 }
 
-TEST(Random, DrawsEachNumberBelowABoundAsOften) {
+TEST(Random, DrawsEachNumberBelowABoundEquallyOften) {
   Random random(2);
   std::map<std::uint64_t, double> counts;
   constexpr double n = 60'000;
@@ -60,7 +60,7 @@ TEST(Random, DrawsEachNumberBelowABoundAsOften) {
 }
 
 TEST(Random, HasNoBiasWhereTheBoundIsLarge) {
-  // Without rejection, the lowest third of these would come up twice as often as each other third.
+  // Without rejection, numbers in the lowest third would be twice as frequent as in each of the other thirds.
   const std::uint64_t bound = (std::uint64_t{3} << 62);
   Random random(3);
   int low = 0;
@@ -74,7 +74,7 @@ TEST(Random, HasTheMomentsAndTailsOfANormalDistribution) {
   const std::size_t count = sized(2'000'000, 200'000);
   const auto n = static_cast<double>(count);
   std::array<double, 5> moments{};
-  std::array<double, 8> above{};  // how many are beyond 0, 0.5, 1, ...
+  std::array<double, 8> above{};  // the number of draws beyond 0, 0.5, 1, ...
   std::array<double, 8> under{};
   for (std::size_t i = 0; i < count; ++i) {
     const double x = random.normal();
@@ -99,7 +99,7 @@ TEST(Random, HasTheMomentsAndTailsOfANormalDistribution) {
   EXPECT_EQ(Random(5).normal(10, 3), 10 + 3 * Random(5).normal());
 }
 
-TEST(Random, ShufflesEveryOrderAsOften) {
+TEST(Random, ShufflesIntoEveryOrderEquallyOften) {
   std::map<std::vector<int>, double> counts;
   Random random(6);
   constexpr double n = 24'000;
@@ -113,7 +113,7 @@ TEST(Random, ShufflesEveryOrderAsOften) {
     EXPECT_NEAR(count, n / 24, 5 * std::sqrt(n / 24)) << testing::PrintToString(order);
 }
 
-TEST(Random, ShufflesSpansAndLeavesNothingAndOneThingAlone) {
+TEST(Random, ShufflesSpansAndKeepsEmptyAndSingleOnes) {
   std::vector<int> none, one{7}, some{1, 2, 3, 4};
   Random random(7), same(7);
   random.shuffle(none);
@@ -123,18 +123,17 @@ TEST(Random, ShufflesSpansAndLeavesNothingAndOneThingAlone) {
   EXPECT_EQ(some[0] + 10 * some[1], 21);
 }
 
-TEST(Random, GoesOnFromItsState) {
+TEST(Random, ContinuesFromItsState) {
   Random random(8);
   random.normal();
   Random again = Random::from_state(random.state());
   for (int i = 0; i < 10; ++i) EXPECT_EQ(again.next(), random.next());
 }
 
-TEST(Random, RefusesWhatCannotBeDrawn) {
+TEST(Random, RejectsImpossibleArguments) {
   EXPECT_EQ(error_of([] { Random::from_state({0, 0, 0, 0}); }),
             "Random: needs a state with a bit set, got four zeros; give a state that state() returned, or a seed");
-  EXPECT_EQ(error_of([] { Random(1).below(0); }),
-            "below: needs a bound of at least 1, got 0; ask for a number below something");
+  EXPECT_EQ(error_of([] { Random(1).below(0); }), "below: needs a bound of at least 1, got 0; give a larger bound");
 }
 
 }  // namespace

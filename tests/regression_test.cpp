@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers to learn: their losses, their units, and runs on them.
+// Regression: losses, units, and training runs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 using testing::ElementsAre;
 using tests::error_of;
 
-// y = 30 + 5 x0 - 2 x1^2, in no units a network likes.
+// y = 30 + 5 x0 - 2 x1^2, which is far from mean 0 and deviation 1.
 Dataset numbers(std::size_t rows = 60) {
   Dataset data{2, {}, {}, {"a", "b"}, {}, {}, "price"};
   Random random(3);
@@ -34,19 +34,19 @@ Recipe small(LossKind loss = LossKind::mse) {
 
 TEST(Regression, ComputesItsLossesFromTheErrorInDeviations) {
   const Value output = 0.25;
-  EXPECT_DOUBLE_EQ(number_loss(LossKind::mse, output, 1.0).data(), 0.5625);
-  EXPECT_DOUBLE_EQ(number_loss(LossKind::mae, output, 1.0).data(), 0.75);
-  EXPECT_DOUBLE_EQ(number_loss(LossKind::huber, output, 1.0).data(), 0.28125);
-  EXPECT_DOUBLE_EQ(number_loss(LossKind::huber, output, -3.0).data(), 2.75);
-  for (const LossKind loss : {LossKind::mse, LossKind::mae, LossKind::huber})
-    for (const double target : {1.0, -3.0, 0.25})
-      EXPECT_EQ(number_loss(loss, output, target).data(), number_loss(loss, output, Value(target)).data());
+  const auto number_loss = [&](LossKind kind, double target) {
+    return Loss(kind, 1)({&output, 1}, std::span<const double>(&target, 1)).data();
+  };
+  EXPECT_DOUBLE_EQ(number_loss(LossKind::mse, 1.0), 0.5625);
+  EXPECT_DOUBLE_EQ(number_loss(LossKind::mae, 1.0), 0.75);
+  EXPECT_DOUBLE_EQ(number_loss(LossKind::huber, 1.0), 0.28125);
+  EXPECT_DOUBLE_EQ(number_loss(LossKind::huber, -3.0), 2.75);
   const std::vector<Value> outputs{0.25, 0.25};
   const std::vector<double> targets{1, -3};
   EXPECT_DOUBLE_EQ(mean_absolute_error(outputs, targets).data(), 2);
   EXPECT_DOUBLE_EQ(huber(outputs, targets).data(), (0.28125 + 2.75) / 2);
-  EXPECT_EQ(error_of([&] { number_loss(LossKind::bce, output, 1.0); }),
-            "train: needs a loss for numbers, got bce; use the loss mse, mae or huber");
+  EXPECT_EQ(error_of([&] { Loss(LossKind::bce, 1).targets(numbers(), 0); }),
+            "Loss: needs a loss for numbers, got bce; use the loss mse, mae or huber");
   EXPECT_EQ(error_of([] { outputs_for(LossKind::huber, 3); }),
             "train: needs a loss for classes, got huber; use the loss softmax, bce, hinge or mse");
 }
@@ -90,7 +90,7 @@ TEST(Regression, ContinuesFromASavedStateBitForBit) {
   }
 }
 
-TEST(Regression, RefusesTargetsThatCannotBeLearned) {
+TEST(Regression, RejectsTargetsThatCannotBeLearned) {
   const auto with = [](auto change, Recipe recipe = small()) {
     Dataset data = numbers(5);
     change(data);
@@ -98,26 +98,24 @@ TEST(Regression, RefusesTargetsThatCannotBeLearned) {
   };
   EXPECT_EQ(with([](Dataset&) {}), "no error");
   EXPECT_EQ(with([](Dataset& d) { d.targets.assign(5, 2); }),
-            "train: needs a target that is not the same in every row, got 2; add rows of another, or choose another "
-            "column");
+            "train: needs targets that differ, got 2 in every row; add rows, or choose another column");
   EXPECT_EQ(with([](Dataset& d) { d.targets[3] = std::numeric_limits<double>::quiet_NaN(); }),
-            "train: needs targets that are finite, got nan; correct it or drop the row");
+            "train: needs finite targets, got nan; correct it or drop the row");
   EXPECT_EQ(with([](Dataset& d) { d.target_name = "\x01"; }).substr(0, 19), "train: needs a name");
   EXPECT_EQ(with([](Dataset& d) { d.labels = {1}; }),
-            "train: needs labels or targets, got both; give rows classes, or numbers to learn");
+            "train: needs labels or targets, got both; leave out one of them");
   EXPECT_EQ(with([](Dataset&) {}, small(LossKind::softmax)),
             "train: needs a loss for numbers, got softmax; use the loss mse, mae or huber");
   TrainingRun run(numbers(), small());
-  EXPECT_EQ(error_of([&] { run.model(); }), "model: needs a classifier, got a regressor; ask for the regressor");
+  EXPECT_EQ(error_of([&] { run.model(); }), "model: needs a classifier, got a regressor; call regressor()");
   EXPECT_EQ(error_of([&] { run.set_data(make_moons(9, 0.1, 1)); }),
-            "set_data: needs numbers to learn, got classes; give it data of the kind it was made for");
+            "set_data: needs targets that are numbers, got classes; give data of the kind that the model was made for");
   EXPECT_EQ(error_of([&] { run.regressor().evaluate(make_moons(9, 0.1, 1)); }),
-            "evaluate: needs data with numbers to learn, got classes; give it data of the kind it was made for");
+            "evaluate: needs targets that are numbers, got classes; give data of the kind that the model was made for");
   TrainingRun classes(make_moons(9, 0.1, 1), micrograd_recipe());
-  EXPECT_EQ(error_of([&] { classes.regressor(); }),
-            "model: needs a regressor, got a classifier; ask for the classifier");
+  EXPECT_EQ(error_of([&] { classes.regressor(); }), "model: needs a regressor, got a classifier; call model()");
   EXPECT_EQ(error_of([&] { classes.set_data(numbers()); }),
-            "set_data: needs classes, got numbers; give it data of the kind it was made for");
+            "set_data: needs classes, got numbers; give data of the kind that the model was made for");
 }
 
 TEST(Regression, KeepsEachRowsTargetWithItWhenSplit) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Model files: what is written comes back bit for bit, and damaged or hostile bytes give an Error that says what is
-// wrong.
+// safetensors files: numbers come back bit for bit, and damaged or hostile bytes give an Error that says what is wrong.
 #include "gradwalk/safetensors.hpp"
 
 #include <gmock/gmock.h>
@@ -64,10 +63,10 @@ std::string said(const std::function<void()>& run) {
   return "no error";
 }
 
-// What is wrong, without the words every refusal of a damaged file shares.
+// The Error for these bytes, without the advice that all these Errors have in common.
 std::string wrong(const std::string& bytes) {
   const std::string text = said([&] { SafetensorsFile::parse(bytes, "m"); });
-  const std::string end = "; the file is damaged or no safetensors file: take a copy, or save it again";
+  const std::string end = "; the file is damaged or not a safetensors file: use a copy, or save it again";
   return text.starts_with("m: needs ") && text.ends_with(end) ? text.substr(9, text.size() - 9 - end.size()) : text;
 }
 std::string wrong(std::string_view header, std::size_t data_bytes) { return wrong(file_of(header, data_bytes)); }
@@ -85,7 +84,7 @@ TEST(Safetensors, ComeBackBitForBit) {
   EXPECT_EQ(SafetensorsFile{}.to_bytes(), file_of("{}      "));
 }
 
-TEST(Safetensors, AreTheBytesTheFormatAsksFor) {
+TEST(Safetensors, HaveTheBytesOfTheFormat) {
   const SafetensorsFile file{{{"w", {1, 2}, {1, 2}}, {"b", {}, {0}}}, {{"k", "v"}}};
   const std::string bytes = file.to_bytes();
   const std::string header = R"({"__metadata__":{"k":"v"},"w":{"data_offsets":[0,16],"dtype":"F64","shape":[1,2]},)"
@@ -103,17 +102,17 @@ TEST(Safetensors, AreFoundByName) {
   EXPECT_EQ(file.find("no"), nullptr);
 }
 
-TEST(Safetensors, OfSinglePrecisionAreWidened) {
+TEST(Safetensors, WidenSinglePrecision) {
   std::string bytes = file_of(R"({"a":{"shape":[2],"dtype":"F32","data_offsets":[0,8]}}   )");
   bytes += std::string("\0\0\x80\x3f\0\0\x20\xc0", 8);
   EXPECT_THAT(SafetensorsFile::parse(bytes).tensors[0].data, ElementsAre(1, -2.5));
 }
 
-TEST(Safetensors, OfOtherTypesAreRefused) {
+TEST(Safetensors, RejectOtherTypes) {
   for (const char* type : {"I64", "F16", "BF16", "BOOL", "f64", ""})
     EXPECT_EQ(wrong(R"({"a":{"dtype":")" + std::string(type) + R"(","shape":[1],"data_offsets":[0,8]}})", 8),
               "m: needs numbers of type F64 or F32, got '" + std::string(type) +
-                  "' in 'a'; convert it before saving; whole numbers belong into the metadata");
+                  "' in 'a'; convert it before saving; put whole numbers into the metadata");
 }
 
 TEST(Safetensors, NeedAHeaderThatFits) {
@@ -130,7 +129,7 @@ TEST(Safetensors, NeedAHeaderThatFits) {
   EXPECT_EQ(wrong("{", 0), "a header in JSON, got something else at its byte 2");
   EXPECT_EQ(wrong(std::string("{}\0 {}", 6), 0), "a header in JSON, got a zero byte in it");
   EXPECT_EQ(wrong("{\"\xff\":1}", 0), "a header in JSON, got something else at its byte 3");
-  EXPECT_EQ(wrong("{}", 3), "tensors of all the 3 bytes after the header, got 0");
+  EXPECT_EQ(wrong("{}", 3), "tensors that fill the 3 bytes after the header, got 0");
 }
 
 TEST(Safetensors, NeedEntriesOfTheirForm) {
@@ -138,26 +137,26 @@ TEST(Safetensors, NeedEntriesOfTheirForm) {
   EXPECT_EQ(with("1"), "dtype, shape and data_offsets of 'a', got the number 1");
   EXPECT_EQ(with("null"), "dtype, shape and data_offsets of 'a', got null");
   EXPECT_EQ(with("[]"), "dtype, shape and data_offsets of 'a', got an array");
-  EXPECT_EQ(with("{}"), "dtype, shape and data_offsets of every tensor, got less of 'a'");
-  EXPECT_EQ(with(R"({"dtype":"F64","shape":[1]})"), "dtype, shape and data_offsets of every tensor, got less of 'a'");
+  EXPECT_EQ(with("{}"), "dtype, shape and data_offsets of every tensor, got fewer for 'a'");
+  EXPECT_EQ(with(R"({"dtype":"F64","shape":[1]})"), "dtype, shape and data_offsets of every tensor, got fewer for 'a'");
   EXPECT_EQ(with(R"({"other":1})"), "dtype, shape and data_offsets of 'a', got 'other'");
   EXPECT_EQ(with(R"({"dtype":1})"), "the dtype as text of 'a', got the number 1");
-  EXPECT_EQ(with(R"({"dtype":"F64","dtype":"F64"})"), "names that stand once, got dtype twice in 'a'");
+  EXPECT_EQ(with(R"({"dtype":"F64","dtype":"F64"})"), "unique names, got dtype twice in 'a'");
   EXPECT_EQ(with(R"({"shape":{}})"), "whole numbers as the shape of 'a', got an object");
   EXPECT_EQ(with(R"({"shape":[-1]})"), "whole numbers as the shape of 'a', got the number -1");
   EXPECT_EQ(with(R"({"shape":[1.0]})"), "whole numbers as the shape of 'a', got the number 1.0");
   EXPECT_EQ(with(R"({"shape":[[1]]})"), "whole numbers as the shape of 'a', got an array");
-  EXPECT_EQ(with(R"({"shape":[true]})"), "whole numbers as the shape of 'a', got a truth value");
+  EXPECT_EQ(with(R"({"shape":[true]})"), "whole numbers as the shape of 'a', got a boolean");
   EXPECT_EQ(with(R"({"shape":[18446744073709551616]})"),
             "whole numbers as the shape of 'a', got the number 18446744073709551616");
   EXPECT_EQ(with(R"({"data_offsets":[0,8,16]})"), "two whole numbers as data_offsets of 'a', got the number 16");
   EXPECT_EQ(with(R"({"data_offsets":"x"})"), "two whole numbers as data_offsets of 'a', got 'x'");
   EXPECT_EQ(with(R"({"dtype":"F64","shape":[1],"data_offsets":[8]})"),
-            "where each tensor begins and ends, got no such data_offsets of 'a'");
+            "the begin and the end of each tensor, got other data_offsets for 'a'");
   EXPECT_EQ(with(R"({"dtype":"F64","shape":[1],"data_offsets":[8,0]})"),
-            "where each tensor begins and ends, got no such data_offsets of 'a'");
+            "the begin and the end of each tensor, got other data_offsets for 'a'");
   EXPECT_EQ(wrong(std::string("{") + entry("a", 0, 8) + "," + entry("a", 8, 16) + "}", 16),
-            "names that stand once, got 'a' twice");
+            "unique names, got 'a' twice");
 }
 
 TEST(Safetensors, NeedMetadataOfTexts) {
@@ -166,21 +165,25 @@ TEST(Safetensors, NeedMetadataOfTexts) {
   EXPECT_EQ(with("1"), "texts by name in __metadata__, got the number 1");
   EXPECT_EQ(with(R"({"a":1})"), "texts by name in __metadata__, got the number 1");
   EXPECT_EQ(with(R"({"a":{}})"), "texts by name in __metadata__, got an object");
-  EXPECT_EQ(with(R"({"a":"1","a":"2"})"), "names that stand once, got 'a' twice in __metadata__");
-  EXPECT_EQ(with(R"({},"__metadata__":{})"), "names that stand once, got __metadata__ twice");
+  EXPECT_EQ(with(R"({"a":"1","a":"2"})"), "unique names, got 'a' twice in __metadata__");
+  EXPECT_EQ(with(R"({},"__metadata__":{})"), "unique names, got __metadata__ twice");
 }
 
-TEST(Safetensors, NeedTensorsSideBySide) {
+TEST(Safetensors, NeedTensorsWithoutHolesAndOverlaps) {
   const auto with = [](const std::string& first, const std::string& second, std::size_t size) {
     return wrong(std::string("{") + first + "," + second + "}", size);
   };
   EXPECT_EQ(with(entry("b", 8, 16), entry("a", 0, 8), 16), "no error");
-  EXPECT_EQ(with(entry("a", 0, 16), entry("b", 8, 24), 24), "tensors side by side, the next at 16, got 'b' at 8 to 24");
-  EXPECT_EQ(with(entry("a", 0, 16), entry("b", 0, 16), 16), "tensors side by side, the next at 16, got 'b' at 0 to 16");
-  EXPECT_EQ(with(entry("a", 0, 8), entry("b", 16, 24), 24), "tensors side by side, the next at 8, got 'b' at 16 to 24");
-  EXPECT_EQ(with(entry("a", 8, 16), entry("b", 16, 24), 24), "tensors side by side, the next at 0, got 'a' at 8 to 16");
-  EXPECT_EQ(with(entry("a", 0, 8), entry("b", 8, 16), 24), "tensors of all the 24 bytes after the header, got 16");
-  EXPECT_EQ(with(entry("a", 0, 8), entry("b", 8, 16), 8), "tensors of all the 8 bytes after the header, got 16");
+  EXPECT_EQ(with(entry("a", 0, 16), entry("b", 8, 24), 24),
+            "tensors without holes and overlaps, the next at 16, got 'b' at 8 to 24");
+  EXPECT_EQ(with(entry("a", 0, 16), entry("b", 0, 16), 16),
+            "tensors without holes and overlaps, the next at 16, got 'b' at 0 to 16");
+  EXPECT_EQ(with(entry("a", 0, 8), entry("b", 16, 24), 24),
+            "tensors without holes and overlaps, the next at 8, got 'b' at 16 to 24");
+  EXPECT_EQ(with(entry("a", 8, 16), entry("b", 16, 24), 24),
+            "tensors without holes and overlaps, the next at 0, got 'a' at 8 to 16");
+  EXPECT_EQ(with(entry("a", 0, 8), entry("b", 8, 16), 24), "tensors that fill the 24 bytes after the header, got 16");
+  EXPECT_EQ(with(entry("a", 0, 8), entry("b", 8, 16), 8), "tensors that fill the 8 bytes after the header, got 16");
   EXPECT_EQ(with(entry("a", 0, 0), entry("b", 0, 0), 0), "no error");
 }
 
@@ -192,17 +195,17 @@ TEST(Safetensors, NeedAsManyNumbersAsTheShapeHas) {
   EXPECT_EQ(with("[2]", "8"), "as many numbers as the shape has, got 8 bytes for 'a'");
   EXPECT_EQ(with("[0]", "8"), "as many numbers as the shape has, got 8 bytes for 'a'");
   EXPECT_EQ(with("[1]", "9"), "as many numbers as the shape has, got 9 bytes for 'a'");
-  // Products that overflow to 1 and to 0.
+  // Shapes whose product overflows to 1 and to 0.
   EXPECT_EQ(with("[2305843009213693953,8]", "8"), "as many numbers as the shape has, got 8 bytes for 'a'");
   EXPECT_EQ(with("[12297829382473034411,3]", "8"), "as many numbers as the shape has, got 8 bytes for 'a'");
   EXPECT_EQ(with("[4294967296,4294967296]", "0"), "as many numbers as the shape has, got 0 bytes for 'a'");
   EXPECT_EQ(with("[2305843009213693952]", "18446744073709551615"),
             "as many numbers as the shape has, got 18446744073709551615 bytes for 'a'");
   EXPECT_EQ(with("[2305843009213693951]", "18446744073709551608"),
-            "tensors of all the 8 bytes after the header, got 18446744073709551608");
+            "tensors that fill the 8 bytes after the header, got 18446744073709551608");
 }
 
-TEST(Safetensors, NestedDeeplyAreRefusedAtOnce) {
+TEST(Safetensors, AreRejectedEarlyIfTheirHeaderIsDeeplyNested) {
   for (const char* open : {"[", "{\"a\":"}) {
     std::string header = "{\"a\":{\"shape\":";
     for (int i = 0; i < 1'000'000; ++i) header += open;
@@ -210,14 +213,14 @@ TEST(Safetensors, NestedDeeplyAreRefusedAtOnce) {
   }
 }
 
-TEST(Safetensors, ThatCannotBeWrittenAreRefused) {
+TEST(Safetensors, RejectTensorsThatCannotBeWritten) {
   const auto with = [](const SafetensorsFile& file) { return said([&] { (void)file.to_bytes(); }); };
   EXPECT_EQ(with({{{"a", {2}, {1}}}, {}}),
             "safetensors: needs as many numbers as the shape has, got 1 in 'a'; correct its shape");
   EXPECT_EQ(with({{{"a", {}, {1}}, {"a", {}, {2}}}, {}}),
-            "safetensors: needs tensors of different names, got 'a' twice; rename one");
+            "safetensors: needs tensors with different names, got 'a' twice; rename one");
   EXPECT_EQ(with({{{"__metadata__", {}, {1}}}, {}}),
-            "safetensors: needs another name than __metadata__, got it; rename the tensor");
+            "safetensors: needs a name other than __metadata__, got it; rename the tensor");
   EXPECT_EQ(with({{{"\xff", {}, {1}}}, {}}),
             "safetensors: needs names and metadata in UTF-8, got other bytes; convert them first");
   EXPECT_EQ(with({{}, {{"a", "\xff"}}}),
@@ -248,14 +251,14 @@ TEST_F(SafetensorsFiles, AreNamedInMessages) {
   write_beside(path, "short");
   EXPECT_EQ(said([&] { SafetensorsFile::read(path); }),
             path +
-                ": needs 8 bytes with the header's length, got 5; the file is damaged or no safetensors file: take a "
-                "copy, or save it again");
+                ": needs 8 bytes with the header's length, got 5; the file is damaged or not a safetensors file: use "
+                "a copy, or save it again");
   EXPECT_EQ(said([&] { SafetensorsFile::read(folder_); }),
             folder_.string() +
                 ": needs a regular file, got a folder; name a file, or save what comes from there to one first");
 }
 
-// One change of a kind that damage or malice makes.
+// Makes one change like those of damaged or hostile files.
 std::string mutated(std::string bytes, std::mt19937_64& random) {
   const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
   const std::size_t header = 8 + static_cast<unsigned char>(bytes[0]) + 256u * static_cast<unsigned char>(bytes[1]);
@@ -277,7 +280,7 @@ std::string mutated(std::string bytes, std::mt19937_64& random) {
   return bytes;
 }
 
-TEST_F(SafetensorsFiles, ThatAreMutatedEitherReadOrGiveAnError) {
+TEST_F(SafetensorsFiles, AreReadOrRejectedAfterAnyMutation) {
   const std::string path = folder_ / "model.safetensors", whole = model().to_bytes();
   std::mt19937_64 random(20240607);
   int read = 0, refused = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A step's work on its batch: the sums the eager step gives, steps of another kind, and steps made by a team.
+// Batch steps: the sums of the eager step, a step implemented by the user, and steps of a team.
 #include "gradwalk/step.hpp"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ TEST(BatchSteps, AddUpTheWeightedRowsWhenEager) {
   for (const double number : sums.all()) EXPECT_EQ(number, 0);
 }
 
-// Says that the loss falls with the first parameter alone.
+// A step whose gradient is -1 for the first parameter and 0 for the others.
 class OneSlope : public BatchStep {
  public:
   std::string kind() const override { return "one slope"; }
@@ -61,9 +61,9 @@ class OneSlope : public BatchStep {
   }
 };
 
-TEST(BatchSteps, MayBeOfAKindOfTheUsersOwn) {
+TEST(BatchSteps, CanBeImplementedByTheUser) {
   Recipe recipe = small();
-  recipe.optimizer = SGD{.lr = 0.5}, recipe.rate.kind = RatePlan::Kind::constant;
+  recipe.optimizer = SGD{.lr = 0.5}, recipe.rate.kind = LearningRateSchedule::Kind::constant;
   recipe.l2 = recipe.clip = 0;
   const TrainingRun before(moons(), recipe);
   TrainingRun run(moons(), recipe, [](const Model&) { return std::make_unique<OneSlope>(); });
@@ -85,7 +85,7 @@ TEST(BatchSteps, AreTheSameForATeamAsForOneProcess) {
   constexpr int steps = 12;
   TrainingRun alone(moons(), small());
   for (int i = 0; i < steps; ++i) alone.step();
-  for (const std::size_t size : {2u, 3u, 9u}) {  // 9: some have no row of a batch
+  for (const std::size_t size : {2u, 3u, 9u}) {  // with 9 members, some have no row of a batch
     std::vector<std::vector<double>> sums(size), results(size);
     std::barrier<> together(static_cast<std::ptrdiff_t>(size));
     std::vector<std::thread> threads;
@@ -110,11 +110,11 @@ TEST(BatchSteps, AreTheSameForATeamAsForOneProcess) {
   }
 }
 
-TEST(BatchSteps, RefuseAnImpossibleTeam) {
+TEST(BatchSteps, RejectAnImpossibleTeam) {
   const auto with = [](const Team& team) { return error_of([&] { TrainingRun(moons(), small(), eager_step, team); }); };
   EXPECT_EQ(with({2, 2, [](std::span<double>) {}}),
-            "train: needs a member of the team's 2, got number 2; count members from 0");
-  EXPECT_EQ(with({2, 0, {}}), "train: needs a team that adds up its sums, got none; fill in add_up");
+            "train: needs a member below the team's size, 2, got 2; count members from 0");
+  EXPECT_EQ(with({2, 0, {}}), "train: needs a team with a function add_up, got none; set Team::add_up");
 }
 
 }  // namespace

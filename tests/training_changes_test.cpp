@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A training run that is changed while it goes: other rows, another rate.
+// A training run that is changed between steps: other rows, another learning rate.
 #include <gtest/gtest.h>
 
 #include "gradwalk/training.hpp"
@@ -29,21 +29,21 @@ TEST(ATrainingRun, KeepsANewLearningRate) {
   EXPECT_EQ(learning_rate(run.recipe().optimizer), 0.25);
 }
 
-TEST(ATrainingRun, StartsANewScheduleAtItsPresentStep) {
+TEST(ATrainingRun, BeginsANewScheduleAtItsCurrentStep) {
   Recipe recipe = micrograd_recipe();
-  recipe.rate = {.kind = RatePlan::Kind::linear, .final = 0, .steps = 2};
+  recipe.rate = {.kind = LearningRateSchedule::Kind::linear, .final = 0, .steps = 2};
   TrainingRun run(make_moons(40, 0.1, 1), recipe);
   for (const double expected : {1.0, 0.5, 0.0}) EXPECT_EQ(run.step().rate, expected);
-  run.begin_plan({.kind = RatePlan::Kind::linear, .final = 0.5, .steps = 4, .warm_up = 1}, 0.25);
+  run.begin_schedule({.kind = LearningRateSchedule::Kind::linear, .final = 0.5, .steps = 4, .warm_up = 1}, 0.25);
   EXPECT_EQ(run.recipe().rate.begin, 3u);
   EXPECT_EQ(end_of(run.recipe().rate), 8u);
   for (const double expected : {0.25, 0.25, 0.21875, 0.1875, 0.15625, 0.125, 0.125})
     EXPECT_EQ(run.step().rate, expected);
-  EXPECT_EQ(end_of({.kind = RatePlan::Kind::constant}), std::nullopt);
-  EXPECT_EQ(tests::error_of([&] { run.begin_plan({.steps = 0}, 1); }),
-            "cosine_decay: needs at least one step, got 0; say over how many steps the rate changes");
-  EXPECT_EQ(tests::error_of([&] { run.begin_plan({.warm_up = std::uint64_t{1} << 62}, 1); }),
-            "train: needs a plan of fewer than 2^62 steps, got 4611686018427387904; plan what can be made");
+  EXPECT_EQ(end_of({.kind = LearningRateSchedule::Kind::constant}), std::nullopt);
+  EXPECT_EQ(tests::error_of([&] { run.begin_schedule({.steps = 0}, 1); }),
+            "cosine_decay: needs at least one step, got 0; give the number of steps in which the rate changes");
+  EXPECT_EQ(tests::error_of([&] { run.begin_schedule({.warm_up = std::uint64_t{1} << 62}, 1); }),
+            "train: needs a schedule of fewer than 2^62 steps, got 4611686018427387904; give fewer steps");
   EXPECT_EQ(run.step().rate, 0.125);
 }
 
@@ -53,11 +53,11 @@ TEST(ATrainingRun, ReportsAnAccuracyOfOneWhenAllRowsAreRight) {
   EXPECT_EQ(run.step().accuracy, 1);
 }
 
-TEST(ATrainingRun, RefusesIncompleteRowsWithoutReadingThem) {
+TEST(ATrainingRun, RejectsIncompleteRowsWithoutReadingThem) {
   const Dataset moons = make_moons(40, 0.1, 1);
   Dataset torn = moons;
   torn.x.resize(3);
-  for (const Recipe& recipe : {micrograd_recipe(), default_recipe(2)}) {  // as they are, and standardised
+  for (const Recipe& recipe : {micrograd_recipe(), default_recipe(2)}) {  // with and without standardisation
     TrainingRun run(moons, recipe), untouched(moons, recipe);
     EXPECT_EQ(tests::error_of([&] { run.set_data(torn); }),
               "set_data: needs 80 numbers: rows times columns, got 3; give each row its features");
@@ -67,16 +67,16 @@ TEST(ATrainingRun, RefusesIncompleteRowsWithoutReadingThem) {
   }
 }
 
-TEST(ATrainingRun, RefusesDataThatDoesNotFitItsNetwork) {
+TEST(ATrainingRun, RejectsDataThatDoesNotFitItsNetwork) {
   const Dataset moons = make_moons(40, 0.1, 1);
   Dataset empty, narrow;
   narrow.columns = 1, narrow.x = {1}, narrow.labels = {0};
   TrainingRun run(moons, micrograd_recipe());
-  EXPECT_EQ(tests::error_of([&] { run.set_data(empty); }), "set_data: needs data, got no rows; give it some");
+  EXPECT_EQ(tests::error_of([&] { run.set_data(empty); }), "set_data: needs at least one row, got none; add rows");
   EXPECT_EQ(tests::error_of([&] { run.set_data(narrow); }),
-            "set_data: needs rows of 2 features, got 1; give it the features it was made for");
+            "set_data: needs rows of 2 features, got 1; give the features that the model was made for");
   EXPECT_EQ(tests::error_of([&] { run.set_data(make_spiral(30, 3, 0, 1)); }),
-            "set_data: needs labels below 2, got 2; give it the classes it was made for");
+            "set_data: needs labels below 2, got 2; give the classes that the model was made for");
   EXPECT_EQ(tests::error_of([&] { run.set_rate(-1); }),
             "SGD: needs lr >= 0, got -1; give a finite number that is not negative");
 }

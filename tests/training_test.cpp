@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Training runs: their recipes and rates, what a step does, and that going on from a state is going straight through.
+// Training runs: recipes, learning rates, what a step does, and continuing from a saved state.
 #include "gradwalk/training.hpp"
 
 #include <gmock/gmock.h>
@@ -59,7 +59,7 @@ Recipe small(const OptimizerConfig& optimizer = Adam{.lr = 0.01}, std::size_t ba
 
 Dataset moons(std::size_t rows = 20) { return make_moons(rows, 0.1, 7); }
 
-TEST(Recipes, AreTheOnesTheyAreNamedFor) {
+TEST(Recipes, HaveTheDocumentedValues) {
   const Recipe micrograd = micrograd_recipe();
   EXPECT_THAT(micrograd.hidden, ElementsAre(16, 16));
   EXPECT_EQ(micrograd.activation, Activation::relu);
@@ -79,7 +79,7 @@ TEST(Recipes, AreTheOnesTheyAreNamedFor) {
   EXPECT_TRUE(default_recipe(3).standardise);
 }
 
-TEST(Recipes, WithNumbersOutOfTheirRangesAreRefused) {
+TEST(Recipes, RejectNumbersOutOfRange) {
   const auto with = [](auto change) {
     Recipe recipe = small();
     change(recipe);
@@ -92,27 +92,26 @@ TEST(Recipes, WithNumbersOutOfTheirRangesAreRefused) {
   EXPECT_EQ(with([](Recipe& r) { r.l1 = -1; }), "train: needs l1 >= 0, got -1" + advice);
   EXPECT_EQ(with([](Recipe& r) { r.l2 = nan; }), "train: needs l2 >= 0, got nan" + advice);
   EXPECT_EQ(with([](Recipe& r) { r.clip = infinity; }), "train: needs clip >= 0, got inf" + advice);
-  EXPECT_EQ(with([](Recipe& r) { r.rate.final = -0.5; }),
-            "train: needs a final share of the rate >= 0, got -0.5" + advice);
+  EXPECT_EQ(with([](Recipe& r) { r.rate.final = -0.5; }), "train: needs a final rate >= 0, got -0.5" + advice);
   EXPECT_EQ(with([](Recipe& r) { r.optimizer = SGD{.lr = nan}; }), "SGD: needs lr >= 0, got nan" + advice);
   EXPECT_EQ(with([](Recipe& r) { r.optimizer = Adam{.beta2 = 1}; }),
             "Adam: needs 0 <= beta2 < 1, got 1; 0.999 is usual");
   EXPECT_EQ(with([](Recipe& r) { r.rate.steps = 0; }),
-            "cosine_decay: needs at least one step, got 0; say over how many steps the rate changes");
+            "cosine_decay: needs at least one step, got 0; give the number of steps in which the rate changes");
   EXPECT_EQ(error_of([] {
               Recipe recipe = small();
               recipe.hidden = {3, 0};
               TrainingRun(moons(), recipe);
             }),
-            "Layer: needs at least one output, got 0; say how many neurons it has");
+            "Layer: needs at least one output, got 0; give the number of neurons");
 }
 
-TEST(RatePlans, GoFromTheFirstRateToTheLast) {
-  using enum RatePlan::Kind;
-  const auto rates = [](const RatePlan& plan) {
+TEST(LearningRateSchedules, GoFromTheFirstRateToTheLast) {
+  using enum LearningRateSchedule::Kind;
+  const auto rates = [](const LearningRateSchedule& schedule) {
     std::vector<double> result;
-    const Schedule schedule = schedule_of(plan, 2);
-    for (std::uint64_t k = 0; k < 7; ++k) result.push_back(schedule(k));
+    const Schedule rate = schedule_of(schedule, 2);
+    for (std::uint64_t k = 0; k < 7; ++k) result.push_back(rate(k));
     return result;
   };
   EXPECT_THAT(rates({.kind = constant, .final = 0.5, .steps = 4}), ElementsAre(2, 2, 2, 2, 2, 2, 2));
@@ -126,15 +125,15 @@ TEST(RatePlans, GoFromTheFirstRateToTheLast) {
   EXPECT_EQ(name(cosine), "cosine");
 }
 
-TEST(RatePlans, AreFollowedByRuns) {
+TEST(LearningRateSchedules, SetTheRateOfEachStepOfARun) {
   Recipe recipe = small();
-  recipe.rate = {.kind = RatePlan::Kind::linear, .final = 0, .steps = 4, .warm_up = 2};
+  recipe.rate = {.kind = LearningRateSchedule::Kind::linear, .final = 0, .steps = 4, .warm_up = 2};
   TrainingRun run(moons(), recipe);
   for (const double expected : {0.005, 0.01, 0.01, 0.0075, 0.005, 0.0025, 0.0, 0.0})
     EXPECT_DOUBLE_EQ(run.step().rate, expected);
 }
 
-TEST(Losses, HaveAsManyOutputsAsTheirClassesAskFor) {
+TEST(Losses, DetermineTheNumberOfOutputs) {
   using enum LossKind;
   EXPECT_EQ(outputs_for(hinge, 2), 1u);
   EXPECT_EQ(outputs_for(bce, 2), 1u);
@@ -153,7 +152,7 @@ TEST(Losses, HaveAsManyOutputsAsTheirClassesAskFor) {
             "train: needs two classes for the loss bce, got 9; use the loss softmax");
 }
 
-TEST(Losses, OfARowAreThoseOfItsLabel) {
+TEST(Losses, EncodeTheLabelOfARow) {
   using enum LossKind;
   const std::vector<Value> one{0.25}, three{0.25, -1, 2};
   const auto of = [](LossKind loss, const std::vector<Value>& outputs, std::size_t label) {
@@ -171,25 +170,56 @@ TEST(Losses, OfARowAreThoseOfItsLabel) {
   EXPECT_DOUBLE_EQ(of(softmax, three, 0), std::log(sum) - 0.25);
 }
 
-TEST(Losses, OfLabelsAndOutputsThatDoNotFitAreRefused) {
+// Targets that are numbers are for the eager step and Values for the compiled one. Both use one formula.
+TEST(Losses, HaveTheSameValueForTargetsThatAreNumbersAndValues) {
+  const std::vector<Value> scores{40.5, -1.0, 2.0, 0.5};
+  for (const LossKind kind : all_losses)
+    for (const std::size_t outputs : {1u, 2u, 4u}) {
+      if (outputs == 1 ? kind == LossKind::softmax : kind != LossKind::softmax && kind != LossKind::mse) continue;
+      if (outputs == 2 && kind == LossKind::mse) continue;
+      const Loss loss(kind, outputs);
+      const auto check = [&](std::span<const double> targets) {
+        ASSERT_EQ(targets.size(), loss.targets_per_row());
+        const std::vector<Value> values(targets.begin(), targets.end());
+        const std::span<const Value> some = std::span(scores).first(outputs);
+        EXPECT_EQ(loss(some, targets).data(), loss(some, values).data()) << name(kind) << " " << outputs;
+      };
+      if (!is_for_classes(kind)) check(std::vector{1.5});
+      for (std::size_t label = 0; is_for_classes(kind) && label < std::max<std::size_t>(2, outputs); ++label)
+        check(loss.targets(label));
+    }
+  EXPECT_THAT(Loss(LossKind::mse, 3).targets(1), testing::ElementsAre(0, 1, 0));
+  EXPECT_THAT(Loss(LossKind::softmax, 3).targets(2), testing::ElementsAre(2));
+  EXPECT_THAT(Loss(LossKind::bce, 1).targets(0), testing::ElementsAre(0));
+  EXPECT_THAT(Loss(LossKind::hinge, 1).targets(0), testing::ElementsAre(-1));
+}
+
+TEST(Losses, RejectLabelsAndOutputsThatDoNotFit) {
   using enum LossKind;
   const std::vector<Value> none, one{0.25}, two{1, 2}, three{0.25, -1, 2};
   const auto with = [](LossKind loss, const std::vector<Value>& outputs, std::size_t label) {
     return error_of([&] { row_loss(loss, outputs, label); });
   };
-  EXPECT_EQ(with(hinge, one, 2), "row_loss: needs a label below the number of classes, 2, got 2; count labels from 0");
+  EXPECT_EQ(with(hinge, one, 2), "Loss: needs a label below the number of classes, 2, got 2; count labels from 0");
   for (const LossKind loss : {mse, softmax})
-    EXPECT_EQ(with(loss, three, 3),
-              "row_loss: needs a label below the number of classes, 3, got 3; count labels from 0");
-  const std::string advice = "; make the network's last layer of outputs_for() neurons";
+    EXPECT_EQ(with(loss, three, 3), "Loss: needs a label below the number of classes, 3, got 3; count labels from 0");
+  const std::string advice = "; give the network's last layer outputs_for() neurons";
   for (const LossKind loss : {hinge, mse, bce, softmax})
     EXPECT_EQ(with(loss, none, 0),
-              "row_loss: needs as many outputs as the loss " + std::string(name(loss)) + " has, got 0" + advice);
-  EXPECT_EQ(with(softmax, one, 0), "row_loss: needs as many outputs as the loss softmax has, got 1" + advice);
-  EXPECT_EQ(with(hinge, two, 0), "row_loss: needs as many outputs as the loss hinge has, got 2" + advice);
+              "Loss: needs as many outputs as the loss " + std::string(name(loss)) + " has, got 0" + advice);
+  EXPECT_EQ(with(softmax, one, 0), "Loss: needs as many outputs as the loss softmax has, got 1" + advice);
+  EXPECT_EQ(with(hinge, two, 0), "Loss: needs as many outputs as the loss hinge has, got 2" + advice);
+  EXPECT_EQ(error_of([&] { Loss(huber, 2); }), "Loss: needs as many outputs as the loss huber has, got 2" + advice);
+  EXPECT_EQ(error_of([&] { Loss(huber, 1).targets(0); }),
+            "Loss: needs a loss for classes, got huber; use the loss softmax, bce, hinge or mse");
+  const std::vector<double> targets{1, 0};
+  EXPECT_EQ(error_of([&] { Loss(hinge, 1)(two, targets); }),
+            "Loss: needs 1 output, got 2; give those of a network made for this loss");
+  EXPECT_EQ(error_of([&] { Loss(hinge, 1)(one, targets); }),
+            "Loss: needs 1 target, got 2; give what targets() returns");
 }
 
-TEST(Classifiers, GiveTheClassOfTheLargestScoreAndItsProbability) {
+TEST(Classifiers, PredictTheClassOfTheLargestScoreAndItsProbability) {
   EXPECT_EQ(Classifier::label_of(std::vector{-0.5}), 0u);
   EXPECT_EQ(Classifier::label_of(std::vector{0.5}), 1u);
   EXPECT_EQ(Classifier::label_of(std::vector{0.5, 3.0, -1.0}), 1u);
@@ -206,7 +236,7 @@ TEST(Classifiers, GiveTheClassOfTheLargestScoreAndItsProbability) {
   EXPECT_FALSE(TrainingRun(moons(), hinge).model().has_probabilities());
 }
 
-TEST(Classifiers, EvaluateTheMeanLossAndCountWhatIsRight) {
+TEST(Classifiers, EvaluateTheMeanLossAndCountCorrectRows) {
   const Dataset data = moons();
   for (const LossKind loss : {LossKind::hinge, LossKind::mse, LossKind::bce, LossKind::softmax}) {
     Recipe recipe = small();
@@ -232,7 +262,7 @@ TEST(Classifiers, EvaluateTheMeanLossAndCountWhatIsRight) {
   EXPECT_EQ(TrainingRun(data, small()).model().evaluate(none).accuracy(), 0);
 }
 
-TEST(Classifiers, CountWhatIsTakenForWhat) {
+TEST(Classifiers, CountPredictionsInAConfusionMatrix) {
   Classifier::Result result;
   result.classes = 3, result.rows = 10, result.right = 6;
   result.confusion = {3, 1, 0, 2, 3, 0, 1, 0, 0};
@@ -248,7 +278,7 @@ TEST(Classifiers, CountWhatIsTakenForWhat) {
   EXPECT_EQ(found.of_class(0) + found.of_class(1), found.rows);
 }
 
-TEST(Training, WeighsClassesTheSameIfAskedTo) {
+TEST(Training, GivesAllClassesTheSameWeightWithBalance) {
   Dataset data = moons(20);
   std::vector<std::size_t> rows;
   for (std::size_t i = 0; i < data.rows(); ++i)
@@ -279,7 +309,7 @@ TEST(Training, WeighsClassesTheSameIfAskedTo) {
   numbers.labels.clear(), numbers.label_names.clear();
   recipe.loss = LossKind::mse;
   EXPECT_EQ(error_of([&] { TrainingRun(numbers, recipe); }),
-            "train: needs classes to balance, got numbers to learn; leave it out");
+            "train: needs classes to balance, got targets that are numbers; leave out balance");
 }
 
 TEST(Histories, KeepAtMost1024StepsEvenly) {
@@ -298,8 +328,8 @@ TEST(Histories, KeepAtMost1024StepsEvenly) {
   }
 }
 
-TEST(Histories, DependOnTheirStepsAlone) {
-  // Interrupted anywhere, kept as numbers, and gone on with.
+TEST(Histories, DependOnlyOnTheirSteps) {
+  // Interrupt anywhere, keep the state, and continue.
   for (const std::uint64_t at : {0u, 1u, 1023u, 1024u, 1025u, 2047u, 2048u, 2049u, 3000u}) {
     History straight, first, second;
     for (std::uint64_t step = 1; step <= 5000; ++step) straight.add(step, static_cast<double>(step), 1);
@@ -313,11 +343,11 @@ TEST(Histories, DependOnTheirStepsAlone) {
   }
 }
 
-TEST(Histories, KnowWhetherTheyAreOfSoManySteps) {
+TEST(Histories, CheckTheNumberOfTheirSteps) {
   History good;
   for (std::uint64_t step = 1; step <= 1500; ++step) good.add(step, 1, 0.5);
   EXPECT_TRUE(good.is_of(1500));
-  EXPECT_TRUE(good.is_of(1499));  // an odd step is kept for two
+  EXPECT_TRUE(good.is_of(1499));  // with stride 2, step 1500 is not kept
   EXPECT_FALSE(good.is_of(1498));
   EXPECT_FALSE(good.is_of(1501));
   EXPECT_TRUE(History{}.is_of(0));
@@ -336,7 +366,7 @@ TEST(Histories, KnowWhetherTheyAreOfSoManySteps) {
   EXPECT_FALSE(with([](History& h) { h = {.stride = 1024, .steps = {1, 1025}, .loss = {1, 1}, .accuracy = {1, 1}}; }));
 }
 
-TEST(Training, FollowsFromItsDataAndRecipeBitForBit) {
+TEST(Training, IsDeterminedByDataAndRecipeBitForBit) {
   TrainingRun a(moons(), small()), b(moons(), small());
   make_steps(a, 30), make_steps(b, 30);
   expect_same(a, b);
@@ -347,7 +377,7 @@ TEST(Training, FollowsFromItsDataAndRecipeBitForBit) {
   EXPECT_NE(numbers_of(a), numbers_of(c));
 }
 
-TEST(Training, FromAnyStateIsTheSameAsStraightThrough) {
+TEST(Training, ContinuesFromAnyStateAsIfUninterrupted) {
   const std::vector<OptimizerConfig> optimizers{SGD{.lr = 0.1},   SGD{.lr = 0.1, .momentum = 0.9, .weight_decay = 0.01},
                                                 Adam{.lr = 0.01}, AdamW{.lr = 0.01},
                                                 RMSprop{},        Adagrad{}};
@@ -372,7 +402,7 @@ TEST(Training, FromAnyStateIsTheSameAsStraightThrough) {
     }
 }
 
-TEST(Training, OfACopyLeavesTheOriginalAsItWas) {
+TEST(Training, LeavesTheOriginalUnchangedWhenACopyIsTrained) {
   for (const std::size_t batch : {0u, 4u}) {
     TrainingRun run(moons(), small(Adam{.lr = 0.01}, batch)), straight(moons(), small(Adam{.lr = 0.01}, batch));
     make_steps(run, 3), make_steps(straight, 3);
@@ -388,7 +418,7 @@ TEST(Training, OfACopyLeavesTheOriginalAsItWas) {
   }
 }
 
-TEST(Training, RefusesStatesOfOtherRunsAndStaysAsItWas) {
+TEST(Training, RejectsStatesOfOtherRunsAndStaysUnchanged) {
   TrainingRun run(moons(), small());
   make_steps(run, 3);
   const TrainingState before = run.state();
@@ -402,24 +432,23 @@ TEST(Training, RefusesStatesOfOtherRunsAndStaysAsItWas) {
     EXPECT_EQ(after.batches, before.batches);
     return text;
   };
-  const std::string others = " steps, got those of others; give what state() gave";
-  EXPECT_EQ(with([](TrainingState& s) { s.steps = 4; }),
-            "set_state: needs the optimizer's steps and the history of 4" + others);
+  const std::string others = " steps, got others; give what state() returned";
+  EXPECT_EQ(with([](TrainingState& s) { s.steps = 4; }), "set_state: needs an optimizer and a history of 4" + others);
   EXPECT_EQ(with([](TrainingState& s) { s.history.stride = 0; }),
-            "set_state: needs the optimizer's steps and the history of 3" + others);
+            "set_state: needs an optimizer and a history of 3" + others);
   EXPECT_EQ(with([](TrainingState& s) { s.optimizer.first.pop_back(); }),
-            "set_state: needs moments of 13 and 13 numbers, got 12 and 13; give the state of an Optimizer with the "
-            "same rule and as many parameters");
+            "set_state: needs moments of 13 and 13 numbers, got 12 and 13; give the state of the same optimizer with "
+            "as many parameters");
   EXPECT_EQ(with([](TrainingState& s) {
               s.optimizer.first[0] = 5;
               s.batches.taken = 21;
             }),
-            "set_state: needs at most 20 rows taken, got 21; give the state of Batches of as many rows");
+            "set_state: needs at most 20 rows taken, got 21; give the state of Batches with as many rows");
   EXPECT_EQ(with([](TrainingState& s) { s.batches.random = {}; }),
             "Random: needs a state with a bit set, got four zeros; give a state that state() returned, or a seed");
 }
 
-// A run of a single weight and bias per feature, so that its numbers can be chosen.
+// A run without hidden layers, whose weights and biases are given.
 TrainingRun linear_run(double x, LossKind loss, std::size_t batch, const std::vector<double>& numbers) {
   const Dataset data{1, {x, -x, x, -x}, {1, 0, 1, 0}, {"x"}, {"a", "b"}};
   TrainingRun run(data, {.hidden = {}, .loss = loss, .batch = batch, .l2 = 0, .standardise = false});
@@ -451,7 +480,7 @@ TEST(Training, StopsAtALossOrGradientThatIsNotFiniteAndChangesNothing) {
     }
 }
 
-TEST(Training, WalksBackTheMeanLossOfABatch) {
+TEST(Training, UsesTheGradientOfTheMeanLossOfABatch) {
   const Dataset spiral = make_spiral(15, 3, 0.1, 3), two = moons(15);
   for (const LossKind loss : {LossKind::hinge, LossKind::mse, LossKind::bce, LossKind::softmax})
     for (const std::size_t batch : {0u, 1u, 4u})
@@ -459,7 +488,7 @@ TEST(Training, WalksBackTheMeanLossOfABatch) {
         const Dataset& data = loss == LossKind::mse || loss == LossKind::softmax ? spiral : two;
         Recipe recipe{.hidden = {4}, .activation = Activation::tanh, .loss = loss, .batch = batch, .l1 = l1};
         recipe.optimizer = SGD{.lr = 0.5};
-        recipe.rate.kind = RatePlan::Kind::constant;
+        recipe.rate.kind = LearningRateSchedule::Kind::constant;
         TrainingRun run(data, recipe);
         run.step();
         const std::vector<double> before = numbers_of(run);
@@ -496,8 +525,8 @@ TEST(Training, WalksBackTheMeanLossOfABatch) {
       }
 }
 
-TEST(Training, NeverReportsMoreThanAll) {
-  // 100 times 0.01 is more than 1.
+TEST(Training, NeverReportsAnAccuracyAboveOne) {
+  // In floating point, 100 times 0.01 is more than 1.
   const Dataset data{1, std::vector<double>(100, 1.0), std::vector<std::size_t>(100, 1), {"x"}, {"a", "b"}};
   Recipe recipe = small(SGD{.lr = 0.5}, 0);
   recipe.hidden = {};
@@ -506,9 +535,9 @@ TEST(Training, NeverReportsMoreThanAll) {
   EXPECT_EQ(run.history().accuracy.back(), 1);
 }
 
-TEST(Training, ClipsTheGradientAndTellsItsNorm) {
+TEST(Training, ClipsTheGradientAndReportsItsNorm) {
   Recipe recipe = small(SGD{.lr = 1}, 0);
-  recipe.rate.kind = RatePlan::Kind::constant;
+  recipe.rate.kind = LearningRateSchedule::Kind::constant;
   TrainingRun plain(moons(), recipe);
   recipe.clip = 0.01;
   TrainingRun clipped(moons(), recipe);
@@ -524,7 +553,7 @@ TEST(Training, ClipsTheGradientAndTellsItsNorm) {
   EXPECT_NEAR(std::sqrt(moved_plain), norm, 1e-12);
 }
 
-TEST(Training, StandardisesWhatItLearnsFromAndWhatItIsAsked) {
+TEST(Training, StandardisesRowsForTrainingAndForPrediction) {
   Dataset wide = moons();
   for (std::size_t i = 0; i < wide.rows(); ++i) wide.x[2 * i] = 1000 + 50 * wide.x[2 * i];
   TrainingRun run(wide, small());
@@ -532,7 +561,7 @@ TEST(Training, StandardisesWhatItLearnsFromAndWhatItIsAsked) {
   EXPECT_EQ(run.model().standardisation.mean, expected.mean);
   EXPECT_EQ(run.model().standardisation.deviation, expected.deviation);
 
-  // The same as training on rows standardised by hand, and asking with them.
+  // Compare with training on rows that are standardised by hand.
   Dataset by_hand = wide;
   expected.apply(by_hand);
   Recipe raw = small();
@@ -545,7 +574,7 @@ TEST(Training, StandardisesWhatItLearnsFromAndWhatItIsAsked) {
     EXPECT_EQ(bits(run.model().scores(wide.row(i))), bits(other.model().scores(by_hand.row(i))));
 }
 
-TEST(Training, RefusesDataThatDoesNotFitTogether) {
+TEST(Training, RejectsInconsistentData) {
   const auto with = [](auto change, LossKind loss = LossKind::bce) {
     Dataset data = moons(4);
     change(data);
@@ -554,7 +583,8 @@ TEST(Training, RefusesDataThatDoesNotFitTogether) {
     return error_of([&] { TrainingRun(data, recipe); });
   };
   EXPECT_EQ(with([](Dataset&) {}), "no error");
-  EXPECT_EQ(with([](Dataset& d) { d.x.clear(), d.labels.clear(); }), "train: needs data, got no rows; give it some");
+  EXPECT_EQ(with([](Dataset& d) { d.x.clear(), d.labels.clear(); }),
+            "train: needs at least one row, got none; add rows");
   EXPECT_EQ(with([](Dataset& d) { d.x.pop_back(); }),
             "train: needs 8 numbers: rows times columns, got 7; give each row its features");
   EXPECT_EQ(with([](Dataset& d) { d.feature_names = {}; }), "train: needs 2 feature_names, got 0; name each column");
@@ -570,11 +600,10 @@ TEST(Training, RefusesDataThatDoesNotFitTogether) {
             "train: needs two classes for the loss bce, got 3; use the loss softmax");
   EXPECT_EQ(with([](Dataset& d) { d.label_names.emplace_back("third"); }, LossKind::softmax), "no error");
   EXPECT_EQ(with([](Dataset& d) { d.x[3] = nan; }),
-            "Standardisation: needs finite numbers, got nan in row 1, column 1; leave out the row, or put a number "
-            "there");
+            "Standardisation: needs finite numbers, got nan in row 1, column 1; drop the row, or fill in a number");
 }
 
-TEST(Training, LearnsTheMoonsByMicrogradsRecipe) {
+TEST(Training, LearnsMoonsWithTheRecipeOfMicrograd) {
   const Dataset data = make_moons(100, 0.1, 1337);
   TrainingRun run(data, micrograd_recipe());
   make_steps(run, static_cast<int>(tests::sized(100, 10)));

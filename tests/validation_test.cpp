@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rows kept for validation: they are not learned from, the best parameters by them are kept, patience ends, and going
-// on from any state is going straight through.
+// Validation: rows are held out, the best parameters are kept, patience ends a run, and runs continue from any state.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +13,7 @@ namespace {
 
 using tests::error_of;
 
-// Noise that a network learns by heart: the loss of other rows soon rises.
+// Noise that a network overfits: the loss of other rows soon rises.
 Dataset noise(std::size_t rows = 40) {
   Random random(3);
   Dataset data{2, {}, {}, {"a", "b"}, {"no", "yes"}};
@@ -27,7 +26,7 @@ Dataset noise(std::size_t rows = 40) {
 
 Recipe judged(double share = 0.25, std::uint64_t patience = 0) {
   Recipe recipe{.hidden = {8}, .loss = LossKind::bce, .optimizer = Adam{.lr = 0.05}, .batch = 8, .l2 = 0};
-  recipe.rate.kind = RatePlan::Kind::constant;
+  recipe.rate.kind = LearningRateSchedule::Kind::constant;
   recipe.validation = share, recipe.patience = patience;
   return recipe;
 }
@@ -53,7 +52,7 @@ TEST(Validation, HoldsOutAShareOfEachClassThatIsNotLearnedFrom) {
   both.merge(points(parts.validation));
   EXPECT_EQ(both, points(data));
 
-  // The run is that of the rows learned from alone, standardised by these.
+  // The run equals one on the training rows alone, which also determine the standardisation.
   Recipe plain = judged(0);
   TrainingRun run(data, judged()), other(parts.learned, plain);
   EXPECT_EQ(run.validation_rows(), 10u);
@@ -65,7 +64,7 @@ TEST(Validation, HoldsOutAShareOfEachClassThatIsNotLearnedFrom) {
 }
 
 TEST(Validation, KeepsTheParametersOfTheEpochWithTheLeastLoss) {
-  TrainingRun run(noise(), judged());  // 30 rows by 8: 4 steps an epoch
+  TrainingRun run(noise(), judged());  // 30 rows in batches of 8: 4 steps per epoch
   const Dataset kept = learning_split(noise(), judged()).validation;
   double least = 1e300;
   std::uint64_t best = 0;
@@ -78,7 +77,7 @@ TEST(Validation, KeepsTheParametersOfTheEpochWithTheLeastLoss) {
     if (*report.validation < least)
       least = *report.validation, best = report.step, parameters = numbers_of(run.network());
   }
-  ASSERT_LT(best, 100u);  // or there was nothing to keep
+  ASSERT_LT(best, 100u);  // otherwise the test would show nothing
   EXPECT_EQ(run.state().best.step, best);
   EXPECT_EQ(run.state().best.loss, least);
   const AnyModel model = run.kept_model();
@@ -94,7 +93,7 @@ TEST(Validation, KeepsTheLastParametersWhereNoRowsAreHeldOut) {
   EXPECT_EQ(numbers_of(model_of(run.kept_model()).network), numbers_of(run.network()));
   EXPECT_FALSE(run.is_done());
   TrainingRun early(noise(), judged());
-  early.step();  // no epoch has ended
+  early.step();  // the first epoch has not ended
   EXPECT_EQ(numbers_of(model_of(early.kept_model()).network), numbers_of(early.network()));
 }
 
@@ -164,16 +163,14 @@ TEST(Validation, UsesTheTrainingLossForNumbersAndBalancedClasses) {
   EXPECT_NEAR(*last, (of[0] / count[0] + of[1] / count[1]) / 2, 1e-12);
 }
 
-TEST(Validation, RefusesImpossibleSharesPatienceAndStates) {
+TEST(Validation, RejectsImpossibleFractionsPatienceAndStates) {
   const auto with = [](double share, std::uint64_t patience) {
     return error_of([&] { TrainingRun(noise(), judged(share, patience)); });
   };
   EXPECT_EQ(with(-0.1, 0), "train: needs 0 <= validation < 1, got -0.1; 0.1 is usual");
   EXPECT_EQ(with(1, 0), "train: needs 0 <= validation < 1, got 1; 0.1 is usual");
-  EXPECT_EQ(with(0, 5),
-            "train: needs rows kept for validation, to be patient with, got none; give a share of them, such as 0.1");
-  EXPECT_EQ(error_of([] { TrainingRun(noise(1), judged()); }),
-            "split: needs at least two rows, got 1; give data that has two parts");
+  EXPECT_EQ(with(0, 5), "train: needs validation rows for patience, got none; set validation, for example to 0.1");
+  EXPECT_EQ(error_of([] { TrainingRun(noise(1), judged()); }), "split: needs at least two rows, got 1; add rows");
   TrainingRun run(noise(), judged());
   for (int i = 0; i < 8; ++i) run.step();
   const auto state_with = [&](auto change) {
@@ -182,7 +179,7 @@ TEST(Validation, RefusesImpossibleSharesPatienceAndStates) {
     return error_of([&] { run.set_state(state); });
   };
   const std::string others =
-      "set_state: needs best parameters of this run or none, got those of others; give what state() gave";
+      "set_state: needs best parameters of this run or none, got others; give what state() returned";
   EXPECT_EQ(state_with([](BestParameters&) {}), "no error");
   EXPECT_EQ(state_with([](BestParameters& best) { best.step = 9; }), others);
   EXPECT_EQ(state_with([](BestParameters& best) { best.step = 0; }), others);

@@ -41,10 +41,6 @@ struct RunOptions {
   std::span<double> outputs = {};          // if given, a number a row and output is written, as by evaluate()
 };
 
-namespace detail {
-struct ProgramAccess;  // for what else stands on programs here
-}
-
 using RowFunction = std::function<Value(const std::vector<Value>& inputs)>;
 
 class GRADWALK_EXPORT Program {
@@ -70,6 +66,10 @@ class GRADWALK_EXPORT Program {
   void evaluate(std::span<const double> rows, std::span<double> outputs);
   void evaluate(std::span<double> outputs);
 
+  // Calls work(begin, end) for ranges that together cover 0 ... size, and waits for all of them. A large size is
+  // divided among the program's threads; a small one is a single call on this thread.
+  void parallel_for(std::size_t size, const std::function<void(std::size_t begin, std::size_t end)>& work);
+
   std::size_t inputs() const;
   std::size_t parameters() const;
   std::size_t outputs() const;
@@ -91,7 +91,6 @@ class GRADWALK_EXPORT Program {
   friend GRADWALK_EXPORT Program compile(const RowFunction& function, const std::vector<std::vector<double>>& rows,
                                          const CompileOptions& options);
   friend class Trainer;
-  friend struct detail::ProgramAccess;
   struct State;
   explicit Program(std::unique_ptr<State> state);
   State& state() const;  // an Error where it was moved from

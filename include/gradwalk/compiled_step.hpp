@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A model compiled: a training step's work on its batch, which a TrainingRun is given in place of eager_step, and
-// the scores of many rows.
+// A model compiled: a training step for a TrainingRun, in place of eager_step, and the scores of many rows. Part of the
+// component gradwalk::compile.
 #pragma once
 
 #include "gradwalk/compile.hpp"
@@ -9,21 +9,21 @@
 namespace gradwalk {
 
 struct CompiledStepOptions {
-  std::size_t threads = 1;           // at most; 0: as many as the machine has. The numbers are the same for all
-  std::string instruction_set = {};  // the best this machine has, or one that instruction_sets() names
+  std::size_t threads = 1;           // at most; 0: one per processor core. The result does not depend on it
+  std::string instruction_set = {};  // one of instruction_sets(); empty: the best that this machine has
 };
 
-// The sums are those of eager_step, to rounding. The program is made once, of the model's loss of one row; the
-// parameters are read from the model at each run, and their gradients left as they are.
+// Returns a step that computes the sums of eager_step(), up to rounding. The loss of one row is recorded and compiled
+// once. Each run reads the parameters from the model's Values and leaves the gradients of these Values unchanged.
 GRADWALK_EXPORT std::unique_ptr<BatchStep> compiled_step(const Model& model, const CompiledStepOptions& options = {});
 
-// The scores of Model::scores(), to rounding, for many rows at a time. The parameters are read from the model at
-// each call.
+// Computes Model::scores() for many rows at a time, up to rounding. Each call reads the parameters from the model.
 class GRADWALK_EXPORT CompiledScores {
  public:
   explicit CompiledScores(const Model& model, const CompiledStepOptions& options = {});
 
-  // Of rows in the data's own units, one after another.
+  // Returns the scores of rows in the data's own units. Rows, and the scores of each, are stored one after another.
+  // Throws an Error if the last row is incomplete.
   std::vector<double> operator()(std::span<const double> rows);
 
  private:

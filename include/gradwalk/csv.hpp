@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Tables as text (CSV) into numbers, and classes or numbers to learn.
+// Reads tables (CSV) as data for training or prediction.
 //
-// Fields between commas, semicolons or tabs; quotes as in RFC 4180; lines ended by LF, CRLF or CR; a UTF-8 byte order
-// mark, blank lines and spaces around fields are skipped. Features are finite numbers. Text from outside is hostile:
-// sizes are bounded, memory stays below a small multiple of the text, and what is refused is named with its place.
+// Fields are separated by commas, semicolons or tabs, and quoted as in RFC 4180. Lines end with LF, CRLF or CR. A UTF-8
+// byte order mark, blank lines and spaces around fields are skipped. Numbers must be finite.
+//
+// Texts may be hostile: sizes are bounded, memory stays below a small multiple of the text, and an Error names the line
+// and the column of the problem.
 #pragma once
 
 #include <cstddef>
@@ -18,73 +20,77 @@
 
 namespace gradwalk {
 
-inline constexpr std::size_t longest_csv = 256u << 20;    // bytes
-inline constexpr std::size_t most_csv_columns = 100'000;  // in a row
-inline constexpr std::size_t most_csv_classes = 1'000;    // more are measurements, not classes
-inline constexpr std::size_t most_number_classes = 20;    // whole numbers that are detected as classes
-inline constexpr std::size_t most_csv_numbers = std::size_t{1}
-                                                << 27;  // rows times features, where texts become features
+inline constexpr std::size_t longest_csv = 256u << 20;  // bytes
+inline constexpr std::size_t most_csv_columns = 100'000;
+inline constexpr std::size_t most_csv_classes = 1'000;  // a label column with more probably has measurements
+inline constexpr std::size_t most_number_classes =
+    20;  // the most different whole numbers that Task::detect calls classes
+inline constexpr std::size_t most_csv_numbers = std::size_t{1} << 27;  // rows times features, with text columns
 
 struct CsvOptions {
-  // Detected: the first row is a header if none of its features is a number, if its label is text and the next row's is
-  // a number, if it holds all the names in `features`, or if a column is given by name. With columns of texts, a table
-  // of nothing but texts may have one or not, and is refused.
+  // Whether the first row is a header. `detect` says yes if none of its features is a number, if its label is a text
+  // and that of the next row is a number, if it contains all names in `features`, or if an option gives a column by
+  // name. With text columns, a table without any number is an Error, because it may have a header or not.
   enum class Header { detect, yes, no } header = Header::detect;
 
-  // Detected: the first of tab, semicolon, comma that stands in the first row outside quotes.
+  // `detect` takes a tab if the first row has one outside quotes, otherwise a semicolon, otherwise a comma.
   enum class Separator : char { detect = 0, comma = ',', semicolon = ';', tab = '\t' } separator = Separator::detect;
 
-  // The column of what is to be learned: its number, from 1 or from the end as -1, -2, or its name.
+  // The column to predict: its name, or its number, counted from 1, or from the end as -1, -2.
   std::variant<int, std::string> label = -1;
 
-  // What that column holds. Detected: numbers, if every field is one and they are not at most most_number_classes
-  // different whole ones; else classes.
+  // What the label column contains. `detect` says classes, unless all its fields are numbers and they are not just a
+  // few different whole numbers (at most most_number_classes).
   enum class Task { classes, numbers, detect } task = Task::classes;
 
-  // A model's names, when the data is for one it has: its features are found by name in any order if there is a header,
-  // and other columns are ignored; without one, by place. Labels become indices into `labels`, others are refused.
+  // The features and classes of an existing model, when the table is for it. With a header, features are found by name,
+  // in any order, and other columns are ignored; without a header, by position. Labels become indices into `labels`;
+  // other labels are an Error.
   // NOLINTNEXTLINE(readability-redundant-member-init): without it g++ warns when designated initialisers leave it out
   std::vector<std::string> features = {}, labels = {};
 
-  // For training: the columns to learn from, by name or number as `label` is, or all but some of them.
+  // For training: the columns to use as features, or the columns to leave out, given like `label`.
   // NOLINTNEXTLINE(readability-redundant-member-init)
   std::vector<std::variant<int, std::string>> use = {}, drop = {};
-  // Columns whose first field is text become a feature a category, and one for `other` texts if asked for; else a
-  // column that is no number is refused.
+  // Whether columns whose first field is a text become one feature per category; otherwise they are an Error. `other`
+  // adds one feature for texts that occur only later, in other tables.
   bool text_columns = false, other = false;
-  // Rows in which something is missing are refused or dropped; or what is missing is NaN, which fill_missing() fills.
+  // What to do with rows in which a field is missing: throw an Error, drop the row, or keep it with NaN in place of the
+  // field, for fill_missing().
   enum class Missing { error, drop, keep } missing = Missing::error;
-  // A model's columns, where it learned from more than numbers: what `features` names.
+  // The columns of an existing model (Model::table) that has text columns or fills missing numbers, in the order of
+  // `features`.
   // NOLINTNEXTLINE(readability-redundant-member-init)
   std::vector<Column> table = {};
 
-  std::string name = "csv";  // what messages call the text, such as its file's name
+  std::string name = "csv";  // the name of the table in messages, such as its file name
 };
 
-// Says what was expected where.
+// An Error about a place in a table.
 class GRADWALK_EXPORT CsvError : public Error {
  public:
   CsvError(std::string_view name, std::string_view needs, std::string_view got, std::string_view advice,
            std::size_t at_line = 0, std::size_t at_column = 0, std::string_view column_name = {});
-  std::size_t line, column;  // from 1, the column in fields; 0 where it is about all of them
+  std::size_t line, column;  // counted from 1; 0 if the Error is not about one line or one column
 };
 
-// Text labels are numbered in order of first appearance. If all are numbers they are numbered in their order, and equal
-// numbers are one class however they are written. Without a header the features are called x1, x2, ... and a target y.
+// Reads rows with labels. Classes are numbered in the order in which they first occur; if all labels are numbers, in
+// ascending order, and equal numbers are one class, however they are written. Without a header the features are called
+// x1, x2, ... and a target y. Throws a CsvError for anything invalid.
 GRADWALK_EXPORT Dataset read_csv(std::string_view text, const CsvOptions& options = {});
 
-// Rows without classes.
+// Rows of features without labels.
 struct Table {
   std::size_t columns = 0;
   std::vector<double> x;           // rows * columns numbers, row after row
-  std::vector<std::string> names;  // one a column
+  std::vector<std::string> names;  // one name per column
   std::size_t rows() const { return columns == 0 ? 0 : x.size() / columns; }
   std::span<const double> row(std::size_t i) const { return {x.data() + i * columns, columns}; }
 };
 
-// The features alone: those in `options.features`, or every column if that is empty. Without a header, one column more
-// than there are features is taken for the labels, at options.label, and skipped: what a model learned from can be read
-// too.
+// Reads the features only: those in `options.features`, or every column if that is empty. A table without a header may
+// have one column more than the model has features, as the table that it learned from does: this column, at
+// options.label, is skipped. Throws a CsvError for anything invalid.
 GRADWALK_EXPORT Table read_csv_features(std::string_view text, const CsvOptions& options = {});
 
 }  // namespace gradwalk

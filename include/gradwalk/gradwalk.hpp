@@ -24,6 +24,7 @@
 #include "gradwalk/plot_text.hpp"
 #include "gradwalk/random.hpp"
 #include "gradwalk/reading.hpp"
+#include "gradwalk/recipe.hpp"
 #include "gradwalk/regressor.hpp"
 #include "gradwalk/snapshot.hpp"
 #include "gradwalk/step.hpp"

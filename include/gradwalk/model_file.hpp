@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Models on disk, with all that training needs to go on: safetensors files, described in docs/model-format.md.
-// Part of gradwalk::train.
+// Model files: a model, with everything that is needed to continue its training. Part of gradwalk::train. They are
+// safetensors files; docs/model-format.md describes them.
 #pragma once
 
 #include <optional>
@@ -10,39 +10,47 @@
 
 namespace gradwalk {
 
-// Where a run's data came from, in words of its own: kept for its user, and to find the data again.
+// Where the data of a run comes from. It is saved with the model, to find the data again and to recognise it.
 struct DataSource {
-  std::string description;        // a JSON text of the caller's, such as {"data":"moons","samples":100}
-  std::uint64_t fingerprint = 0;  // of the data it was trained on
+  std::string description;        // JSON of the caller's choice, such as {"data":"moons","samples":100}
+  std::uint64_t fingerprint = 0;  // of the data that the model was trained on
 };
+// Returns a hash of all numbers and names in the data.
 GRADWALK_EXPORT std::uint64_t fingerprint(const Dataset& data);
 
+// The training of a saved model.
 struct SavedRun {
   Recipe recipe;
   TrainingState state;
-  std::uint64_t planned_steps = 0;  // in all, as last asked for
+  std::uint64_t planned_steps = 0;  // the total number of steps that was last asked for
   DataSource source;
-  std::string step_kind = {};           // of the steps it made last; empty in files that do not tell
-  std::vector<double> parameters = {};  // of the last step, where the model has the best; else empty
+  std::string step_kind = {};           // how its last steps were computed (BatchStep::kind()); empty in files of 0.1
+  std::vector<double> parameters = {};  // after the last step, if the model has the best ones instead; otherwise empty
 };
 
 struct ModelFile {
   AnyModel any_model;
-  std::optional<SavedRun> run;  // none: a model to use, not to train on
+  std::optional<SavedRun> run;  // absent: the model can be used, but its training cannot continue
 
   const Model& model() const { return model_of(any_model); }
-  const Classifier& classifier() const { return classifier_of(any_model); }
-  const Regressor& regressor() const { return regressor_of(any_model); }
+  const Classifier& classifier() const { return classifier_of(any_model); }  // throws an Error for a regressor
+  const Regressor& regressor() const { return regressor_of(any_model); }     // throws an Error for a classifier
 };
 
-// The file holds the old model or the new one, whatever happens (files.hpp).
+// Writes the model that the run keeps, and its training. Whatever happens, the file holds either its old content or the
+// complete new one (files.hpp). Throws an Error if it cannot be written.
 GRADWALK_EXPORT void save_model(const std::string& path, const TrainingRun& run, std::uint64_t planned_steps,
                                 const DataSource& source);
+// Reads a model. Files may be hostile: everything is checked first, and anything invalid throws an Error.
 GRADWALK_EXPORT ModelFile load_model(const std::string& path);
+// The same for a file's content; `name` stands for the file in messages.
 GRADWALK_EXPORT ModelFile parse_model(std::string_view bytes, std::string_view name = "model");
 
-// The run a file holds, on its data: the next step is the one it would have made, to rounding if its steps were of
-// another kind. An Error if the data is other data.
+// Returns a recipe as the JSON text that model files contain.
+GRADWALK_EXPORT std::string to_json(const Recipe& recipe);
+
+// Returns the run that a file holds, with its data. Its next step is the one that it would have made; up to rounding,
+// if `make_step` computes steps in another way than before. Throws an Error if the data is not that of the run.
 GRADWALK_EXPORT TrainingRun resume(const ModelFile& file, const Dataset& data, MakeStep make_step = eager_step,
                                    Team team = {});
 

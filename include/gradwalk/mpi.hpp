@@ -1,27 +1,34 @@
 // SPDX-License-Identifier: MIT
-// The processes mpirun has started, as a Team (step.hpp) that trains together. The component gradwalk::mpi.
+// The processes that mpirun has started, as a Team (step.hpp) that trains together. Part of the component
+// gradwalk::mpi.
 //
-//   const MpiSession session;                                    // in every process, before anything is learned
-//   TrainingRun run(data, recipe, eager_step, session.team());   // in every one the same data and recipe
+//   const MpiSession session;                                    // in every process, before training
+//   TrainingRun run(data, recipe, eager_step, session.team());   // in every process, with the same data and recipe
 //
-// A step adds up what all have computed by one reduction, and each then moves its own parameters by the same bits.
+// Each step adds up the sums of all processes with one reduction. Every process then updates its own parameters by the
+// same numbers, so they stay equal.
 #pragma once
 
 #include "gradwalk/step.hpp"
 
 namespace gradwalk {
 
-// For programs that load the component when mpirun runs them and not before: gradwalk_mpi_calls, by dlsym().
+// The functions below as pointers, in the variable gradwalk_mpi_calls. A program can load the component with dlopen(),
+// and find the variable with dlsym(), so that it needs MPI only when mpirun starts it.
 struct MpiCalls {
-  Team (*join)();             // begins MPI; a process can do so once
-  void (*leave)();            // ends it, when all have come here
-  void (*abort)(int status);  // ends all processes at once
+  Team (*join)();
+  void (*leave)();
+  void (*abort)(int status);
 };
 
+// Starts MPI and returns the team of all processes. A process can do this once.
 GRADWALK_EXPORT Team join_mpi();
+// Ends MPI. Waits until every process has called it.
 GRADWALK_EXPORT void leave_mpi();
+// Ends all processes at once, with this exit status.
 GRADWALK_EXPORT void abort_mpi(int status);
 
+// Joins in its constructor and leaves in its destructor.
 class MpiSession {
  public:
   MpiSession() : team_(join_mpi()) {}

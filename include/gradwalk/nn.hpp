@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Neural networks of Values, as micrograd has them: Neuron, Layer, MLP.
+// Neural networks of Values, as in micrograd: Neuron, Layer, MLP.
 //
-// Parameters are leaves, and a copy of a module names the same ones. They come neuron after neuron, weights, then bias:
-// in parameters(), in memory and as they are drawn from the Random. Their names tell the way to them:
+//   MLP model(2, {16, 16, 1});        // 2 inputs, two hidden layers of 16 neurons, 1 output
+//   Value y = model.scalar({0.5, 1.0});
+//
+// Parameters are leaves; a copy of a module refers to the same parameters. They are ordered neuron by neuron, the
+// weights before the bias: in parameters(), in memory, and in the order of the random numbers. Their names are paths:
 // layers.0.neurons.3.w.1 and layers.0.neurons.3.b in an MLP, neurons.3.b in a Layer, b in a Neuron.
+//
+// Calling a module with the wrong number of inputs throws an Error.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -21,31 +27,39 @@
 
 namespace gradwalk {
 
-// gelu is that of tanh, x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))); leaky_relu is 0.01 x below 0; elu is
-// exp(x) - 1 there.
-enum class Activation { linear, relu, tanh, sigmoid, gelu, leaky_relu, elu, softplus };
+// The activation function of a neuron. An enumerator with the name of an operation is that operation; the others are:
+//   linear      x
+//   gelu_tanh   the tanh approximation of gelu: x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))
+//   leaky_relu  x, and 0.01 * x below 0
+//   elu         x, and exp(x) - 1 below 0
+enum class Activation { linear, relu, tanh, sigmoid, gelu, gelu_tanh, leaky_relu, elu, softplus };
+inline constexpr std::array all_activations{Activation::linear,     Activation::relu, Activation::tanh,
+                                            Activation::sigmoid,    Activation::gelu, Activation::gelu_tanh,
+                                            Activation::leaky_relu, Activation::elu,  Activation::softplus};
 GRADWALK_EXPORT std::string_view name(Activation activation);  // "relu"
 
-// What weights are drawn from; biases are 0.
+// The distribution of the initial weights. Biases start at 0.
 enum class Init {
-  uniform,  // between -1 and 1, as micrograd
-  xavier,   // between -a and a, a = sqrt(6 / (inputs + outputs of the layer)): Glorot's, for tanh and sigmoid
-  he,       // normal with deviation sqrt(2 / inputs): He's, for relu
+  uniform,  // uniform between -1 and 1, as in micrograd
+  xavier,   // uniform between -a and a with a = sqrt(6 / (inputs + outputs of the layer)); suits tanh and sigmoid
+  he,       // normal with standard deviation sqrt(2 / inputs); suits relu
 };
-GRADWALK_EXPORT std::string_view name(Init init);
+inline constexpr std::array all_inits{Init::uniform, Init::xavier, Init::he};
+GRADWALK_EXPORT std::string_view name(Init init);  // "he"
 
+// Something with parameters.
 class GRADWALK_EXPORT Module {
  public:
   virtual ~Module() = default;
-  virtual std::vector<Value> parameters() const = 0;  // handles to the leaves themselves
+  virtual std::vector<Value> parameters() const = 0;  // the parameters themselves: changing one changes the module
   virtual std::vector<std::string> parameter_names() const = 0;
   std::vector<std::pair<std::string, Value>> named_parameters() const;
   virtual std::size_t parameter_count() const { return parameters().size(); }
-  void zero_grad() const;
+  void zero_grad() const;  // sets the gradients of all parameters to 0
 
-  // The parameters' numbers by their names; and those of a module of the same form, in any order, or an Error that
-  // changes nothing.
+  // Returns the name and the number of each parameter.
   std::vector<std::pair<std::string, double>> state() const;
+  // Sets all parameters, by their names and in any order. Throws an Error, and changes nothing, if one is missing.
   void set_state(std::span<const std::pair<std::string, double>> state) const;
 
  protected:
@@ -56,13 +70,14 @@ class GRADWALK_EXPORT Module {
   Module& operator=(Module&&) = default;
 };
 
-// activation(b + w[0] * x[0] + w[1] * x[1] + ...), added from left to right.
+// Computes activation(b + w[0] * x[0] + w[1] * x[1] + ...), added from left to right.
 class GRADWALK_EXPORT Neuron : public Module {
  public:
+  // Draws its weights from `random`. `neurons_in_layer` matters for Init::xavier.
   Neuron(std::size_t inputs, Random& random, Activation activation = Activation::relu, Init init = Init::uniform,
          std::size_t neurons_in_layer = 1);
   Value operator()(std::span<const Value> x) const;
-  Value operator()(std::span<const double> x) const;  // numbers are constants: no node of the graph
+  Value operator()(std::span<const double> x) const;  // the inputs are constants, not nodes of the graph
   Value operator()(std::initializer_list<double> x) const { return (*this)(std::span<const double>(x)); }
   Value operator()(std::initializer_list<Value> x) const { return (*this)(std::span<const Value>(x)); }
 
@@ -79,6 +94,7 @@ class GRADWALK_EXPORT Neuron : public Module {
   Activation activation_;
 };
 
+// Neurons with the same inputs. It returns one output per neuron.
 class GRADWALK_EXPORT Layer : public Module {
  public:
   Layer(std::size_t inputs, std::size_t outputs, Random& random, Activation activation = Activation::relu,
@@ -101,11 +117,12 @@ class GRADWALK_EXPORT Layer : public Module {
 
 struct MLPOptions {
   Activation activation = Activation::relu;  // of the hidden layers
-  Activation output = Activation::linear;    // of the last
+  Activation output = Activation::linear;    // of the last layer
   Init init = Init::uniform;
   std::uint64_t seed = 1337;
 };
 
+// A multi-layer perceptron: layers, each of which takes the outputs of the one before.
 class GRADWALK_EXPORT MLP : public Module {
  public:
   MLP(std::size_t inputs, const std::vector<std::size_t>& outputs_of_layers, const MLPOptions& options = {});
@@ -113,23 +130,23 @@ class GRADWALK_EXPORT MLP : public Module {
   std::vector<Value> operator()(std::span<const double> x) const;
   std::vector<Value> operator()(std::initializer_list<double> x) const { return (*this)(std::span<const double>(x)); }
   std::vector<Value> operator()(std::initializer_list<Value> x) const { return (*this)(std::span<const Value>(x)); }
-  // The output of a model that has one.
+  // Returns the output of a model with one output. Throws an Error for a model with several.
   Value scalar(std::span<const Value> x) const;
   Value scalar(std::span<const double> x) const;
   Value scalar(std::initializer_list<double> x) const { return scalar(std::span<const double>(x)); }
   Value scalar(std::initializer_list<Value> x) const { return scalar(std::span<const Value>(x)); }
 
-  // With the output of each hidden neuron times a factor of its own, layer after layer: dropout, where it is 0 for
-  // those that are left out and 1 / (1 - their share) for the others.
+  // Returns the outputs when the output of each hidden neuron is multiplied by a factor; factors are ordered layer by
+  // layer. Dropout with probability p uses the factors 0 and 1 / (1 - p).
   std::vector<Value> with_factors(std::span<const Value> x, std::span<const Value> factors) const;
   std::vector<Value> with_factors(std::span<const double> x, std::span<const double> factors) const;
 
   std::size_t inputs() const { return layers_.front().inputs(); }
   std::size_t outputs() const { return layers_.back().outputs(); }
-  std::size_t hidden() const;  // neurons, of all layers but the last
+  std::size_t hidden() const;  // the number of neurons in all layers but the last
   const std::vector<Layer>& layers() const { return layers_; }
   const MLPOptions& options() const { return options_; }
-  MLP clone() const;  // with parameters of its own; copies share theirs
+  MLP clone() const;  // a copy with parameters of its own; a plain copy shares them
   std::vector<Value> parameters() const override;
   std::vector<std::string> parameter_names() const override;
 
@@ -142,7 +159,7 @@ class GRADWALK_EXPORT MLP : public Module {
   MLPOptions options_;
 };
 
-// As micrograd prints them: MLP of [Layer of [ReLUNeuron(2), ReLUNeuron(2)], Layer of [LinearNeuron(2)]]
+// Prints a module as micrograd does: MLP of [Layer of [ReLUNeuron(2), ReLUNeuron(2)], Layer of [LinearNeuron(2)]]
 GRADWALK_EXPORT std::string to_string(const Neuron& neuron);
 GRADWALK_EXPORT std::string to_string(const Layer& layer);
 GRADWALK_EXPORT std::string to_string(const MLP& model);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Random: numbers that follow from their seed alone, the same bits with every compiler, C library and processor.
+// Random: a generator whose numbers depend on the seed alone, the same bits with every compiler, C library and
+// processor.
 //
-// xoshiro256** seeded by splitmix64, both by David Blackman and Sebastiano Vigna (prng.di.unimi.it). Everything made of
-// its words uses integers, + - * / and comparisons only; docs/random.md tells each recipe.
+// It is xoshiro256** seeded by splitmix64, both by David Blackman and Sebastiano Vigna (prng.di.unimi.it). All
+// distributions use only integers, + - * / and comparisons; docs/random.md describes each of them.
 #pragma once
 
 #include <array>
@@ -15,21 +16,23 @@
 
 namespace gradwalk {
 
+// A random generator. Copies continue independently, with the same numbers.
 class GRADWALK_EXPORT Random {
  public:
   using State = std::array<std::uint64_t, 4>;
 
   explicit Random(std::uint64_t seed);
-  static Random from_state(const State& state);  // goes on where state() was taken
+  static Random from_state(const State& state);  // continues from a state(); throws an Error for all zeros
   const State& state() const { return state_; }
 
   std::uint64_t next();                          // 64 random bits
-  double uniform();                              // in [0, 1), a multiple of 2^-53
+  double uniform();                              // uniform in [0, 1), a multiple of 2^-53
   double uniform(double low, double high);       // low + (high - low) * uniform()
-  std::uint64_t below(std::uint64_t n);          // 0, ..., n - 1, each as likely
-  double normal();                               // mean 0, deviation 1
+  std::uint64_t below(std::uint64_t n);          // uniform in 0, ..., n - 1; throws an Error for n = 0
+  double normal();                               // normal with mean 0 and standard deviation 1
   double normal(double mean, double deviation);  // mean + deviation * normal()
 
+  // Puts the elements into a random order; all orders are equally likely.
   template <std::ranges::random_access_range Range> void shuffle(Range&& range) {
     const auto begin = std::ranges::begin(range);
     using Distance = std::ranges::range_difference_t<Range>;

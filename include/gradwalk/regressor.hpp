@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A model that gives a number: its name, and the units of the network's one output.
+// A regressor: a model that predicts a number.
 #pragma once
 
 #include "gradwalk/model.hpp"
@@ -7,22 +7,26 @@
 namespace gradwalk {
 
 struct GRADWALK_EXPORT Regressor : Model {
-  std::string target_name;
-  double target_mean = 0, target_deviation = 1;  // the output is so many deviations from the mean
+  std::string target_name;  // of the number that it predicts
+  // The network's one output is the target in standard deviations from the mean.
+  double target_mean = 0, target_deviation = 1;
 
   double in_deviations(double target) const { return (target - target_mean) / target_deviation; }
   double in_units(double output) const { return target_mean + target_deviation * output; }
+  // Returns the prediction for a row, in the units of the target.
   double predict(std::span<const double> row) const { return in_units(scores(row).front()); }
 
+  // How good the regressor is on some data.
   struct Result {
-    double loss = 0;  // the mean over the rows, of targets in deviations
-    double rmse = 0,
-           mae = 0;  // the root of the mean squared error and the mean size of the errors, in the target's units
-    double r2 = 0;   // the share of the targets' variance it explains: 1 - squared errors / squares about the mean
+    double loss = 0;  // the mean over the rows, with targets in standard deviations
+    double rmse = 0;  // the root of the mean squared error, in the units of the target
+    double mae = 0;   // the mean absolute error, in the units of the target
+    double r2 = 0;  // the fraction of the targets' variance that is explained: 1 - squared errors / squared deviations
     std::size_t rows = 0;
   };
+  // Evaluates the regressor on data in its own units. Throws an Error if the data has classes.
   Result evaluate(const Dataset& data) const { return evaluate(data, all_scores(data)); }
-  // The same where the outputs for all rows are known already.
+  // The same, if the outputs for all rows are known already.
   Result evaluate(const Dataset& data, std::span<const double> scores) const;
 };
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Named arrays of numbers in a file: the safetensors format, which Python and others read too. Part of gradwalk::train.
+// safetensors files: named arrays of numbers, which Python and other languages read too. Part of gradwalk::train.
 //
-// Written as F64; F64 and F32 are read, other types refused. Whole numbers that must keep all of their 64 bits, such as
-// counters and the state of a random generator, belong into the metadata as text. docs/model-format.md tells the
-// format. A file from outside is hostile: every length, offset and shape is checked before it is used, memory stays
-// within a small multiple of the file's size, and nothing recurses. Every refusal is an Error that opens with the
-// file's name.
+// Numbers are written as F64. F64 and F32 can be read; other types are an Error. 64-bit integers, such as counters and
+// the state of a random generator, are stored in the metadata, as text. docs/model-format.md describes the format.
+//
+// Files may be hostile. Every length, offset and shape is checked before it is used, memory stays within a small
+// multiple of the file's size, and nothing recurses. Whatever is wrong throws an Error that starts with the file's
+// name.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +19,13 @@
 
 namespace gradwalk {
 
-inline constexpr std::size_t longest_safetensors_header = 100'000'000;  // bytes, as other readers have it
-inline constexpr std::size_t longest_safetensors_file = std::size_t{1} << 30;
+inline constexpr std::size_t longest_safetensors_header = 100'000'000;         // bytes, the limit of other readers
+inline constexpr std::size_t longest_safetensors_file = std::size_t{1} << 30;  // bytes
 
+// A named array.
 struct Tensor {
   std::string name;
-  std::vector<std::size_t> shape;  // none: a single number
+  std::vector<std::size_t> shape;  // empty: a single number
   std::vector<double> data;        // the last index runs fastest
 };
 
@@ -33,11 +35,13 @@ struct GRADWALK_EXPORT SafetensorsFile {
 
   const Tensor* find(std::string_view name) const;  // null if there is none
 
-  // The same tensors and metadata give the same bytes, and their numbers come back bit for bit.
+  // Returns the content of the file. Equal tensors and metadata give equal bytes. Throws an Error if names are not
+  // unique or not UTF-8, or if a shape does not fit its numbers.
   std::string to_bytes() const;
-  static SafetensorsFile parse(std::string_view bytes, std::string_view name = "safetensors");  // name: for messages
+  // Reads the content of a file; numbers come back bit for bit. `name` stands for the file in messages.
+  static SafetensorsFile parse(std::string_view bytes, std::string_view name = "safetensors");
 
-  void write(const std::string& path) const;  // as write_beside() does
+  void write(const std::string& path) const;  // writes to_bytes() with write_beside()
   static SafetensorsFile read(const std::string& path);
 };
 

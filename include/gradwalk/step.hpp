@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A training step's work on its batch, apart from the run: who computes the gradient, and who adds up what several
-// computed.
+// The work of one training step on a batch: its gradient, its loss, and how many rows are right.
 //
-// A TrainingRun chooses the rows and moves the parameters. Between the two it has a BatchStep compute the sums of the
-// batch and, where it is one of a team, has the team add them up: once a step, all numbers in one piece.
+// A TrainingRun chooses the rows of a step and updates the parameters. In between, a BatchStep computes the sums of the
+// batch. If several processes train together, each computes the sums of its share of the rows, and the team adds them
+// up once per step.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +17,15 @@
 
 namespace gradwalk {
 
-// Sums over the rows of a batch, as plain numbers.
+// Sums over the rows of a batch, in one array that a team can add up.
 class BatchSums {
  public:
   explicit BatchSums(std::size_t parameters) : numbers_(parameters + 2) {}
 
-  std::span<double> gradient() { return all().first(numbers_.size() - 2); }  // in the order of parameters()
+  std::span<double> gradient() { return all().first(numbers_.size() - 2); }  // one number per parameter, in their order
   double& loss() { return numbers_[numbers_.size() - 2]; }
-  // How many rows the model puts into their class; of numbers to learn, each row counts as 1 less its squared error, in
-  // deviations.
+  // For classes, the number of rows that are classified correctly. For regression, the sum of 1 - squared error, in
+  // standard deviations, which gives R².
   double& right() { return numbers_.back(); }
 
   std::span<double> all() { return numbers_; }
@@ -34,14 +34,16 @@ class BatchSums {
   std::vector<double> numbers_;
 };
 
-// Rows for a step to work on.
+// The rows of a step.
 struct Batch {
-  const Dataset& data;  // features as the network takes them, standardised or not, and targets in deviations
-  std::span<const std::size_t> rows;
-  double weight = 1;                     // of each row in the sums, times its own
-  std::span<const double> factors = {};  // of the hidden neurons' outputs, row after row (MLP::with_factors); empty: 1
+  const Dataset& data;                // features as the network takes them, and targets in standard deviations
+  std::span<const std::size_t> rows;  // indices of rows of the data
+  double weight = 1;                  // of each row, multiplied by the row's own weight
+  // One dropout factor per row and hidden neuron, row after row (MLP::with_factors); empty: all are 1.
+  std::span<const double> factors = {};
 };
 
+// Computes the sums of batches. Derive from it to compute them in another way.
 class GRADWALK_EXPORT BatchStep {
  public:
   BatchStep() = default;
@@ -49,32 +51,36 @@ class GRADWALK_EXPORT BatchStep {
   BatchStep& operator=(const BatchStep&) = delete;
   virtual ~BatchStep();
 
-  // Sets the sums to those of these rows, which may be none: each row's loss and its gradient times its weight. The
-  // parameters are read as they are now.
+  // Sets the sums to those of the batch, which may be empty: each row's loss and gradient, multiplied by its weight.
+  // The parameters are read at each call.
   virtual void run(const Batch& batch, BatchSums& sums) = 0;
 
-  // The mean loss of all rows, by their weights; no gradients.
+  // Returns the mean loss of all rows, each multiplied by its weight. It computes no gradient.
   virtual double loss(const Dataset& data) = 0;
 
-  // Calls work(begin, end) for parts of 0 ... size that together are all of it: at once, on the threads the step has.
-  virtual void in_parts(std::size_t size, const std::function<void(std::size_t, std::size_t)>& work) { work(0, size); }
+  // Calls work(begin, end) for ranges that together cover 0 ... size, on the threads that the step has, and waits for
+  // all of them. The default is one call on this thread.
+  virtual void parallel_for(std::size_t size, const std::function<void(std::size_t begin, std::size_t end)>& work) {
+    work(0, size);
+  }
 
-  // Steps of one kind give the same bits, those of another may round otherwise: "eager", "compiled, AVX2".
+  // Returns how the sums are computed, such as "eager" or "compiled, AVX2". Steps of one kind give the same bits; steps
+  // of different kinds may round differently.
   virtual std::string kind() const = 0;
 };
 
-// Makes the step of a model. A copy of the model has the same parameters: a step may keep one.
+// A function that makes the step of a model. The step may keep a copy of the model: copies share their parameters.
 using MakeStep = std::function<std::unique_ptr<BatchStep>(const Model& model)>;
 
-// Row by row on this thread's tape, each walked back with its weight as the seed: a batch of any size takes the memory
-// of one row. The parameters' own gradients are written over.
+// Returns a step that computes row by row on this thread's tape, so a batch of any size takes the memory of one row. It
+// overwrites the gradients of the model's parameters.
 GRADWALK_EXPORT std::unique_ptr<BatchStep> eager_step(const Model& model);
 
-// Those who make each step together, every one with the same data and recipe. Each computes the sums of its share of
-// the rows and then moves its own parameters by the sums of all: they stay equal, bit for bit.
+// The processes or threads that make each step together, all with the same data and recipe. Each computes the sums of
+// its share of the rows, and then updates its own parameters by the sums of all, so they stay equal bit for bit.
 struct Team {
-  std::size_t size = 1, member = 0;
-  // Puts the sum over all members into the place of each number, the same bits for every one; none for one alone.
+  std::size_t size = 1, member = 0;  // members are numbered from 0
+  // Replaces each number by its sum over all members. Every member gets the same bits. Empty for a team of one.
   // NOLINTNEXTLINE(readability-redundant-member-init): without it g++ warns when designated initialisers leave it out
   std::function<void(std::span<double> sums)> add_up = {};
 };

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gradwalk: a scalar autograd engine, fast and visible. micrograd's programs run as they are (gradwalk.micrograd).
+"""gradwalk: a scalar autograd engine, fast and visible.
 
 >>> from gradwalk import Value
 >>> a, b = Value(2.0), Value(-3.0)
@@ -8,7 +8,8 @@
 >>> c.data, a.grad, b.grad
 (4.0, -3.0, 2.0)
 
-Every op of the engine is a function here and a method of Value: gradwalk.tanh(a), a.tanh(). docs/python.md tells the rest.
+Every operation is a function of this module and a method of Value: gradwalk.tanh(a), a.tanh().
+gradwalk.micrograd runs unmodified micrograd programs. docs/python.md describes the package.
 """
 
 import builtins as _builtins
@@ -16,7 +17,7 @@ import os as _os
 import typing as _typing
 
 from . import _core
-from ._core import *  # noqa: F403 (the ops of the table, by their names)
+from ._core import *  # noqa: F403 (exports the operations by their names)
 from ._core import Value, _snapshot
 from . import nn
 from ._show import show
@@ -26,7 +27,9 @@ _os.register_at_fork(before=_core._before_fork)
 
 
 def draw_svg(root: Value, *, digits: int = 4, hide_constants: bool = False, limit: int = 400) -> str:
-    """The graph's picture as SVG text; needs the Graphviz library on the machine.
+    """Returns a drawing of the graph as SVG text. Needs the Graphviz library.
+
+    limit is the maximum number of nodes; those nearest the root are drawn.
 
     >>> draw_svg(Value(1.0) + 2)[:5]
     '<svg '
@@ -37,7 +40,7 @@ def draw_svg(root: Value, *, digits: int = 4, hide_constants: bool = False, limi
 
 
 def draw_png(root: Value, *, digits: int = 4, hide_constants: bool = False, limit: int = 400) -> bytes:
-    """The graph's picture as the bytes of a PNG file; needs the Graphviz library on the machine."""
+    """Returns a drawing of the graph as the bytes of a PNG file. Needs the Graphviz library."""
     from . import _draw
 
     return _draw.draw_png(_snapshot(root), digits, hide_constants, limit)
@@ -52,21 +55,21 @@ def _parameters_of(model: _Model) -> _typing.List[Value]:
 
 
 def save(path: _Path, model: _Model) -> None:
-    """Writes the numbers of a model's parameters, or of a list of Values, to a safetensors file."""
+    """Saves the parameters of a model, or the data of a list of Values, to a safetensors file."""
     _core._save(_os.fspath(path), _parameters_of(model))
 
 
 def load(path: _Path, model: _Model) -> None:
-    """Sets the parameters of a model, or a list of Values, to the numbers of a file that save() wrote."""
+    """Loads a file that save() wrote into the parameters of a model, or into a list of Values."""
     _core._load(_os.fspath(path), _parameters_of(model))
 
 
 def _repr_svg_(self: Value) -> str:
-    """What a notebook shows for a Value at the end of a cell, no wider than the cell; of a larger graph, the part next to the root."""
+    """Draws a Value at the end of a notebook cell, no wider than the cell. Of a large graph it draws 100 nodes."""
     return draw_svg(self, limit=100).replace("<svg ", '<svg style="max-width: 100%; height: auto" ', 1)
 
 
 Value._repr_svg_ = _repr_svg_  # type: ignore[method-assign,assignment]
 
-# What `from gradwalk import *` gives: nothing that hides a builtin, as max and compile would.
+# `from gradwalk import *` exports no name that would hide a builtin, such as max or compile.
 __all__ = sorted(name for name in globals() if not name.startswith("_") and not hasattr(_builtins, name))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""python -m gradwalk: the command line. The package carries it; where it was built without, the one on PATH is taken."""
+"""python -m gradwalk: runs the command line, which is part of the package. Without it, runs the gradwalk on PATH."""
 
 import os
 import shutil
@@ -9,8 +9,8 @@ from typing import Optional
 
 
 def program() -> Optional[str]:
-    carried = Path(__file__).with_name("bin") / "gradwalk"
-    return str(carried) if carried.exists() else shutil.which("gradwalk")
+    packaged = Path(__file__).with_name("bin") / "gradwalk"
+    return str(packaged) if packaged.exists() else shutil.which("gradwalk")
 
 
 def main() -> None:

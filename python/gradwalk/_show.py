@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""show(): a graph in the lesson's walker, as one block of HTML with the engine in it; nothing is fetched.
+"""show(): displays a graph in the lesson's walker, as one HTML page that contains the engine and needs no network.
 
-The page is the lesson's own, built by tools/build-lesson before the package; docs/lesson.md tells how a graph is put into it.
+tools/build-lesson builds the page, before the package is built. docs/lesson.md describes how a graph is put into it.
 """
 
 import html
@@ -18,29 +18,30 @@ _PLACE = '"GRADWALK_GRAPH"'
 
 
 class Shown:
-    """A graph to be walked: at the end of a notebook's cell it is there; save() makes a file of it for any browser."""
+    """A graph in the walker, as show() returns it. A notebook displays it at the end of a cell."""
 
     def __init__(self, page: str) -> None:
         self.page = page
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Saves the page as an HTML file, for any browser."""
         Path(path).write_text(self.page, encoding="utf-8")
 
     def _repr_html_(self) -> str:
-        """In a frame of its own, which makes itself as high as it needs."""
+        """Puts the page into a frame, which sets its own height."""
         return f'<iframe title="gradwalk" srcdoc="{html.escape(self.page)}" style="width: 100%; height: 30em; border: 0"></iframe>'
 
 
 def show(root: Value, *, rule: str = "right", step: Optional[int] = None) -> Shown:
-    """The graph in the lesson's walker: both passes step by step, leaves to be typed over, rules to be broken.
+    """Shows the graph in the lesson's walker: step through both passes, change the leaves, break a rule.
 
-    rule and step say where the walk begins; rules are those of walk(), such as "overwrite".
+    rule is a rule of walk(), such as "overwrite". step is the step to start at.
     """
     if not _PAGE.exists():
         raise RuntimeError("show: needs the lesson's page, found none in the package; run tools/build-lesson in gradwalk's sources, then pip install . again")
     begin: Dict[str, Union[str, int]] = {"rule": rule}
     if step is not None:
         begin["step"] = step
-    _core.walk(Value(0.0), rule=rule)  # that there is such a rule
+    _core.walk(Value(0.0), rule=rule)  # raises ValueError if there is no such rule
     given = f'{{"graph": {_core._graph_json(root)}, {json.dumps(begin)[1:]}'
     return Shown(_PAGE.read_text(encoding="utf-8").replace(_PLACE, given.replace("<", "\\u003c")))

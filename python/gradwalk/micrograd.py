@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""import gradwalk.micrograd, and micrograd's programs run on gradwalk: from micrograd.engine import Value.
+"""Runs unmodified micrograd programs on gradwalk.
 
-Provides the modules micrograd, micrograd.engine and micrograd.nn in this process; nothing is installed under that
-name. `python -m gradwalk.micrograd script.py arguments` runs an unmodified script so; -m MODULE and -c CODE work too.
+After `import gradwalk.micrograd`, the modules micrograd, micrograd.engine and micrograd.nn are those of gradwalk, in
+this process only; nothing is installed. `python -m gradwalk.micrograd script.py arguments` runs a script without any
+change. -m MODULE and -c CODE work too.
 """
 
 import runpy
@@ -15,17 +16,17 @@ _USAGE = "usage: python -m gradwalk.micrograd [-m module | -c code | script.py] 
 
 
 def _module(name, **contents):
-    module = types.ModuleType(name, f"gradwalk in the place of {name}.")
+    module = types.ModuleType(name, f"gradwalk in place of {name}.")
     module.__dict__.update(contents)
     sys.modules[name] = module
     return module
 
 
 def install():
-    """Puts the modules in place; done on import. Where micrograd itself was imported first, it is an ImportError."""
+    """Registers the modules. Importing this module calls it. Raises ImportError if micrograd was imported before."""
     present = sys.modules.get("micrograd")
     if present is not None and not hasattr(present, "_is_gradwalk"):
-        raise ImportError("gradwalk.micrograd: needs to come before micrograd, found micrograd imported; import gradwalk.micrograd first")
+        raise ImportError("gradwalk.micrograd: needs to be imported before micrograd, found micrograd imported; import gradwalk.micrograd first")
     engine = _module("micrograd.engine", Value=gradwalk.Value)
     _module("micrograd", engine=engine, nn=gradwalk.nn, __path__=[], _is_gradwalk=True)
     sys.modules["micrograd.nn"] = gradwalk.nn

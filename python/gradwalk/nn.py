@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Neural networks of Values as micrograd has them: Module, Neuron, Layer, MLP. Subclass Module for your own.
+"""Neural networks as in micrograd: Module, Neuron, Layer and MLP. Subclass Module for your own.
 
-After the nn.py of micrograd (github.com/karpathy/micrograd, MIT, (c) 2020 Andrej Karpathy), so that its programs find what they know.
-
-Weights come from Python's random, in micrograd's order: the same seed gives the same network.
+It follows the nn.py of micrograd (github.com/karpathy/micrograd, MIT, (c) 2020 Andrej Karpathy), so that micrograd's
+programs work. Weights are drawn from Python's random module in micrograd's order, so the same seed gives the same
+network.
 
 >>> import random
 >>> random.seed(1337)
@@ -23,7 +23,7 @@ Inputs = Sequence[Union[Value, float]]
 
 
 class Module:
-    """What has parameters: give parameters() a list of them."""
+    """Base class of everything with parameters. A subclass overrides parameters()."""
 
     def zero_grad(self) -> None:
         """Sets the gradient of each parameter to 0."""
@@ -31,11 +31,12 @@ class Module:
             p.grad = 0
 
     def parameters(self) -> List[Value]:
+        """Returns the list of parameters."""
         return []
 
 
 class Neuron(Module):
-    """relu(b + w[0] * x[0] + ...), or without the relu."""
+    """A neuron: relu(b + w[0] * x[0] + ...), or without relu if nonlin is False."""
 
     def __init__(self, nin: int, nonlin: bool = True) -> None:
         self.w = [Value(random.uniform(-1, 1)) for _ in range(nin)]
@@ -54,7 +55,7 @@ class Neuron(Module):
 
 
 class Layer(Module):
-    """Neurons side by side; gives a list, or the one output there is."""
+    """A layer of neurons. Returns a list of outputs, or a single Value if there is only one neuron."""
 
     def __init__(self, nin: int, nout: int, **kwargs: Any) -> None:
         self.neurons = [Neuron(nin, **kwargs) for _ in range(nout)]
@@ -71,7 +72,7 @@ class Layer(Module):
 
 
 class MLP(Module):
-    """Layers one after another: relu but for the last, which is linear."""
+    """A multi-layer perceptron: hidden layers with relu, then a linear layer. MLP(2, [16, 16, 1]) has two inputs."""
 
     def __init__(self, nin: int, nouts: Sequence[int]) -> None:
         sizes = [nin] + list(nouts)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Networks as scikit-learn has them, trained by compiled programs: MLPClassifier and MLPRegressor.
+"""MLPClassifier and MLPRegressor with the interface of scikit-learn, trained by compiled programs.
 
-The loss of one row is written in Values and compiled once; a Trainer does the rest. Parameters have scikit-learn's names,
-meanings and defaults. This module alone needs scikit-learn.
+The loss of one row is written in Values and compiled once, and a Trainer makes the steps. Parameters have the names,
+meanings and defaults of scikit-learn. Only this module needs scikit-learn.
 
 >>> from sklearn.datasets import load_iris
 >>> X, y = load_iris(return_X_y=True)
@@ -24,7 +24,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 try:
-    from sklearn.utils.validation import validate_data as _validated  # from 1.6 on
+    from sklearn.utils.validation import validate_data as _validated  # since scikit-learn 1.6
 except ImportError:
 
     def _validated(estimator: Any, *arguments: Any, **options: Any) -> Any:
@@ -36,14 +36,14 @@ from ._core import Value
 __all__ = ["MLPClassifier", "MLPRegressor"]
 
 _ACTIVATIONS: Dict[str, Callable[[Value], Value]] = {"identity": lambda x: x, "logistic": Value.sigmoid, "relu": Value.relu, "tanh": Value.tanh}
-_RULES: Dict[str, Callable[[Any], Any]] = {
-    "adam": lambda of: _core.Adam(of.learning_rate_init, of.beta_1, of.beta_2, of.epsilon),
-    "sgd": lambda of: _core.SGD(of.learning_rate_init, of.momentum),
+_OPTIMIZERS: Dict[str, Callable[[Any], Any]] = {
+    "adam": lambda model: _core.Adam(model.learning_rate_init, model.beta_1, model.beta_2, model.epsilon),
+    "sgd": lambda model: _core.SGD(model.learning_rate_init, model.momentum),
 }
 
 
 class _Network:
-    """Layers of Values with these numbers, and the scores they give to a row; recorded once, compiled as often as wanted."""
+    """Layers of Values with the given coefficients, and the recorded scores of a row, from which programs are compiled."""
 
     def __init__(self, coefs: Sequence[Any], intercepts: Sequence[Any], activation: str, **options: Any) -> None:
         self.layers = [([[Value(w) for w in neuron] for neuron in coef.T.tolist()], [Value(b) for b in intercept.tolist()])
@@ -64,7 +64,7 @@ class _Network:
         return [p for neurons, biases in self.layers for w, b in zip(neurons, biases) for p in w + [b]]
 
     def numbers(self) -> Tuple[List[Any], List[Any]]:
-        """coefs_ and intercepts_, as scikit-learn has them."""
+        """Returns coefs_ and intercepts_ in the layout of scikit-learn."""
         coefs = [numpy.array([[w.data for w in neuron] for neuron in neurons]).T for neurons, _ in self.layers]
         return coefs, [numpy.array([b.data for b in biases]) for _, biases in self.layers]
 
@@ -77,8 +77,11 @@ class _Network:
 
 
 class _Perceptron(BaseEstimator):
-    """What both have in common. A subclass has _columns (targets as numbers; known is what the first partial_fit settled), _outputs (how many
-    scores) and _loss (of a row)."""
+    """The common part of MLPClassifier and MLPRegressor.
+
+    A subclass defines _columns(), which returns the targets as numbers (its argument known has the classes or columns of
+    the first partial_fit), _outputs(), the number of scores, and _loss(), the loss of a row.
+    """
 
     def __init__(self, hidden_layer_sizes=(100,), activation="relu", *, solver="adam", alpha=0.0001, batch_size="auto", learning_rate_init=0.001,
                  max_iter=200, shuffle=True, random_state=None, tol=1e-4, verbose=False, momentum=0.9, beta_1=0.9, beta_2=0.999, epsilon=1e-8,
@@ -103,19 +106,19 @@ class _Perceptron(BaseEstimator):
         self.threads = threads
 
     def fit(self, X: Any, y: Any) -> Any:
-        """Learns these rows from the beginning: max_iter passes, or until n_iter_no_change of them lowered the loss by less than tol."""
+        """Trains from the beginning: max_iter passes, or until the loss improves by less than tol in n_iter_no_change passes."""
         rows = self._rows(X, y, is_first=True)
         self._begin()
         self._make_trainer(rows)
         try:
             for _ in range(self.max_iter):
-                self._one_pass(rows)
+                self._make_pass(rows)
                 if self._passes_in_vain > self.n_iter_no_change:
                     break
             else:
-                warnings.warn(f"{type(self).__name__}: max_iter={self.max_iter} passes were not enough for the loss to settle", ConvergenceWarning)
+                warnings.warn(f"{type(self).__name__}: the loss has not converged after max_iter={self.max_iter} passes", ConvergenceWarning)
         except KeyboardInterrupt:
-            warnings.warn(f"{type(self).__name__}: interrupted after {self.n_iter_} passes; what was learned is kept")
+            warnings.warn(f"{type(self).__name__}: interrupted after {self.n_iter_} passes; the model keeps what it has learned")
         return self._finish()
 
     def _partial_fit(self, X: Any, y: Any, known: Any = None) -> Any:
@@ -125,11 +128,11 @@ class _Perceptron(BaseEstimator):
             self._begin()
         if not hasattr(self, "_trainer"):
             self._make_trainer(rows)
-        self._one_pass(rows)
+        self._make_pass(rows)
         return self._finish()
 
     def _rows(self, X: Any, y: Any, is_first: bool, known: Any = None) -> Any:
-        """Features and targets side by side, as the program takes them."""
+        """Returns features and targets side by side, as the program takes them."""
         self._check_parameters()
         X, y = _validated(self, X, y, reset=is_first, dtype=numpy.float64, multi_output=True, y_numeric=isinstance(self, RegressorMixin))
         if y.ndim == 2 and y.shape[1] == 1:
@@ -137,16 +140,16 @@ class _Perceptron(BaseEstimator):
         return numpy.column_stack([X, self._columns(y, known)])
 
     def _check_parameters(self) -> None:
-        for name, choices in [("activation", _ACTIVATIONS), ("solver", _RULES)]:
+        for name, choices in [("activation", _ACTIVATIONS), ("solver", _OPTIMIZERS)]:
             if getattr(self, name) not in choices:
-                self._refuse(f"{name} to be one of {', '.join(choices)}", getattr(self, name), "choose one")
+                self._refuse(f"{name} to be one of {', '.join(choices)}", getattr(self, name), "choose one of them")
         for name, least in [("max_iter", 1), ("alpha", 0), ("tol", 0), ("n_iter_no_change", 1)]:
             if not getattr(self, name) >= least:
-                self._refuse(f"{name} to be {least} or more", getattr(self, name), "give a larger one")
+                self._refuse(f"{name} to be {least} or more", getattr(self, name), "give a larger number")
         if self.batch_size != "auto" and not self.batch_size >= 1:
             self._refuse("batch_size to be auto, or 1 or more", self.batch_size, "give a number of rows")
         if not all(size >= 1 for size in self._hidden_sizes()):
-            self._refuse("hidden_layer_sizes to be 1 or more", self.hidden_layer_sizes, "leave out empty layers")
+            self._refuse("hidden_layer_sizes to be 1 or more", self.hidden_layer_sizes, "remove the empty layers")
 
     def _refuse(self, rule: str, found: Any, advice: str) -> NoReturn:
         raise ValueError(f"{type(self).__name__}: needs {rule}, got {found}; {advice}")
@@ -155,7 +158,7 @@ class _Perceptron(BaseEstimator):
         return [int(size) for size in numpy.atleast_1d(self.hidden_layer_sizes)]
 
     def _begin(self) -> None:
-        """Numbers by Glorot and Bengio's rule, as scikit-learn draws them."""
+        """Draws the initial parameters by Glorot and Bengio's rule, as scikit-learn does."""
         self._random = check_random_state(self.random_state)
         sizes = [self.n_features_in_, *self._hidden_sizes(), self._outputs()]
         self.coefs_, self.intercepts_ = [], []
@@ -170,17 +173,17 @@ class _Perceptron(BaseEstimator):
         return _Network(self.coefs_, self.intercepts_, self.activation, precision=self.precision, threads=self.threads)
 
     def _make_trainer(self, rows: Any) -> None:
-        """alpha's penalty is shared by the rows of a batch, as in scikit-learn; a batch is as large as in this first fit."""
+        """Compiles the loss of a row. As in scikit-learn, the penalty of alpha is divided by the size of a batch."""
         self._network = self._make_network()
         targets = [Value(0.0) for _ in range(rows.shape[1] - self.n_features_in_)]
         penalty = self.alpha / 2 / self._batch(rows) * _core.l2_penalty(self._network.weights())
         program = self._network.compile(self._loss(self._network.scores, targets) + penalty, targets)
-        self._trainer = _core.Trainer(program, _RULES[self.solver](self))
+        self._trainer = _core.Trainer(program, _OPTIMIZERS[self.solver](self))
 
     def _batch(self, rows: Any) -> int:
         return min(200 if self.batch_size == "auto" else self.batch_size, len(rows))
 
-    def _one_pass(self, rows: Any) -> None:
+    def _make_pass(self, rows: Any) -> None:
         if self.shuffle:
             rows = rows[self._random.permutation(len(rows))]
         size = self._batch(rows)
@@ -197,7 +200,7 @@ class _Perceptron(BaseEstimator):
         self._trainer.write_back()
         self.coefs_, self.intercepts_ = self._network.numbers()
         if not all(numpy.isfinite(numbers).all() for numbers in self.coefs_ + self.intercepts_):
-            self._refuse("a loss that falls", "weights that are not finite", "scale X, or lower learning_rate_init")
+            self._refuse("finite weights", "inf or nan", "scale X, or lower learning_rate_init")
         return self
 
     def _scores(self, X: Any) -> Any:
@@ -208,51 +211,52 @@ class _Perceptron(BaseEstimator):
         return self._network.program.evaluate(X)
 
     def __getstate__(self) -> Dict[str, Any]:
-        """Without what is compiled, which is made again from coefs_; the solver's memory of gradients goes with it."""
+        """Leaves out the compiled programs, which are made again from coefs_. The state of the optimizer is lost."""
         return {name: value for name, value in super().__getstate__().items() if name not in ("_network", "_trainer")}
 
 
 class MLPClassifier(ClassifierMixin, _Perceptron):
-    """A network that learns classes by cross-entropy: scikit-learn's MLPClassifier, compiled.
+    """A classifier with cross-entropy loss: scikit-learn's MLPClassifier, trained by a compiled program.
 
-    After fit: classes_, coefs_ and intercepts_ (a matrix and a vector a layer), n_iter_, loss_, best_loss_, loss_curve_,
-    n_features_in_, feature_names_in_.
+    After fit it has classes_, coefs_ and intercepts_ (one matrix and one vector per layer), n_iter_, loss_, best_loss_,
+    loss_curve_, n_features_in_ and feature_names_in_.
     """
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> "MLPClassifier":
-        """One pass over these rows, from where it is; the first call is told all classes there will be."""
+        """Makes one more pass over the given rows. The first call needs the list of all classes."""
         known = getattr(self, "classes_", None)
         if known is None and classes is None:
-            self._refuse("all classes at the first partial_fit", "none", "give classes=numpy.unique(y) of all there will be")
+            self._refuse("all classes at the first partial_fit", "none", "give classes=numpy.unique(y), with y of all rows")
         if known is not None and classes is not None and not numpy.array_equal(known, numpy.unique(classes)):
-            self._refuse(f"the classes of the first partial_fit, {known.tolist()}", numpy.unique(classes).tolist(), "leave them out from then on")
+            self._refuse(f"the classes of the first partial_fit, {known.tolist()}", numpy.unique(classes).tolist(), "omit classes after the first call")
         return self._partial_fit(X, y, classes if known is None else known)
 
     def predict(self, X: Any) -> Any:
-        """The likeliest class of each row."""
+        """Returns the most probable class of each row."""
         scores = self._scores(X)
         return self.classes_[(scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> Any:
-        """The probability of each class, a row a row of X."""
+        """Returns the probability of each class, one row per row of X."""
         scores = self._scores(X)
         if scores.shape[1] > 1:
             return softmax(scores, axis=1)
         return numpy.column_stack([expit(-scores), expit(scores)])
 
     def predict_log_proba(self, X: Any) -> Any:
+        """Returns the logarithm of predict_proba(X)."""
         return numpy.log(self.predict_proba(X))
 
     def _columns(self, y: Any, known: Any) -> Any:
-        """The number of each row's class. If none are known, those of y are all there are."""
+        """Returns the index of each row's class. If no classes are known, y has them all."""
         check_classification_targets(y)
         if y.ndim > 1:
-            self._refuse("one label a row", f"labels of shape {y.shape}", "train a classifier a column")
+            self._refuse("one label per row", f"labels of shape {y.shape}", "train one classifier per column")
         classes = numpy.unique(y if known is None else known)
         if len(classes) < 2:
-            self._refuse("at least two classes", f"one class, {classes.tolist()}", "give rows of others")
+            self._refuse("at least two classes", f"one class, {classes.tolist()}", "add rows of another class")
         if not numpy.isin(y, classes).all():
-            self._refuse(f"labels of the classes {classes.tolist()}", numpy.setdiff1d(y, classes).tolist(), "name all at the first partial_fit")
+            self._refuse(f"labels of the classes {classes.tolist()}", numpy.setdiff1d(y, classes).tolist(), "give all classes to the first partial_fit")
         self.classes_ = classes
         return numpy.searchsorted(classes, y)
 
@@ -266,25 +270,25 @@ class MLPClassifier(ClassifierMixin, _Perceptron):
 
 
 class MLPRegressor(MultiOutputMixin, RegressorMixin, _Perceptron):
-    """A network that learns numbers, one or several a row, by squares: scikit-learn's MLPRegressor, compiled.
+    """A regressor with squared error, for one or several numbers per row: scikit-learn's MLPRegressor, trained by a compiled program.
 
-    After fit: coefs_ and intercepts_ (a matrix and a vector a layer), n_iter_, loss_, best_loss_, loss_curve_, n_outputs_,
-    n_features_in_, feature_names_in_.
+    After fit it has coefs_ and intercepts_ (one matrix and one vector per layer), n_iter_, loss_, best_loss_, loss_curve_,
+    n_outputs_, n_features_in_ and feature_names_in_.
     """
 
     def partial_fit(self, X: Any, y: Any) -> "MLPRegressor":
-        """One pass over these rows, from where it is."""
+        """Makes one more pass over the given rows."""
         return self._partial_fit(X, y, getattr(self, "n_outputs_", None))
 
     def predict(self, X: Any) -> Any:
-        """The numbers of each row; one alone is no column."""
+        """Returns the predictions: one number per row, or an array with one column per output."""
         scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def _columns(self, y: Any, known: Any) -> Any:
         columns = 1 if y.ndim == 1 else y.shape[1]
         if known not in (None, columns):
-            self._refuse(f"{known} numbers a row, as at the first partial_fit", columns, "give as many")
+            self._refuse(f"{known} targets per row, as in the first partial_fit", columns, f"give {known}")
         self.n_outputs_ = columns
         return y
 
@@ -292,6 +296,6 @@ class MLPRegressor(MultiOutputMixin, RegressorMixin, _Perceptron):
         return self.n_outputs_
 
     def _loss(self, scores: List[Value], targets: List[Value]) -> Value:
-        """Half the mean of the squares, as scikit-learn has it."""
+        """Returns half the mean of the squared errors, as in scikit-learn."""
         errors = [_core.mean_squared_error(score, target) for score, target in zip(scores, targets)]
         return sum(errors[1:], errors[0]) * (0.5 / len(errors))

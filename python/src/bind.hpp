@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the bindings share: Values as arguments and results, and functions of the user's that are called from C++.
+// Shared by the bindings: Values as arguments and results of bound functions, and Python functions that C++ calls.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -14,7 +14,7 @@
 
 namespace pybind11::detail {
 
-// A Value or a number in, the node's own object out.
+// Converts a Value or a number from Python, and returns the one Python object of a node to Python.
 template <> struct type_caster<gradwalk::Value> {
   PYBIND11_TYPE_CASTER(gradwalk::Value, const_name("Value"));
 
@@ -43,18 +43,19 @@ template <> struct type_caster<gradwalk::Value> {
 namespace gradwalk::python {
 namespace py = pybind11;
 
-// For call_guard: the tape is here while a bound function runs.
+// A call_guard for bound functions: makes the shared tape the current one of this thread.
 struct Entered {
   Entered() { enter(); }
 };
 
-// A function of the user's as one of C++: what it calls may let other threads run.
+// Wraps a Python function as a C++ function. Python code may let other threads run, so the tape is entered again after
+// the call.
 template <class Result> auto function_of_values(py::function function) {
   return [function = std::move(function)](const std::vector<Value>& inputs) {
-    const py::object result = function(py::cast(inputs));
-    Result made = result.template cast<Result>();
+    const py::object returned = function(py::cast(inputs));
+    Result result = returned.template cast<Result>();
     enter();
-    return made;
+    return result;
   };
 }
 

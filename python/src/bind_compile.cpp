@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// compile(): programs of recorded graphs and of functions, with NumPy arrays in and out. The interpreter's lock is
-// given up while they run.
+// Bindings of compile(), Program and Trainer. Programs take and return NumPy arrays, and release the interpreter's lock
+// while they run.
 #include <pybind11/functional.h>
 #include <pybind11/numpy.h>
 
@@ -14,15 +14,15 @@
 namespace gradwalk::python {
 namespace {
 
-using Array = py::array_t<double, py::array::c_style | py::array::forcecast>;  // no copy where it is one already
+using Array = py::array_t<double, py::array::c_style | py::array::forcecast>;  // copies only if it must convert
 using Values = std::vector<Value>;
 
 std::span<const double> numbers(const Array& array) { return {array.data(), static_cast<std::size_t>(array.size())}; }
-std::span<double> room(py::array_t<double>& array) {
+std::span<double> writable_numbers(py::array_t<double>& array) {
   return {array.mutable_data(), static_cast<std::size_t>(array.size())};
 }
 
-// Rows of a program: n x inputs, or one row alone; of one input, n numbers.
+// The number of rows in an array, which has the shape n x inputs, is a single row, or is n numbers for one input.
 std::size_t rows_in(const Program& program, const Array& rows) {
   const auto inputs = static_cast<py::ssize_t>(program.inputs());
   const bool fits =
@@ -31,7 +31,7 @@ std::size_t rows_in(const Program& program, const Array& rows) {
     throw Error("Program", "rows of " + std::to_string(inputs) + " numbers",
                 "an array of shape " +
                     std::string(py::str(py::cast(std::vector<py::ssize_t>(rows.shape(), rows.shape() + rows.ndim())))),
-                "give an array with a row a sample and a column an input");
+                "give an array with one row per sample and one column per input");
   return static_cast<std::size_t>(rows.size() / inputs);
 }
 
@@ -45,7 +45,7 @@ RunOptions run_options(bool mean, const std::optional<Array>& weights) {
 Precision precision(const std::string& name) {
   if (name == "float64") return Precision::float64;
   if (name == "float32") return Precision::float32;
-  throw Error("compile", "float64 or float32", name, "choose one");
+  throw Error("compile", "a precision of float64 or float32", "'" + name + "'", "choose one of them");
 }
 
 CompileOptions compile_options(Values inputs, Values parameters, const std::string& precision_name,
@@ -59,8 +59,8 @@ CompileOptions compile_options(Values inputs, Values parameters, const std::stri
 Program compile_function(py::function function, const Array& rows, Values parameters, const std::string& precision_name,
                          std::size_t threads) {
   if (rows.ndim() != 2)
-    throw Error("compile", "sample rows as an array of two dimensions", std::to_string(rows.ndim()),
-                "give two rows at least, each with a number an input");
+    throw Error("compile", "sample rows as an array of two dimensions", std::to_string(rows.ndim()) + " dimensions",
+                "give at least two rows, each with one number per input");
   std::vector<std::vector<double>> samples;
   for (py::ssize_t i = 0; i < rows.shape(0); ++i)
     samples.emplace_back(rows.data(i, 0), rows.data(i, 0) + rows.shape(1));
@@ -75,21 +75,21 @@ double run(Program& program, const std::optional<Array>& rows, bool mean, const 
   }
   rows_in(program, *rows);
   const RunOptions options = run_options(mean, weights);
-  const std::span<const double> all = numbers(*rows);
+  const std::span<const double> row_numbers = numbers(*rows);
   const WithoutLock free;
-  return program.run(all, options);
+  return program.run(row_numbers, options);
 }
 
 std::pair<double, py::array_t<double>> gradients(Program& program, const std::optional<Array>& rows, bool mean,
                                                  const std::optional<Array>& weights) {
   py::array_t<double> result(static_cast<py::ssize_t>(program.parameters()));
-  const std::span<double> to = room(result);
+  const std::span<double> to = writable_numbers(result);
   if (rows) rows_in(program, *rows);
   const RunOptions options = run_options(mean, weights);
   const double value = [&] {
-    const std::span<const double> all = rows ? numbers(*rows) : std::span<const double>();
+    const std::span<const double> row_numbers = rows ? numbers(*rows) : std::span<const double>();
     const WithoutLock free;
-    return rows ? program.gradients(all, to, options) : program.gradients(to);
+    return rows ? program.gradients(row_numbers, to, options) : program.gradients(to);
   }();
   return {value, std::move(result)};
 }
@@ -97,11 +97,11 @@ std::pair<double, py::array_t<double>> gradients(Program& program, const std::op
 py::array_t<double> evaluate(Program& program, const std::optional<Array>& rows) {
   const std::size_t count = rows ? rows_in(program, *rows) : 1;
   py::array_t<double> result({count, program.outputs()});
-  const std::span<double> to = room(result);
-  const std::span<const double> all = rows ? numbers(*rows) : std::span<const double>();
+  const std::span<double> to = writable_numbers(result);
+  const std::span<const double> row_numbers = rows ? numbers(*rows) : std::span<const double>();
   const WithoutLock free;
   if (rows)
-    program.evaluate(all, to);
+    program.evaluate(row_numbers, to);
   else
     program.evaluate(to);
   return result;
@@ -115,10 +115,10 @@ py::dict describe(const Program& program) {
                   "instruction_set"_a = d.instruction_set);
 }
 
-// A Trainer of one program, or of a list of them, which takes a list of rows.
+// A Trainer of one program, or of a list of programs, whose step takes a list of row arrays.
 struct TrainerOf {
   Trainer trainer;
-  std::size_t programs = 0;  // in the list
+  std::size_t programs = 0;  // length of the list; 0: one program
   std::vector<std::vector<double>> rows = {};
 };
 
@@ -127,11 +127,11 @@ double step_of_list(TrainerOf& self, const py::object& rows, const RunOptions& o
       rows.is_none() ? std::vector<std::optional<Array>>() : rows.cast<std::vector<std::optional<Array>>>();
   if (given.size() != self.programs)
     throw Error("Trainer.step", "an array of rows, or None, for each of " + std::to_string(self.programs) + " programs",
-                std::to_string(given.size()), "give them in the order of the programs");
+                std::to_string(given.size()) + " of them", "give them in the order of the programs");
   self.rows.resize(given.size());
   for (std::size_t i = 0; i < given.size(); ++i) {
-    const std::span<const double> all = given[i] ? numbers(*given[i]) : std::span<const double>();
-    self.rows[i].assign(all.begin(), all.end());
+    const std::span<const double> row_numbers = given[i] ? numbers(*given[i]) : std::span<const double>();
+    self.rows[i].assign(row_numbers.begin(), row_numbers.end());
   }
   const WithoutLock free;
   return self.trainer.step(self.rows, options);
@@ -145,12 +145,12 @@ double step(TrainerOf& self, const py::object& rows, bool mean, const std::optio
     return self.trainer.step();
   }
   const auto array = rows.cast<Array>();
-  const std::span<const double> all = numbers(array);
+  const std::span<const double> row_numbers = numbers(array);
   const WithoutLock free;
-  return self.trainer.step(all, options);
+  return self.trainer.step(row_numbers, options);
 }
 
-// It writes the parameters back at its end.
+// The destructor of a Trainer writes the parameters back, so it needs the tape.
 struct EndOfTrainer {
   void operator()(TrainerOf* trainer) const {
     enter();
@@ -159,7 +159,8 @@ struct EndOfTrainer {
 };
 using TrainerPointer = std::unique_ptr<TrainerOf, EndOfTrainer>;
 
-// A Trainer wants its programs side by side, and they are objects of Python's: they are moved there while it is made.
+// A Trainer needs its programs in one array, but each is inside a Python object. This class moves them into an array
+// while the Trainer is constructed, and back afterwards.
 class SideBySide {
  public:
   explicit SideBySide(std::span<Program* const> programs) : from_(programs.begin(), programs.end()) {
@@ -180,7 +181,7 @@ class SideBySide {
 TrainerPointer trainer_of_list(const std::vector<Program*>& programs, const OptimizerConfig& config,
                                Schedule schedule) {
   if (std::set(programs.begin(), programs.end()).size() != programs.size())
-    throw Error("Trainer", "each program once", "one that is given twice", "give the rows of both places to one");
+    throw Error("Trainer", "each program once", "the same program twice", "list it once, and give it all its rows");
   const SideBySide together(programs);
   return TrainerPointer(new TrainerOf{Trainer(together.programs(), config, std::move(schedule)), programs.size()});
 }
@@ -188,18 +189,22 @@ TrainerPointer trainer_of_list(const std::vector<Program*>& programs, const Opti
 }  // namespace
 
 void bind_compile(py::module_& module) {
-  py::class_<Program>(module, "Program", "A graph as a program that runs whole batches of rows.")
+  py::class_<Program>(module, "Program", "A compiled graph, which runs whole batches of rows. compile() makes one.")
       .def("run", run, py::arg("rows") = py::none(), py::kw_only(), py::arg("mean") = false,
            py::arg("weights") = py::none(),
-           "The sum of the output over the rows, or its mean; its gradients are added to the parameters.")
+           "Returns the sum of the output over the rows, or the mean, and adds its gradients to the parameters.\n\n"
+           "rows is an array with one row per sample and one column per input. weights has one number per row.")
       .def("gradients", gradients, py::arg("rows") = py::none(), py::kw_only(), py::arg("mean") = false,
            py::arg("weights") = py::none(),
-           "The same, the gradients as an array; the parameters' own stay as they are.")
-      .def("evaluate", evaluate, py::arg("rows") = py::none(), "All outputs of each row.")
-      .def("describe", describe, "What it was made of, and what it became.")
-      .def_property_readonly("inputs", &Program::inputs)
-      .def_property_readonly("parameters", &Program::parameters)
-      .def_property_readonly("outputs", &Program::outputs);
+           "Returns what run() returns, and the gradients as an array. The parameters keep their own gradients.")
+      .def("evaluate", evaluate, py::arg("rows") = py::none(),
+           "Returns all outputs of each row, as an array with one row per sample.")
+      .def("describe", describe,
+           "Returns a dict that describes the program: nodes recorded and computed, instructions, layers, constants, "
+           "bytes, instruction set.")
+      .def_property_readonly("inputs", &Program::inputs, "The number of inputs of a row.")
+      .def_property_readonly("parameters", &Program::parameters, "The number of parameters.")
+      .def_property_readonly("outputs", &Program::outputs, "The number of outputs.");
   module.def(
       "compile",
       [](const Value& output, Values inputs, Values parameters, const std::string& precision_name,
@@ -208,11 +213,11 @@ void bind_compile(py::module_& module) {
       },
       py::arg("output"), py::kw_only(), py::arg("inputs") = Values{}, py::arg("parameters") = Values{},
       py::arg("precision") = "float64", py::arg("threads") = 1, py::call_guard<Entered>(),
-      "A recorded Value, a list of them, or a function of a row, as a program.\n\nA function is called on the sample "
-      "rows, two "
-      "at least.\n\n>>> w = Value(2.0)\n>>> program = compile(lambda row: (w * row[0] - row[1]) ** 2, [[1, 1], [2, "
-      "2]], "
-      "parameters=[w])\n>>> program.run([[1.0, 1.0], [2.0, 5.0]]), w.grad\n(2.0, -2.0)");
+      "Compiles a recorded Value, a list of them, or a function of a row.\n\nA function is called on the sample rows, "
+      "of which there are at least two. precision is 'float64' or 'float32'; threads=0 uses all cores.\n\n"
+      ">>> w = Value(2.0)\n"
+      ">>> program = compile(lambda row: (w * row[0] - row[1]) ** 2, [[1, 1], [2, 2]], parameters=[w])\n"
+      ">>> program.run([[1.0, 1.0], [2.0, 5.0]]), w.grad\n(2.0, -2.0)");
   module.def(
       "compile",
       [](const Values& outputs, Values inputs, Values parameters, const std::string& precision_name,
@@ -227,10 +232,9 @@ void bind_compile(py::module_& module) {
 
   py::class_<TrainerOf, TrainerPointer>(
       module, "Trainer",
-      "Steps of a learning rule on a program; the parameters get their numbers by write_back(), and when "
-      "it ends.\n\nOf a list of programs with the same parameters, as for texts of several lengths, a step takes a "
-      "list: "
-      "rows, or None, for each.")
+      "Trains the parameters of a program with an optimizer.\n\nThe parameters are copied back to their Values by "
+      "write_back(), and when the Trainer is deleted. A list of programs must share their parameters, for example "
+      "one program per text length. Then step() takes a list with the rows of each program, or None.")
       .def(py::init([](const Program& program, const OptimizerConfig& config, Schedule schedule) {
              return TrainerPointer(new TrainerOf{Trainer(program, config, std::move(schedule))});
            }),
@@ -238,19 +242,20 @@ void bind_compile(py::module_& module) {
       .def(py::init(&trainer_of_list), py::arg("programs"), py::arg("config"), py::arg("schedule") = Schedule{},
            py::call_guard<Entered>())
       .def("step", step, py::arg("rows") = py::none(), py::kw_only(), py::arg("mean") = false,
-           py::arg("weights") = py::none(),
-           "Moves the parameters by the gradient of what run() would give, and gives that.")
+           py::arg("weights") = py::none(), "Makes one optimizer step and returns what run() would return.")
       .def(
           "clip_norm", [](TrainerOf& self, double most) { self.trainer.clip_norm(most); }, py::arg("most"),
-          "From now on no gradient's norm is larger.")
+          "Clips the norm of the gradient to `most` in all further steps.")
       .def(
           "write_back", [](TrainerOf& self) { self.trainer.write_back(); }, py::call_guard<Entered>(),
-          "The parameters to their Values.")
+          "Copies the parameters to their Values.")
       .def(
           "read_again", [](TrainerOf& self) { self.trainer.read_again(); }, py::call_guard<Entered>(),
-          "The parameters from their Values.")
-      .def_property_readonly("steps", [](const TrainerOf& self) { return self.trainer.steps(); });
-  module.def("instruction_sets", &instruction_sets, "Those this machine has, best first.");
+          "Copies the parameters from their Values, after you have changed them.")
+      .def_property_readonly(
+          "steps", [](const TrainerOf& self) { return self.trainer.steps(); }, "The number of steps made so far.");
+  module.def("instruction_sets", &instruction_sets,
+             "Returns the names of the instruction sets that this machine supports, best first.");
 }
 
 }  // namespace gradwalk::python

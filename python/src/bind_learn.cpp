@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What learning needs: losses, optimisers, data, and parameters on disk.
+// Bindings for training: losses, optimizers, synthetic data, and parameters in files.
 #include <pybind11/numpy.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 using Values = std::vector<Value>;
 using Doubles = std::vector<double>;
 
-// Losses of one row, and of a batch: its mean. What is a sequence is a batch.
+// Binds a loss in two forms: of one row, and of a batch, which returns the mean. Sequences are batches.
 template <class OfRow, class OfBatch>
 void bind_loss(py::module_& module, const char* name, OfRow of_row, OfBatch of_batch, const char* description) {
   module.def(name, of_batch, py::arg("outputs"), py::arg("targets"), py::call_guard<Entered>(), description);
@@ -29,32 +29,33 @@ void bind_losses(py::module_& module) {
   bind_loss(
       module, "mean_squared_error", [](const Value& y, const Value& t) { return mean_squared_error(y, t); },
       [](const Values& y, const Doubles& t) { return mean_squared_error(y, t); },
-      "(output - target) ** 2, or the mean of it over a batch.\n\n>>> mean_squared_error(Value(3.0), 1)\n"
+      "Returns (output - target) ** 2, or its mean over a batch.\n\n>>> mean_squared_error(Value(3.0), 1)\n"
       "Value(data=4, grad=0)");
   bind_loss(
       module, "mean_absolute_error", [](const Value& y, const Value& t) { return mean_absolute_error(y, t); },
       [](const Values& y, const Doubles& t) { return mean_absolute_error(y, t); },
-      "|output - target|, or the mean of it over a batch.");
+      "Returns |output - target|, or its mean over a batch.");
   bind_loss(
       module, "huber", [](const Value& y, const Value& t) { return huber(y, t); },
       [](const Values& y, const Doubles& t) { return huber(y, t); },
-      "Half the square where an output is off by 1 at most, else by how much it is off, less a half; of a batch the "
-      "mean.");
+      "Returns the Huber loss, or its mean over a batch. With e = |output - target|, it is e ** 2 / 2 up to e = 1, and "
+      "e - 1/2 above.");
   bind_loss(
       module, "hinge", [](const Value& y, const Value& t) { return hinge(y, t); },
       [](const Values& y, const Doubles& t) { return hinge(y, t); },
-      "The max-margin loss relu(1 - sign * score), a sign being 1 or -1; of a batch the mean.");
+      "Returns the max-margin loss relu(1 - target * output), or its mean over a batch. Targets are 1 or -1.");
   bind_loss(
       module, "binary_cross_entropy", [](const Value& y, const Value& t) { return binary_cross_entropy(y, t); },
       [](const Values& y, const Doubles& t) { return binary_cross_entropy(y, t); },
-      "-log of the probability that sigmoid(score) gives to the target; of a batch the mean.");
+      "Returns -log of the probability that sigmoid(output) gives to the target, 0 or 1, or its mean over a batch.");
   module.def(
       "softmax_cross_entropy",
       [](const std::vector<Values>& scores, const std::vector<std::size_t>& labels) {
         return softmax_cross_entropy(scores, labels);
       },
       py::arg("scores"), py::arg("labels"), py::call_guard<Entered>(),
-      "-log of the probability that softmax(scores) gives to the labelled one; of a batch the mean.");
+      "Returns -log of the probability that softmax(scores) gives to the class of the label, or its mean over a "
+      "batch.");
   module.def(
       "softmax_cross_entropy",
       [](const Values& scores, std::size_t label) { return softmax_cross_entropy(scores, label); }, py::arg("scores"),
@@ -65,58 +66,60 @@ void bind_losses(py::module_& module) {
       py::arg("label"), py::call_guard<Entered>());
   module.def(
       "l1_penalty", [](const Values& parameters) { return l1_penalty(parameters); }, py::arg("parameters"),
-      py::call_guard<Entered>(), "The sum of their sizes.");
+      py::call_guard<Entered>(), "Returns the sum of the absolute values.");
   module.def(
       "l2_penalty", [](const Values& parameters) { return l2_penalty(parameters); }, py::arg("parameters"),
-      py::call_guard<Entered>(), "The sum of their squares.");
+      py::call_guard<Entered>(), "Returns the sum of the squares.");
 }
 
 void bind_optimizers(py::module_& module) {
-  py::class_<SGD>(module, "SGD", "g = grad + weight_decay * p; v = momentum * v + g; p -= lr * v")
+  py::class_<SGD>(module, "SGD",
+                  "Stochastic gradient descent: g = grad + weight_decay * p; v = momentum * v + g; p -= lr * v")
       .def(py::init([](double lr, double momentum, double weight_decay) { return SGD{lr, momentum, weight_decay}; }),
            py::arg("lr") = SGD{}.lr, py::arg("momentum") = SGD{}.momentum, py::arg("weight_decay") = SGD{}.weight_decay)
-      .def_readwrite("lr", &SGD::lr)
-      .def_readwrite("momentum", &SGD::momentum)
-      .def_readwrite("weight_decay", &SGD::weight_decay);
-  py::class_<Adam>(module, "Adam", "Adam with PyTorch's formulas.")
+      .def_readwrite("lr", &SGD::lr, "The learning rate.")
+      .def_readwrite("momentum", &SGD::momentum, "The momentum.")
+      .def_readwrite("weight_decay", &SGD::weight_decay, "The weight decay.");
+  py::class_<Adam>(module, "Adam", "Adam, with the formulas of PyTorch.")
       .def(py::init(
                [](double lr, double beta1, double beta2, double epsilon) { return Adam{lr, beta1, beta2, epsilon}; }),
            py::arg("lr") = Adam{}.lr, py::arg("beta1") = Adam{}.beta1, py::arg("beta2") = Adam{}.beta2,
            py::arg("epsilon") = Adam{}.epsilon)
-      .def_readwrite("lr", &Adam::lr);
-  py::class_<AdamW>(module, "AdamW", "p *= 1 - lr * weight_decay; then as Adam.")
+      .def_readwrite("lr", &Adam::lr, "The learning rate.");
+  py::class_<AdamW>(module, "AdamW", "AdamW: p *= 1 - lr * weight_decay, then a step of Adam.")
       .def(py::init([](double lr, double beta1, double beta2, double epsilon, double weight_decay) {
              return AdamW{lr, beta1, beta2, epsilon, weight_decay};
            }),
            py::arg("lr") = AdamW{}.lr, py::arg("beta1") = AdamW{}.beta1, py::arg("beta2") = AdamW{}.beta2,
            py::arg("epsilon") = AdamW{}.epsilon, py::arg("weight_decay") = AdamW{}.weight_decay)
-      .def_readwrite("lr", &AdamW::lr);
+      .def_readwrite("lr", &AdamW::lr, "The learning rate.");
 
   py::class_<RMSprop>(module, "RMSprop",
-                      "v = alpha * v + (1 - alpha) * grad ** 2; p -= lr * grad / (sqrt(v) + epsilon)")
+                      "RMSprop: v = alpha * v + (1 - alpha) * grad ** 2; p -= lr * grad / (sqrt(v) + epsilon)")
       .def(py::init([](double lr, double alpha, double epsilon) { return RMSprop{lr, alpha, epsilon}; }),
            py::arg("lr") = RMSprop{}.lr, py::arg("alpha") = RMSprop{}.alpha, py::arg("epsilon") = RMSprop{}.epsilon)
-      .def_readwrite("lr", &RMSprop::lr);
-  py::class_<Adagrad>(module, "Adagrad", "v += grad ** 2; p -= lr * grad / (sqrt(v) + epsilon)")
+      .def_readwrite("lr", &RMSprop::lr, "The learning rate.");
+  py::class_<Adagrad>(module, "Adagrad", "Adagrad: v += grad ** 2; p -= lr * grad / (sqrt(v) + epsilon)")
       .def(py::init([](double lr, double epsilon) { return Adagrad{lr, epsilon}; }), py::arg("lr") = Adagrad{}.lr,
            py::arg("epsilon") = Adagrad{}.epsilon)
-      .def_readwrite("lr", &Adagrad::lr);
+      .def_readwrite("lr", &Adagrad::lr, "The learning rate.");
 
   py::class_<Optimizer>(module, "Optimizer",
-                        "A learning rule for these parameters.\n\n>>> p = Value(1.0)\n>>> optimizer = Optimizer([p], "
+                        "Updates parameters by their gradients. config is SGD(), Adam() or another rule.\n\n>>> p = "
+                        "Value(1.0)\n>>> optimizer = Optimizer([p], "
                         "SGD(lr=0.1))\n>>> (p * p).backward()\n>>> optimizer.step()\n>>> p.data\n0.8")
       .def(py::init<std::vector<Value>, const OptimizerConfig&>(), py::arg("parameters"), py::arg("config"),
            py::call_guard<Entered>())
       .def(
           "step", [](Optimizer& optimizer, std::optional<double> lr) { lr ? optimizer.step(*lr) : optimizer.step(); },
           py::arg("lr") = py::none(), py::call_guard<Entered>(),
-          "Moves each parameter by its gradient, at this rate or the config's.")
+          "Updates each parameter by its gradient, with this learning rate or that of the config.")
       .def("zero_grad", &Optimizer::zero_grad, py::call_guard<Entered>(), "Sets each gradient to 0.")
-      .def_property_readonly("parameters", &Optimizer::parameters, py::call_guard<Entered>());
+      .def_property_readonly("parameters", &Optimizer::parameters, py::call_guard<Entered>(), "The parameters.");
   module.def(
       "clip_gradient_norm", [](const Values& parameters, double most) { return clip_gradient_norm(parameters, most); },
       py::arg("parameters"), py::arg("most"), py::call_guard<Entered>(),
-      "Scales all gradients so that their norm, which is returned as it was, is at most so much.");
+      "Scales the gradients down so that their norm is at most `most`. Returns the norm before.");
 }
 
 py::tuple as_arrays(const Dataset& data) {
@@ -132,21 +135,21 @@ void bind_data(py::module_& module) {
       "make_moons",
       [](std::size_t n, double noise, std::uint64_t seed) { return as_arrays(make_moons(n, noise, seed)); },
       py::arg("n") = 100, py::arg("noise") = 0.1, py::arg("seed") = 1337,
-      "Two half circles that reach into each other: (X, y), y being 0 or 1.");
+      "Returns (X, y): points on two interleaving half circles, and their labels 0 and 1.");
   module.def(
       "make_circles",
       [](std::size_t n, double noise, double factor, std::uint64_t seed) {
         return as_arrays(make_circles(n, noise, factor, seed));
       },
       py::arg("n") = 100, py::arg("noise") = 0.1, py::arg("factor") = 0.5, py::arg("seed") = 1337,
-      "A circle and one inside it: (X, y).");
+      "Returns (X, y): points on a circle and on a smaller circle inside it, and their labels 0 and 1.");
   module.def(
       "make_spiral",
       [](std::size_t n, std::size_t classes, double noise, std::uint64_t seed) {
         return as_arrays(make_spiral(n, classes, noise, seed));
       },
       py::arg("n") = 100, py::arg("classes") = 3, py::arg("noise") = 0.1, py::arg("seed") = 1337,
-      "Arms from the centre outwards, one a class: (X, y).");
+      "Returns (X, y): points on spiral arms, one arm per class, and their labels.");
 }
 
 constexpr const char* tensor_name = "parameters";
@@ -166,9 +169,9 @@ void bind_files(py::module_& module) {
         const SafetensorsFile file = SafetensorsFile::read(path);
         const Tensor* const tensor = file.find(tensor_name);
         if (tensor == nullptr || tensor->data.size() != parameters.size())
-          throw Error("load", "a file of " + std::to_string(parameters.size()) + " parameters",
-                      tensor == nullptr ? "one without" : std::to_string(tensor->data.size()),
-                      "load it into the model it was saved from");
+          throw Error("load", "a file with " + std::to_string(parameters.size()) + " parameters",
+                      tensor == nullptr ? "a file without parameters" : std::to_string(tensor->data.size()),
+                      "load it into a model of the same sizes");
         for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].data() = tensor->data[i];
       },
       py::call_guard<Entered>());

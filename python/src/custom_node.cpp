@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Ops that people write in micrograd's way: out = Value(data, children, name), then out._backward = a function.
+// Custom operations in micrograd's style: out = Value(data, children, name), then out._backward = a function.
 //
-// The tape keeps the function, and calls it in the node's turn. Such functions speak of `out` itself, which would keep
-// the node, and so the function, for ever: so the variable of the function that holds the node is made one that is
-// filled only while it runs.
+// The tape owns the function and calls it when the backward pass visits the node. Such a function usually refers to
+// `out`, and this cycle would keep the node and the function alive for ever. So the function gets a new closure cell
+// for `out`, which is filled only while the function runs.
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -17,7 +17,7 @@ namespace {
 
 struct Step {
   PyObject* function = nullptr;
-  PyObject* own_cell = nullptr;  // the function's variable for its node, if it has one
+  PyObject* own_cell = nullptr;  // the closure cell that refers to the node, if there is one
   std::uint64_t id = 0;
   Step() = default;
   Step(const Step&) = delete;
@@ -31,9 +31,9 @@ struct Step {
   }
 };
 
-std::unordered_map<std::uint64_t, Step*>& steps() {  // by the id of the node
-  static auto* const all = new std::unordered_map<std::uint64_t, Step*>;
-  return *all;
+std::unordered_map<std::uint64_t, Step*>& steps() {  // keys are the ids of nodes
+  static auto* const map = new std::unordered_map<std::uint64_t, Step*>;
+  return *map;
 }
 
 Step::~Step() {
@@ -62,7 +62,8 @@ void call(Step& step, const Value& node) {
   Py_DECREF(result);
 }
 
-// The function with a variable of its own in the place of the one that holds `self`; nullptr where it has none.
+// Copies the function, with a new closure cell in place of the one that refers to `self`. Returns nullptr if no cell
+// refers to `self`.
 PyObject* without_itself(PyObject* function, PyObject* self, PyObject*& own_cell) {
   if (!PyFunction_Check(function)) return nullptr;
   PyObject* const closure = PyFunction_GET_CLOSURE(function);
@@ -92,7 +93,7 @@ PyObject* without_itself(PyObject* function, PyObject* self, PyObject*& own_cell
 }  // namespace
 
 Value custom_node(double data, PyObject* children, const char* name) {
-  PyObject* const items = PySequence_Fast(children, "Value: needs children that can be gone through");
+  PyObject* const items = PySequence_Fast(children, "Value: needs children in a tuple, list or set");
   if (items == nullptr) throw_python_error();
   struct Release {
     PyObject* object;
@@ -102,29 +103,32 @@ Value custom_node(double data, PyObject* children, const char* name) {
   std::vector<Value> inputs;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items); ++i) {
     PyObject* const child = PySequence_Fast_GET_ITEM(items, i);
-    if (!is_value(child)) throw_type_error("Value", "children that are Values", child, "wrap numbers: Value(2)");
+    if (!is_value(child))
+      throw_type_error("Value", "children that are Values", child, "wrap the number, as in Value(2)");
     inputs.push_back(value_in(child));
   }
   if (inputs.empty()) return {data};
   const auto step = std::make_shared<Step>();
-  Value made = custom(data, inputs, [step](const Value& node) { call(*step, node); }, name);
-  if (made.op() != Op::custom) return made;  // nothing is recorded
-  step->id = made.id();
+  Value node = custom(data, inputs, [step](const Value& visited) { call(*step, visited); }, name);
+  if (node.op() != Op::custom) return node;  // inside no_grad nothing is recorded
+  step->id = node.id();
   steps()[step->id] = step.get();
-  return made;
+  return node;
 }
 
 void set_step_back(PyObject* self, PyObject* function) {
   enter();
   const auto found = steps().find(value_in(self).id());
-  if (found == steps().end() && no_grad_blocks > 0 && value_in(self).op() == Op::leaf) return;  // nobody walks it back
+  if (found == steps().end() && no_grad_blocks > 0 && value_in(self).op() == Op::leaf)
+    return;  // made inside no_grad, so no backward pass reaches it
   if (found == steps().end()) {
     PyErr_SetString(PyExc_ValueError,
-                    "_backward: needs a node made by Value(data, children, op), got another; its own op walks it back");
+                    "_backward: needs a node made by Value(data, children, op), got another node; leave it to its "
+                    "own operation");
     throw_python_error();
   }
   if (PyCallable_Check(function) == 0)
-    throw_type_error("_backward", "a function", function, "give one without arguments");
+    throw_type_error("_backward", "a function", function, "give a function without arguments");
   PyObject* cell = nullptr;
   PyObject* own = without_itself(function, self, cell);
   if (own == nullptr) {

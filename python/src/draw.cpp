@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The module gradwalk._draw: pictures of graphs by the Graphviz library. It is apart from _core, which can do without.
+// The module gradwalk._draw: draws graphs with the Graphviz library. It is separate from _core, so that _core works
+// where Graphviz is not installed.
 #include "gradwalk/draw.hpp"
 
 #include <pybind11/pybind11.h>
@@ -15,7 +16,7 @@ gradwalk::DrawOptions options(int digits, bool hide_constants, std::size_t limit
 }  // namespace
 
 PYBIND11_MODULE(_draw, module) {
-  py::module_::import("gradwalk._core");  // knows what a Snapshot is
+  py::module_::import("gradwalk._core");  // registers Snapshot
   module.def(
       "draw_svg",
       [](const gradwalk::Snapshot& graph, int digits, bool hide_constants, std::size_t limit) {

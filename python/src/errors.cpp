@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Errors on their way between the two languages: the engine's are ValueErrors, with their own text.
+// Translates errors between C++ and Python. An Error of the engine becomes a ValueError with the same text.
 #include <pybind11/pybind11.h>
 
 #include <new>
@@ -33,7 +33,7 @@ void throw_type_error(const char* call, const char* needs, PyObject* got, const 
 
 namespace {
 
-// Scalars only: what has a length or items, as an array has, does its own arithmetic.
+// Accepts scalars only. An object with a length, such as an array, does its own arithmetic.
 bool looks_like_a_number(PyTypeObject* type) {
   const PyNumberMethods* const numbers = type->tp_as_number;
   if (numbers == nullptr || (numbers->nb_float == nullptr && numbers->nb_index == nullptr)) return false;
@@ -61,7 +61,7 @@ double need_number(PyObject* object, const char* call) {
     case Conversion::failed: throw_python_error();
     case Conversion::not_a_number: break;
   }
-  throw_type_error(call, "a number", object, is_value(object) ? "its number is its .data" : "convert it");
+  throw_type_error(call, "a number", object, is_value(object) ? "use its .data" : "convert it to a float");
 }
 
 }  // namespace gradwalk::python

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A graph of any size as a few flat pieces, and back: what pickle and deepcopy store, so that no depth is too deep.
+// Converts a graph to a few flat pieces and back, for pickle and deepcopy. The pieces are not nested, so there is no
+// limit to the depth of a graph.
 //
-// The leaves stay objects, so that what else is stored with a graph shares them with it.
+// Leaves stay Python objects, so that other objects in the same pickle, such as a model, share them with the graph.
 #include <array>
 #include <cstring>
 #include <string>
@@ -17,10 +18,10 @@ namespace {
 
 struct FlatNode {  // 40 bytes, the same on all machines of one byte order
   double data, grad;
-  std::int32_t operands[3];  // places in the list; -1: none
-  std::int32_t leaf;         // its place among the leaves; -1: not one
-  std::int32_t op;           // its place among the names
-  std::int32_t nothing;
+  std::int32_t operands[3];  // indices of nodes; -1: none
+  std::int32_t leaf;         // index in the list of leaves; -1: not a leaf
+  std::int32_t op;           // index in the list of op names
+  std::int32_t padding;
 };
 static_assert(sizeof(FlatNode) == 40);
 
@@ -34,7 +35,7 @@ Value choose(const Operand& c, const Operand& x, const Operand& y) {
       x, y);
 }
 
-// An op of the table, by its name.
+// Applies an op of the table by its name.
 Value apply_op(std::string_view op, const std::array<Operand, 3>& operands) {
 #define GRADWALK_UNARY(name_, ...) \
   if (op == #name_) return name_(std::get<Value>(operands[0]));
@@ -48,7 +49,8 @@ Value apply_op(std::string_view op, const std::array<Operand, 3>& operands) {
 #undef GRADWALK_UNARY
 #undef GRADWALK_BINARY
   if (op == name(Op::select)) return choose(operands[0], operands[1], operands[2]);
-  throw Error("unpickle", "an op of this version", std::string(op), "load it with the version that saved it");
+  throw Error("unpickle", "an operation of this version", "'" + std::string(op) + "'",
+              "load it with the version of gradwalk that saved it");
 }
 
 void set_item(PyObject* list, PyObject* item) {
@@ -59,10 +61,10 @@ void set_item(PyObject* list, PyObject* item) {
 
 }  // namespace
 
-// (leaves, names of ops, nodes, labels): see restore().
+// Returns (leaves, names of ops, bytes of nodes, labels), the arguments of restore().
 PyObject* flatten(PyObject*, PyObject* object) {
   return guarded([&]() -> PyObject* {
-    if (!is_value(object)) throw_type_error("flatten", "a Value", object, "give one");
+    if (!is_value(object)) throw_type_error("flatten", "a Value", object, "give a Value");
     enter();
     const std::vector<Value> order = topological_order(value_in(object));
     std::unordered_map<std::uint64_t, std::int32_t> places;
@@ -75,7 +77,7 @@ PyObject* flatten(PyObject*, PyObject* object) {
     for (const Value& node : order) {
       const Op op = node.op();
       if (op == Op::custom)
-        throw Error("pickle", "ops of the table", "the custom node '" + std::string(node.op_name()) + "'",
+        throw Error("pickle", "a graph without custom nodes", "the custom node '" + std::string(node.op_name()) + "'",
                     "save its leaves, and build the graph again");
       const auto place = static_cast<std::int32_t>(nodes.size());
       places.emplace(node.id(), place);
@@ -113,7 +115,7 @@ PyObject* restore(PyObject*, PyObject* arguments) {
     return nullptr;
   return guarded([&]() -> PyObject* {
     enter();
-    const auto damaged = [] { return Error("unpickle", "a graph", "a damaged one", "save it again"); };
+    const auto damaged = [] { return Error("unpickle", "a graph", "damaged data", "save it again"); };
     std::vector<FlatNode> nodes(static_cast<std::size_t>(size) / sizeof(FlatNode));
     if (nodes.empty()) throw damaged();
     std::memcpy(nodes.data(), bytes, nodes.size() * sizeof(FlatNode));
@@ -123,44 +125,44 @@ PyObject* restore(PyObject*, PyObject* arguments) {
       if (text == nullptr) throw_python_error();
       ops.emplace_back(text);
     }
-    std::vector<Operand> made;
-    made.reserve(nodes.size());
+    std::vector<Operand> restored;
+    restored.reserve(nodes.size());
     for (const FlatNode& node : nodes) {
       if (node.op < 0 || static_cast<std::size_t>(node.op) >= ops.size()) throw damaged();
       const std::string& op = ops[static_cast<std::size_t>(node.op)];
       if (op == name(Op::leaf)) {
         if (node.leaf < 0 || node.leaf >= PyList_GET_SIZE(leaves) || !is_value(PyList_GET_ITEM(leaves, node.leaf)))
           throw damaged();
-        made.emplace_back(value_in(PyList_GET_ITEM(leaves, node.leaf)));
+        restored.emplace_back(value_in(PyList_GET_ITEM(leaves, node.leaf)));
         continue;
       }
       if (op == name(Op::constant)) {
-        made.emplace_back(node.data);
+        restored.emplace_back(node.data);
         continue;
       }
       std::array<Operand, 3> operands{0.0, 0.0, 0.0};
       for (std::size_t i = 0; i < 3 && node.operands[i] >= 0; ++i) {
-        if (static_cast<std::size_t>(node.operands[i]) >= made.size()) throw damaged();
-        operands[i] = made[static_cast<std::size_t>(node.operands[i])];
+        if (static_cast<std::size_t>(node.operands[i]) >= restored.size()) throw damaged();
+        operands[i] = restored[static_cast<std::size_t>(node.operands[i])];
       }
       Value value = apply_op(op, operands);
-      // Set only where it differs: a node whose numbers were handed out is dearer.
+      // Write data and grad only if they differ, because writing to an inner node makes it slower.
       if (const double data = std::as_const(value).data();
           data != node.data && (data == data || node.data == node.data))
         value.data() = node.data;
       if (node.grad != 0) value.grad() = node.grad;
-      made.emplace_back(std::move(value));
+      restored.emplace_back(std::move(value));
     }
     Py_ssize_t at = 0;
     PyObject *key = nullptr, *text = nullptr;
     while (PyDict_Next(labels, &at, &key, &text) != 0) {
       const long place = PyLong_AsLong(key);
       const char* const label = PyUnicode_AsUTF8(text);
-      if (label == nullptr || place < 0 || static_cast<std::size_t>(place) >= made.size()) throw damaged();
-      if (auto* const node = std::get_if<Value>(&made[static_cast<std::size_t>(place)])) node->label(label);
+      if (label == nullptr || place < 0 || static_cast<std::size_t>(place) >= restored.size()) throw damaged();
+      if (auto* const node = std::get_if<Value>(&restored[static_cast<std::size_t>(place)])) node->label(label);
     }
-    if (!std::holds_alternative<Value>(made.back())) throw damaged();
-    return object_of(std::move(std::get<Value>(made.back())));
+    if (!std::holds_alternative<Value>(restored.back())) throw damaged();
+    return object_of(std::move(std::get<Value>(restored.back())));
   });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The module gradwalk._core: Value and the functions of the op table, and what is bound through pybind11.
+// The module gradwalk._core: the type Value, the functions of the op table, and the functions bound by pybind11.
 #include <pybind11/pybind11.h>
 
 #include "bind.hpp"
@@ -8,7 +8,7 @@
 namespace gradwalk::python {
 namespace {
 
-// Before a fork the thread that forks takes the tape: in the child it is the only one left.
+// The thread that forks takes the tape before the fork, because it is the only thread in the child process.
 PyObject* before_fork(PyObject*, PyObject*) {
   return guarded([]() -> PyObject* {
     enter();
@@ -24,7 +24,7 @@ PyMethodDef own_functions[] = {
 };
 
 void add_value(PyObject* module) {
-  shared_tape = new SharedTape;  // outlives every thread
+  shared_tape = new SharedTape;  // never deleted, because Values may outlive the interpreter's threads
   shared_tape->use();
   value_type = make_value_type();
   if (PyModule_AddObjectRef(module, "Value", reinterpret_cast<PyObject*>(value_type)) != 0) throw_python_error();

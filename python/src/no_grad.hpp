@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How many blocks of no_grad are entered: what is made there has no step back to be set.
+// The number of no_grad blocks that are active. A node made inside one has no _backward to set.
 #pragma once
 
 namespace gradwalk::python {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Where Value objects come from and go to: one an alive node, found by the node's place on the tape; and the one tape
-// of all of the interpreter's threads.
+// Allocates and frees Value objects. A node has at most one object, which is found by the node's position on the tape.
+// All threads of the interpreter share one tape.
 //
-// A node has at least four words, so a quarter of its place is a number of its own. Objects that end are kept for the
-// next: most live for one operation. One whose user gave it no attributes refers to no other object, so the garbage
-// collector need not know it.
+// - A node has at least four words, so its position divided by four is unique. It indexes a table of slots.
+// - Most objects live for one operation, so freed objects are kept in a list and used again.
+// - An object without user-defined attributes refers to no other object, so the garbage collector does not track it.
 #include <array>
 #include <cstdlib>
 #include <memory>
@@ -22,29 +22,29 @@ SharedTape* shared_tape = nullptr;
 namespace {
 
 constexpr std::size_t slots_in_page = 2048, most_kept = 4096;
-std::array<PyObject**, (std::size_t{1} << 30) / slots_in_page> pages;  // of slots, by place; made as they are needed
+std::array<PyObject**, (std::size_t{1} << 30) / slots_in_page> pages;  // slots by position, allocated on demand
 
-ValueObject* kept = nullptr;  // objects to be used again: a list through `attributes`
+ValueObject* kept = nullptr;  // freed objects for reuse, linked through `attributes`
 std::size_t kept_count = 0;
 
-bool is_lent = false;  // a thread has given up the interpreter's lock, but not the tape
-std::mutex lent_tape;  // which it holds meanwhile
+bool is_lent = false;  // whether a thread has released the interpreter's lock but still uses the tape
+std::mutex lent_tape;  // held by that thread
 
 PyObject** slot_of(const Value& value) {
-  const std::size_t place = static_cast<std::uint32_t>(value.id()) / 4;
-  PyObject**& page = pages[place / slots_in_page];
+  const std::size_t index = static_cast<std::uint32_t>(value.id()) / 4;
+  PyObject**& page = pages[index / slots_in_page];
   if (page == nullptr) [[unlikely]] {
     page = static_cast<PyObject**>(std::calloc(slots_in_page, sizeof(PyObject*)));
     if (page == nullptr) throw std::bad_alloc();
   }
-  return page + place % slots_in_page;
+  return page + index % slots_in_page;
 }
 
 ValueObject* take_object() {
   if (kept == nullptr) [[unlikely]] {
-    ValueObject* const made = PyObject_GC_New(ValueObject, value_type);
-    if (made == nullptr) throw_python_error();
-    return made;
+    ValueObject* const object = PyObject_GC_New(ValueObject, value_type);
+    if (object == nullptr) throw_python_error();
+    return object;
   }
   ValueObject* const object = kept;
   kept = reinterpret_cast<ValueObject*>(object->attributes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The life of Value objects, for the type that is made of them (value_type.cpp).
+// Functions that allocate and free Value objects, for value_type.cpp.
 #pragma once
 
 #include "value_object.hpp"
@@ -7,8 +7,8 @@
 namespace gradwalk::python {
 
 PyObject* new_object_of(PyTypeObject* type, Value&& value);
-void refill(ValueObject* object, Value&& value);  // it is another node's from now on
-void empty(ValueObject* object) noexcept;         // it is no node's
-void free_object(PyObject* self) noexcept;        // an empty one
+void refill(ValueObject* object, Value&& value);  // makes it the object of another node
+void empty(ValueObject* object) noexcept;         // releases its node
+void free_object(PyObject* self) noexcept;        // frees an empty object
 
 }  // namespace gradwalk::python

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operators, methods and functions of Value, made from the op table.
+// Generates the operators, methods and functions of Value from the op table.
 #include <string>
 #include <vector>
 
@@ -8,7 +8,7 @@
 namespace gradwalk::python {
 namespace {
 
-// Each op as a function object; those of two operands take Values and numbers.
+// Each op as a function object. Binary ops take Values and numbers.
 #define GRADWALK_UNARY(name_, ...)                              \
   struct Do_##name_ {                                           \
     static constexpr Op op = Op::name_;                         \
@@ -66,11 +66,12 @@ PyObject* itself(PyObject* x) {
   return x;
 }
 
-// As a method a.max(b), and as a function max(a, b); of numbers alone a function gives a number.
+// Each op is a method, a.max(b), and a function, max(a, b). A function of plain numbers returns a number.
 template <class Do> PyObject* need_operand(PyObject* result, PyObject* y) {
   if (result != Py_NotImplemented) return result;
   Py_DECREF(result);
-  return guarded([&]() -> PyObject* { throw_type_error(name(Do::op).data(), "a Value or a number", y, "convert it"); });
+  return guarded(
+      [&]() -> PyObject* { throw_type_error(name(Do::op).data(), "a Value or a number", y, "convert it to a float"); });
 }
 template <class Do> PyObject* unary_method(PyObject* x, PyObject*) { return unary<Do>(x); }
 template <class Do> PyObject* binary_method(PyObject* x, PyObject* y) { return need_operand<Do>(binary<Do>(x, y), y); }
@@ -93,11 +94,11 @@ template <class Do> PyObject* binary_function(PyObject*, PyObject* const* argume
 
 std::string rule_text(Op op) {
   const OpInfo& rule = info(op);
-  std::string text = "r = " + std::string(rule.value) + "; by x: " + std::string(rule.dx);
+  std::string text = "Returns r = " + std::string(rule.value) + ". Derivative by x: " + std::string(rule.dx);
   if (rule.operands == 2) text += "; by y: " + std::string(rule.dy);
-  return text;
+  return text + ".";
 }
-const char* doc_of(Op op, bool is_method) {  // lives as long as the module
+const char* doc_of(Op op, bool is_method) {  // allocated once and never freed, like the module
   const std::string arguments =
       info(op).operands == 2 ? (is_method ? "(self, y, /)" : "(x, y, /)") : (is_method ? "(self, /)" : "(x, /)");
   return (new std::string(std::string(name(op)) + arguments + "\n--\n\n" + rule_text(op)))->c_str();
@@ -107,7 +108,7 @@ template <class Function> PyCFunction as_function(Function function) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 
-// Through Conditions, so that a recording sees what was decided.
+// The comparison makes a Condition, so a recording notices the branch.
 template <class X, class Y> bool compare_values(const X& x, const Y& y, int how) {
   switch (how) {
     case Py_LT: return x < y;
@@ -119,7 +120,7 @@ template <class X, class Y> bool compare_values(const X& x, const Y& y, int how)
 
 }  // namespace
 
-// == and != stay identity, as in micrograd.
+// == and != compare identity, as in micrograd.
 PyObject* compare(PyObject* x, PyObject* y, int how) {
   if (how == Py_EQ || how == Py_NE) return not_implemented();
   double number = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// gradwalk.Value as the interpreter sees it: an object with a Value inside, and how C++ goes from one to the other.
+// The Python object gradwalk.Value, which contains a C++ Value, and the functions that convert between them.
 //
-// All of the interpreter's threads work on one tape, under its lock: who is about to touch a Value calls enter() first,
-// and again after anything that may have run Python code. While an object for a node lives, the node has no other.
+// All threads of the interpreter share one tape, protected by the interpreter's lock. Call enter() before you touch a
+// Value, and again after any call that may run Python code. A node has at most one object.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -17,15 +17,15 @@ namespace gradwalk::python {
 
 struct ValueObject {
   PyObject_HEAD              // NOLINT
-      PyObject* attributes;  // those its users gave it; most have none
+      PyObject* attributes;  // the instance dict; usually null
   PyObject* weak_references;
-  PyObject** slot;  // where the node's object is found: this one, while it lives
+  PyObject** slot;  // the table entry of the node, which points to this object
   alignas(Value) unsigned char place[sizeof(Value)];
 
   Value& value() { return *reinterpret_cast<Value*>(place); }
 };
 
-extern PyTypeObject* value_type;  // of the module's; never freed
+extern PyTypeObject* value_type;  // never freed
 extern SharedTape* shared_tape;
 
 void enter_slowly();
@@ -34,8 +34,8 @@ inline void enter() {
     enter_slowly();
 }
 
-// While one lives, this thread keeps the tape though it gives up the interpreter's lock: others who want a Value wait,
-// all else goes on.
+// Releases the interpreter's lock during its lifetime, but keeps the tape: other threads run, and wait only if they
+// need a Value.
 class WithoutLock {
  public:
   WithoutLock();
@@ -52,18 +52,18 @@ inline bool is_value(PyObject* object) {
 }
 inline Value& value_in(PyObject* object) { return reinterpret_cast<ValueObject*>(object)->value(); }
 
-PyObject* new_object(Value&& value);  // of a node that has none yet
-PyObject* object_of(Value&& value);   // the node's own, or a new one
+PyObject* new_object(Value&& value);  // a new object, for a node that has none
+PyObject* object_of(Value&& value);   // the object of the node, or a new one
 
-// A number as Python has many of them: int, float, bool, NumPy's scalars, fractions; nothing that has a length.
+// Converts any Python number: int, float, bool, NumPy scalars, fractions. Objects with a length are not numbers.
 enum class Conversion { done, not_a_number, failed };
 Conversion to_number(PyObject* object, double& number);
-double need_number(PyObject* object, const char* call);  // or TypeError
+double need_number(PyObject* object, const char* call);  // raises TypeError if it is not a number
 
-// The pending C++ exception as one of Python's; gives nullptr.
+// Sets the current C++ exception as the Python error. Returns nullptr.
 PyObject* raise_as_python() noexcept;
 [[noreturn]] void throw_type_error(const char* call, const char* needs, PyObject* got, const char* advice);
-[[noreturn]] void throw_python_error();  // the one that is set, as a C++ exception
+[[noreturn]] void throw_python_error();  // throws the current Python error as a C++ exception
 
 template <class Work> PyObject* guarded(Work work) noexcept {
   try {
@@ -82,17 +82,17 @@ template <class Work> int guarded_int(Work work) noexcept {
   }
 }
 
-// Nodes whose step back is written in Python (custom_node.cpp).
+// Nodes with a _backward function written in Python (custom_node.cpp).
 Value custom_node(double data, PyObject* children, const char* name);
 void set_step_back(PyObject* self, PyObject* function);
 
-// Methods and functions of every op of the table (operators.cpp).
+// Methods and functions for every op of the table (operators.cpp).
 extern PyNumberMethods number_methods;
 PyMethodDef* op_methods();
 PyMethodDef* op_functions();
 PyObject* compare(PyObject* x, PyObject* y, int how);
 
-// Graphs as plain data for pickle (flat_graph.cpp).
+// Conversion of graphs to plain data, for pickle (flat_graph.cpp).
 PyObject* flatten(PyObject*, PyObject* root);
 PyObject* restore(PyObject*, PyObject* arguments);
 

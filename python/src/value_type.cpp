@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The type gradwalk.Value, against the interpreter's own interface: what micrograd's class has, under its names.
+// The type gradwalk.Value, written with the C API of CPython for speed. It has the attributes of micrograd's Value,
+// under the same names.
 #include <Python.h>
 #include <structmember.h>
 
@@ -23,7 +24,7 @@ PyObject* text(std::string_view text) {
   return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
 }
 
-// ---- making one ----
+// ---- construction ----
 
 struct Arguments {
   PyObject *data = nullptr, *children = nullptr, *op = nullptr, *label = nullptr;
@@ -48,10 +49,10 @@ Value make(const Arguments& arguments) {
   const double data = need_number(arguments.data, "Value");
   const char* const op = arguments.op != nullptr ? utf8(arguments.op, "Value") : "";
   enter();
-  Value made = has_children(arguments.children) ? custom_node(data, arguments.children, op) : Value(data);
+  Value value = has_children(arguments.children) ? custom_node(data, arguments.children, op) : Value(data);
   if (arguments.label != nullptr)
-    if (const char* const label = utf8(arguments.label, "label"); *label != '\0') made.label(label);
-  return made;
+    if (const char* const label = utf8(arguments.label, "label"); *label != '\0') value.label(label);
+  return value;
 }
 
 PyObject* new_value(PyTypeObject* type, PyObject*, PyObject*) {
@@ -68,7 +69,7 @@ int init(PyObject* self, PyObject* arguments, PyObject* keywords) {
   return guarded_int([&] { refill(as_object(self), make(given)); });
 }
 
-// Value(2.0), without a tuple of arguments and without an empty object first.
+// A fast path for Value(2.0): it needs no tuple of arguments, and no empty object to fill.
 PyObject* call_type(PyObject* type, PyObject* const* arguments, std::size_t flagged_count, PyObject* keywords) {
   const Py_ssize_t count = PyVectorcall_NARGS(flagged_count);
   if (keywords == nullptr && count == 1) return guarded([&] { return new_object(make({.data = arguments[0]})); });
@@ -81,16 +82,16 @@ PyObject* call_type(PyObject* type, PyObject* const* arguments, std::size_t flag
   }
   for (Py_ssize_t i = 0; keywords != nullptr && i < PyTuple_GET_SIZE(keywords); ++i)
     PyDict_SetItem(named, PyTuple_GET_ITEM(keywords, i), arguments[count + i]);
-  PyObject* made = new_value(reinterpret_cast<PyTypeObject*>(type), nullptr, nullptr);
-  if (made != nullptr && init(made, tuple, named) != 0) Py_CLEAR(made);
+  PyObject* object = new_value(reinterpret_cast<PyTypeObject*>(type), nullptr, nullptr);
+  if (object != nullptr && init(object, tuple, named) != 0) Py_CLEAR(object);
   Py_DECREF(tuple);
   Py_XDECREF(named);
-  return made;
+  return object;
 }
 
-// ---- its life ----
+// ---- lifetime ----
 
-// An object is known to the garbage collector from its first attribute on; one of a class of the user's from the start.
+// The garbage collector tracks an object from its first attribute on, and an object of a subclass from the start.
 void track(PyObject* self) {
   if (as_object(self)->attributes != nullptr && PyObject_GC_IsTracked(self) == 0) PyObject_GC_Track(self);
 }
@@ -127,7 +128,7 @@ void deallocate(PyObject* self) {
   free_object(self);
 }
 
-// ---- its numbers and names ----
+// ---- data, grad and label ----
 
 PyObject* get_data(PyObject* self, void*) {
   return guarded([&] { return enter(), PyFloat_FromDouble(std::as_const(value_in(self)).data()); });
@@ -168,9 +169,9 @@ PyObject* get_repr(PyObject* self) {
   return guarded([&] { return enter(), text(to_string(value_in(self))); });
 }
 
-// ---- its place in the graph ----
+// ---- the graph ----
 
-// An exponent that is a number is no child of micrograd's: it stands in the op, as **3.
+// A constant exponent is part of the op in micrograd, as in **3, and not a child.
 bool has_exponent(const Value& value, const std::vector<Value>& inputs) {
   return value.op() == Op::pow && inputs[1].op() == Op::constant;
 }
@@ -222,12 +223,13 @@ PyObject* get_inputs(PyObject* self, void*) {
   });
 }
 
-// ---- passes ----
+// ---- the backward pass ----
 
 PyObject* backward(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
   return guarded([&]() -> PyObject* {
     if (count > 1)
-      return PyErr_Format(PyExc_TypeError, "backward: needs at most a seed, got %zd arguments; give one number", count);
+      return PyErr_Format(PyExc_TypeError, "backward: needs at most one argument, the seed, got %zd; give one number",
+                          count);
     const double seed = count == 1 ? need_number(arguments[0], "backward") : 1.0;
     enter();
     value_in(self).backward(seed);
@@ -318,12 +320,17 @@ PyObject* set_state(PyObject* self, PyObject* state) {
 std::vector<PyMethodDef> all_methods() {
   std::vector<PyMethodDef> methods{
       {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(backward)), METH_FASTCALL,
-       "backward($self, seed=1.0, /)\n--\n\nThe derivative of this Value by each node below it, added to the leaves' "
-       "gradients.\n\n>>> a = Value(3.0)\n>>> (a * a).backward()\n>>> a.grad\n6.0"},
+       "backward($self, seed=1.0, /)\n--\n\nComputes the derivative of this Value with respect to each node below "
+       "it.\n\n"
+       "The gradients of leaves accumulate. seed is the gradient of this Value itself.\n\n>>> a = Value(3.0)\n>>> (a * "
+       "a).backward()\n>>> a.grad\n6.0"},
       {"propagate", propagate, METH_NOARGS,
-       "propagate($self, /)\n--\n\nThis node's own step: its gradient times each local derivative, deposited."},
+       "propagate($self, /)\n--\n\nAdds this node's gradient times each local derivative to the gradient of its "
+       "inputs.\n\n"
+       "It is one step of the backward pass, like micrograd's _backward()."},
       {"detach", detach, METH_NOARGS,
-       "detach($self, /)\n--\n\nA leaf with the same data, and nothing below it.\n\n>>> (Value(3.0) * 2).detach()\n"
+       "detach($self, /)\n--\n\nReturns a leaf with the same data and no graph below it.\n\n>>> (Value(3.0) * "
+       "2).detach()\n"
        "Value(data=6, grad=0)"},
       {"__reduce__", reduce, METH_NOARGS, nullptr},
       {"__setstate__", set_state, METH_O, nullptr},
@@ -336,13 +343,13 @@ std::vector<PyMethodDef> all_methods() {
 
 PyGetSetDef properties[] = {
     {"data", get_data, set_data, "The number.", nullptr},
-    {"grad", get_grad, set_grad, "The gradient that backward() left here.", nullptr},
+    {"grad", get_grad, set_grad, "The gradient, as backward() computed it.", nullptr},
     {"label", get_label, set_label, "A name for drawings and messages.", nullptr},
-    {"inputs", get_inputs, nullptr, "The operands, in their order; a * a has two.", nullptr},
-    {"_prev", get_prev, nullptr, "The operands as micrograd has them: a set.", nullptr},
-    {"_op", get_op, nullptr, "The operation as micrograd writes it: '+', '**2', 'ReLU'; '' for a leaf.", nullptr},
-    {"_backward", get_step_back, set_step_back_of, "The node's own step back; to be set on nodes made with children.",
-     nullptr},
+    {"inputs", get_inputs, nullptr, "The operands, in order. a * a has two.", nullptr},
+    {"_prev", get_prev, nullptr, "The operands as a set, as in micrograd.", nullptr},
+    {"_op", get_op, nullptr, "The operation as micrograd writes it: '+', '**2', 'ReLU'. '' for a leaf.", nullptr},
+    {"_backward", get_step_back, set_step_back_of,
+     "The node's step of the backward pass. You can set it on nodes that you made with children.", nullptr},
     {"__dict__", get_dict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
@@ -354,7 +361,8 @@ PyMemberDef offsets[] = {
 };
 
 constexpr const char* description =
-    "Value(data, _children=(), _op='', label='')\n--\n\nOne number, its gradient, and how it was made.\n\n"
+    "Value(data, _children=(), _op='', label='')\n--\n\nA number with a gradient, and the operation that computed "
+    "it.\n\n"
     ">>> a, b = Value(2.0, label='a'), Value(-3.0, label='b')\n>>> c = a * b + a\n>>> c.backward()\n"
     ">>> a.grad, b.grad\n(-2.0, 2.0)";
 

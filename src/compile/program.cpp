@@ -92,6 +92,10 @@ void Program::evaluate(std::span<const double> rows, std::span<double> outputs) 
   state().evaluate(rows.data(), state().count_rows("Program::evaluate", rows.size()), outputs);
 }
 
+void Program::parallel_for(std::size_t size, const std::function<void(std::size_t begin, std::size_t end)>& work) {
+  state().with_machine([&](auto& machine) { machine.in_parts(size, work); });
+}
+
 Program compile(const Value& output, const CompileOptions& options) { return compile(std::span(&output, 1), options); }
 
 namespace {

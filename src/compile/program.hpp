@@ -247,8 +247,4 @@ struct Program::State {
   }
 };
 
-struct detail::ProgramAccess {
-  static Program::State& state(const Program& program) { return program.state(); }
-};
-
 }  // namespace gradwalk

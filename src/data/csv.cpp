@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Finds the header, the features and the label column, then reads row after row.
+// Reads a table: finds the header, the features and the label column, and then reads row after row.
 #include "gradwalk/csv.hpp"
 
 #include <algorithm>
@@ -33,14 +33,14 @@ class Reader {
       : options_(options), is_labelled_(is_labelled), rows_(text, options) {
     check_choices();
     if (!rows_.next(row_))
-      throw CsvError(options.name, "rows of numbers", text.empty() ? "an empty text" : "blank lines alone", "add some");
+      throw CsvError(options.name, "rows", text.empty() ? "an empty text" : "only blank lines", "add some");
     width_ = row_.size();
     first_line_ = row_.front().line;
     if (has_header()) {
       read_header();
       if (!rows_.next(row_))
         throw CsvError(options.name, "rows below its header", "none",
-                       "add some, or say that it has no header if the first line is data");
+                       "add some, or say that there is no header if the first line is data");
     }
     choose_columns();
   }
@@ -55,13 +55,13 @@ class Reader {
     return names;
   }
 
-  // What the columns were found to be; nothing if they are plain numbers.
+  // Returns the columns; nothing if all are plain numbers.
   std::vector<Column> table() {
     std::vector<Column> columns;
     const std::vector<std::string> names = feature_names();
     for (std::size_t i = 0; i < features_.size(); ++i) columns.push_back(features_[i].finish(names[i]));
     const bool is_plain = std::all_of(columns.begin(), columns.end(),
-                                      [](const Column& one) { return one.categories.empty() && !one.fill; });
+                                      [](const Column& column) { return column.categories.empty() && !column.fill; });
     if (is_plain && options_.missing != CsvOptions::Missing::keep) columns.clear();
     return columns;
   }
@@ -69,15 +69,15 @@ class Reader {
   std::size_t dropped() const { return dropped_; }
 
   void read(std::vector<double>& x, Targets* targets) {
-    // The least bytes a row takes bound how many there are, and so the memory, whatever the text holds.
+    // A row takes a minimum number of bytes. This bounds the number of rows, and so the memory, for any text.
     const std::size_t rows = std::min(rows_.lines_left(), rows_.bytes_left() / (width_ + columns())) + 2;
     x.reserve(rows * columns());
     if (targets != nullptr) targets->reserve(rows);
     do {
       if (row_.size() != width_)
         throw CsvError(options_.name, std::to_string(width_) + " fields, as in line " + std::to_string(first_line_),
-                       std::to_string(row_.size()), "make rows equally long, and quote fields that hold a separator",
-                       row_.front().line);
+                       std::to_string(row_.size()),
+                       "make all rows equally long, and quote fields that contain a separator", row_.front().line);
       if (options_.missing == CsvOptions::Missing::drop && lacks_something(targets != nullptr)) {
         ++dropped_;
         continue;
@@ -86,7 +86,7 @@ class Reader {
       if (targets != nullptr) targets->add(row_[label_]);
     } while (rows_.next(row_));
     if (x.empty())
-      throw CsvError(options_.name, "a row in which nothing is missing", "none", "fill some in, or drop columns");
+      throw CsvError(options_.name, "a row without missing fields", "none", "fill in some, or drop columns");
   }
 
   Targets targets() const { return {options_, label_ + 1, name_of(label_)}; }
@@ -94,11 +94,12 @@ class Reader {
  private:
   void check_choices() const {
     if (!options_.features.empty() && (!options_.use.empty() || !options_.drop.empty()))
-      throw CsvError(options_.name, "a model's features, or columns to use or drop", "both", "leave one out");
+      throw CsvError(options_.name, "the features of a model, or columns to use or drop", "both",
+                     "leave out one of them");
     if (!options_.table.empty() && options_.table.size() != options_.features.size())
-      throw CsvError(options_.name, "a name in `features` for each column of `table`",
+      throw CsvError(options_.name, "one name in `features` per column of `table`",
                      std::to_string(options_.features.size()) + " for " + std::to_string(options_.table.size()),
-                     "give a model's own");
+                     "give those of the model");
   }
 
   bool lacks_something(bool with_label) const {
@@ -121,9 +122,9 @@ class Reader {
   bool has_header() {
     if (options_.header != Header::detect) return options_.header == Header::yes;
     if (is_labelled_ && std::holds_alternative<std::string>(options_.label)) return true;
-    const auto is_name_of_one = [](const auto& one) { return std::holds_alternative<std::string>(one); };
-    if (std::any_of(options_.use.begin(), options_.use.end(), is_name_of_one) ||
-        std::any_of(options_.drop.begin(), options_.drop.end(), is_name_of_one))
+    const auto is_name_of_column = [](const auto& column) { return std::holds_alternative<std::string>(column); };
+    if (std::any_of(options_.use.begin(), options_.use.end(), is_name_of_column) ||
+        std::any_of(options_.drop.begin(), options_.drop.end(), is_name_of_column))
       return true;
     if (options_.text_columns) return has_header_above_texts();
     const std::size_t label = is_labelled_ ? numbered_label() : none;
@@ -138,8 +139,8 @@ class Reader {
     return !options_.features.empty() && holds_every_feature();
   }
 
-  // Some column that is text in the first row and a number below it is headed; where the first row has a number, it is
-  // data; where there are texts alone, only whoever made the table knows.
+  // Decides for a table that may have text columns. A text above a number means a header; a number in the first row
+  // means data. If there are only texts, nobody can tell, and this throws an Error.
   bool has_header_above_texts() {
     if (!options_.features.empty() && holds_every_feature()) return true;
     std::vector<bool> is_text(width_);
@@ -153,15 +154,15 @@ class Reader {
     CsvRows ahead = rows_;
     bool has_below = false;
     for (int i = 0; i < looked_at && ahead.next(below); ++i) {
-      if (below.size() != width_) break;  // which is told when it is read
+      if (below.size() != width_) break;  // reading the row will throw
       has_below = true;
       for (std::size_t k = 0; k < width_; ++k)
         if (is_text[k] && is_number(below[k])) return true;
     }
     if (has_number || !options_.features.empty()) return false;
     if (has_below)
-      throw CsvError(options_.name, "to know whether its first line has the columns' names", "texts in every line",
-                     "say --header yes or --no-header", first_line_);
+      throw CsvError(options_.name, "to know whether the first line is a header", "only texts",
+                     "give --header yes or --no-header", first_line_);
     return true;
   }
 
@@ -190,7 +191,7 @@ class Reader {
     const auto twice = std::adjacent_find(by_name_.begin(), by_name_.end(),
                                           [this](std::size_t a, std::size_t b) { return names_[a] == names_[b]; });
     if (twice != by_name_.end())
-      throw CsvError(options_.name, "columns of different names", shown(names_[*twice]) + " twice", "rename one",
+      throw CsvError(options_.name, "columns with different names", shown(names_[*twice]) + " twice", "rename one",
                      row_[twice[1]].line, twice[1] + 1);
   }
 
@@ -219,34 +220,34 @@ class Reader {
   void choose_columns() {
     if (is_labelled_) label_ = label_column();
     if (!options_.use.empty()) {
-      for (const auto& one : options_.use) use(wanted_column(one));
+      for (const auto& column : options_.use) use(wanted_column(column));
     } else if (options_.features.empty() || names_.empty()) {
-      choose_by_place();
+      choose_by_position();
     } else {
       for (const std::string& feature : options_.features) choose_named(feature);
     }
     if (features_.empty())
-      throw CsvError(options_.name, "a feature beside the label", "1 column", "add one, or check the separator");
+      throw CsvError(options_.name, "features besides the label", "1 column", "add one, or check the separator");
   }
 
-  void choose_by_place() {
+  void choose_by_position() {
     const std::size_t wanted = options_.features.size();
     if (!is_labelled_ && wanted > 0 && width_ == wanted + 1) label_ = std::min(numbered_label(), width_ - 1);
     if (wanted > 0 && width_ != wanted + (label_ == none ? 0 : 1))
       throw CsvError(options_.name,
                      "the model's " + std::to_string(wanted) + (is_labelled_ ? " features and a label" : " features"),
                      counted(width_, "column", "columns"),
-                     "use a file of the same columns, or add a header that names them", first_line_);
+                     "use a file with the same columns, or add a header that names them", first_line_);
     std::vector<std::size_t> dropped;
-    for (const auto& one : options_.drop) dropped.push_back(wanted_column(one));
+    for (const auto& column : options_.drop) dropped.push_back(wanted_column(column));
     for (std::size_t i = 0; i < width_; ++i)
       if (i != label_ && std::find(dropped.begin(), dropped.end(), i) == dropped.end()) use(i);
   }
 
   void use(std::size_t column) {
     if (column == label_)
-      throw CsvError(options_.name, "features beside the label", "the label's column among them",
-                     "say which column holds the labels", first_line_, column + 1);
+      throw CsvError(options_.name, "features besides the label", "the label column as a feature",
+                     "choose another label column", first_line_, column + 1);
     const Column* known = options_.table.empty() ? nullptr : &options_.table[features_.size()];
     features_.emplace_back(options_, column, name_of(column), known);
   }
@@ -264,27 +265,27 @@ class Reader {
   void choose_named(const std::string& feature) {
     const std::size_t column = named(feature);
     if (column == none)
-      throw CsvError(options_.name, "the column " + shown(feature) + ", which the model has learned from",
-                     "only " + listed(names_), "add it or rename one", first_line_);
+      throw CsvError(options_.name, "the column " + shown(feature) + ", which the model was trained with",
+                     "only " + listed(names_), "add it, or rename a column", first_line_);
     if (column == label_)
-      throw CsvError(options_.name, "a label column that is no feature of the model", shown(feature),
-                     "say which column holds the labels", first_line_, column + 1);
+      throw CsvError(options_.name, "a label column that is not a feature of the model", shown(feature),
+                     "choose another label column", first_line_, column + 1);
     use(column);
   }
 
   const CsvOptions& options_;
   bool is_labelled_;
   CsvRows rows_;
-  std::vector<Field> row_;  // the one to read next
+  std::vector<Field> row_;  // the next row
   std::size_t width_ = 0, first_line_ = 0;
-  std::vector<std::string> names_;    // of the header; none without
-  std::vector<std::size_t> by_name_;  // columns, sorted
+  std::vector<std::string> names_;    // of the columns; empty without a header
+  std::vector<std::size_t> by_name_;  // the columns, sorted by name
   std::vector<FeatureColumn> features_;
-  std::size_t label_ = none;  // its column
-  std::size_t dropped_ = 0;   // rows
+  std::size_t label_ = none;  // the label column
+  std::size_t dropped_ = 0;   // the number of rows that were dropped
 };
 
-// Texts as features, a category each: x holds places in the columns' lists, and NaN where there is none.
+// Expands text columns to one feature per category. In x, a text is the index of its category, or NaN if it has none.
 std::vector<double> expanded(std::span<const double> x, const std::vector<Column>& table, const std::string& name) {
   std::size_t features = 0;
   for (const Column& column : table) features += column.features();
@@ -292,7 +293,7 @@ std::vector<double> expanded(std::span<const double> x, const std::vector<Column
   if (features > most_csv_numbers / rows)
     throw CsvError(name, "a table of at most " + std::to_string(most_csv_numbers) + " numbers",
                    std::to_string(rows) + " rows of " + std::to_string(features) + " features",
-                   "drop columns of many texts");
+                   "drop columns with many different texts");
   std::vector<double> result;
   result.reserve(rows * features);
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -308,7 +309,7 @@ std::vector<double> expanded(std::span<const double> x, const std::vector<Column
   return result;
 }
 
-// The features of a table, where its columns are more than numbers.
+// Expands the columns to features, and names these. A table of plain numbers has no columns, and stays as it is.
 template <class Data>
 void finish(Data& data, std::vector<std::string>& names, const std::vector<Column>& table, const std::string& name) {
   if (table.empty()) return;

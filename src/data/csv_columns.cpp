@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Fields of a feature column. What it holds is decided by its first field that is not missing.
+// Reads the fields of a feature column. The first field that is not missing decides whether it has numbers or texts.
 #include "csv_columns.hpp"
 
 #include <algorithm>
@@ -17,11 +17,11 @@ constexpr double missing_number = std::numeric_limits<double>::quiet_NaN();
 }  // namespace
 
 FeatureColumn::FeatureColumn(const CsvOptions& options, std::size_t at, std::string name, const Column* known)
-    : options_(&options), at_(at), name_(std::move(name)), known_(known), kind_(Kind::open) {
+    : options_(&options), at_(at), name_(std::move(name)), known_(known), kind_(Kind::unknown) {
   if (!options.text_columns || (known != nullptr && known->categories.empty())) kind_ = Kind::number;
   if (known == nullptr || known->categories.empty()) return;
   kind_ = Kind::text;
-  for (const std::string& one : known->categories) places_.emplace(one, places_.size());
+  for (const std::string& category : known->categories) indices_.emplace(category, indices_.size());
 }
 
 void FeatureColumn::refuse(const Field& field, std::string_view needs, std::string_view advice) const {
@@ -32,7 +32,7 @@ void FeatureColumn::refuse(const Field& field, std::string_view needs, std::stri
 double FeatureColumn::code(const Field& field) {
   if (field.is_missing() && (known_ != nullptr || options_->missing == CsvOptions::Missing::keep))
     return missing(field);
-  if (kind_ == Kind::open && !field.is_missing()) kind_ = as_number(field.raw) ? Kind::number : Kind::text;
+  if (kind_ == Kind::unknown && !field.is_missing()) kind_ = as_number(field.raw) ? Kind::number : Kind::text;
   return kind_ == Kind::text ? category(field) : number(field);
 }
 
@@ -45,18 +45,18 @@ double FeatureColumn::missing(const Field& field) const {
 double FeatureColumn::category(const Field& field) {
   if (field.is_missing()) refuse(field, "a text", "fill it in or drop the row");
   const std::string text = field.text();
-  if (const auto found = places_.find(text); found != places_.end()) return static_cast<double>(found->second);
+  if (const auto found = indices_.find(text); found != indices_.end()) return static_cast<double>(found->second);
   if (known_ != nullptr) {
     if (known_->has_other) return static_cast<double>(known_->categories.size());
-    refuse(field, "a text the model has learned from (" + listed(known_->categories) + ")",
-           "correct it or drop the row, or train with a place for others");
+    refuse(field, "a text that the model was trained with (" + listed(known_->categories) + ")",
+           "correct it, drop the row, or train with a feature for other texts");
   }
   if (!is_name(text)) refuse(field, name_rule, name_advice);
   if (categories_.size() == most_categories)
     refuse(field, "at most " + std::to_string(most_categories) + " different texts in a column",
-           "a column of texts that hardly repeat tells nothing: leave it out");
+           "leave out the column");
   categories_.push_back(text);
-  places_.emplace(text, categories_.size() - 1);
+  indices_.emplace(text, categories_.size() - 1);
   return static_cast<double>(categories_.size() - 1);
 }
 
@@ -79,7 +79,7 @@ Column FeatureColumn::finish(std::string name) {
   if (known_ != nullptr) return *known_;
   Column result{std::move(name), std::move(categories_)};
   result.has_other = !result.categories.empty() && options_->other;
-  // What a missing text is: none of its categories. A number's is for fill_missing() to find.
+  // A missing text has no category. What replaces a missing number is computed by fill_missing().
   if (!result.categories.empty() && options_->missing == CsvOptions::Missing::keep) result.fill = 0;
   return result;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One feature column of a table: its fields as numbers, or as places in the list of its categories.
+// One feature column of a table: reads its fields as numbers, or as indices into the list of its categories.
 #pragma once
 
 #include <map>
@@ -11,17 +11,17 @@ namespace gradwalk::detail {
 
 class FeatureColumn {
  public:
-  // Of the column `at`, from 0; `known` is a model's, or none.
+  // Reads the column with the number `at`, counted from 0. `known` is the column of an existing model, or null.
   FeatureColumn(const CsvOptions& options, std::size_t at, std::string name, const Column* known);
 
   std::size_t at() const { return at_; }
-  // The number or the category's place; NaN for a missing one that is kept or, of text, for one that is no category and
-  // has no feature of its own.
+  // Returns the number, or the index of the category. Returns NaN for a missing field that is kept, and for a text that
+  // has no feature.
   double code(const Field& field);
-  Column finish(std::string name);  // the column as it was found to be
+  Column finish(std::string name);  // describes the column, after its last field
 
  private:
-  enum class Kind { open, number, text };
+  enum class Kind { unknown, number, text };
   double number(const Field& field) const;
   double category(const Field& field);
   double missing(const Field& field) const;
@@ -32,7 +32,7 @@ class FeatureColumn {
   std::string name_;
   const Column* known_;
   Kind kind_;
-  std::map<std::string, std::size_t, std::less<>> places_;
+  std::map<std::string, std::size_t, std::less<>> indices_;  // of the categories
   std::vector<std::string> categories_;
 };
 

@@ -21,7 +21,7 @@ void Labels::refuse(const Field& field, std::string_view needs, std::string_view
 std::size_t Labels::of(const Field& field) {
   if (field.is_missing())
     refuse(field, "a label", field.raw.empty() ? "an empty field" : shown(field.raw), "fill it in or drop the row");
-  // Most are known, and spelled without a quote.
+  // The usual case: a known label without quotes.
   if (const auto found = known_.find(field.raw); found != known_.end() && !field.is_quoted) return found->second;
   const std::string name = field.text();
   const auto found = known_.find(name);
@@ -31,7 +31,7 @@ std::size_t Labels::of(const Field& field) {
 std::size_t Labels::of_new(const Field& field, const std::string& name) {
   if (known_.size() == most_csv_classes)
     refuse(field, "at most " + std::to_string(most_csv_classes) + " classes", "one more, " + shown(name),
-           "a column of measurements is no class: choose another label column");
+           "choose another label column, or predict its numbers");
   if (!is_name(name)) refuse(field, name_rule, shown(name), name_advice);
   if (options_->labels.empty()) {
     names_.push_back(name);
@@ -40,7 +40,7 @@ std::size_t Labels::of_new(const Field& field, const std::string& name) {
   const auto number = as_number(name);
   for (std::size_t i = 0; i < options_->labels.size(); ++i)
     if (options_->labels[i] == name || (number && as_number(options_->labels[i]) == number)) return i;
-  refuse(field, "a label the model knows (" + listed(options_->labels) + ")", shown(name),
+  refuse(field, "a label that the model knows (" + listed(options_->labels) + ")", shown(name),
          "correct it or drop the row");
 }
 
@@ -55,7 +55,7 @@ std::vector<std::string> Labels::finish(std::vector<std::size_t>& labels) {
   std::vector<std::size_t> order(names_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return std::tie(numbers[a], a) < std::tie(numbers[b], b);  // of equal ones, the name that came first
+    return std::tie(numbers[a], a) < std::tie(numbers[b], b);  // of equal numbers, the name that came first
   });
   std::vector<std::size_t> index_of(names_.size());
   std::vector<std::string> names;
@@ -75,18 +75,18 @@ void Targets::reserve(std::size_t rows) {
 double Targets::number(const Field& field) {
   const std::optional<double> number = as_number(field.raw);
   if (number && std::isfinite(*number)) return *number;
-  names_.refuse(field, "a number to learn", field.raw.empty() ? "an empty field" : shown(field.raw),
-                options_->task == CsvOptions::Task::detect ? "correct it or drop the row, or say that it holds classes"
+  names_.refuse(field, "a number", field.raw.empty() ? "an empty field" : shown(field.raw),
+                options_->task == CsvOptions::Task::detect ? "correct it, drop the row, or use the column as classes"
                                                            : "correct it or drop the row");
 }
 
 void Targets::add(const Field& field) {
   using enum CsvOptions::Task;
   if (task_ == detect) {
-    const std::optional<double> one = as_number(field.raw);
-    if (!field.is_missing() && (!one || !std::isfinite(*one))) {
+    const std::optional<double> value = as_number(field.raw);
+    if (!field.is_missing() && (!value || !std::isfinite(*value))) {
       task_ = classes;
-    } else if (one && *one != std::floor(*one)) {
+    } else if (value && *value != std::floor(*value)) {
       task_ = numbers;
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a label column holds: classes by their names, numbered as they come or as a model has them, or numbers to learn.
+// The label column of a table: names of classes, which are numbered, or numbers to predict.
 #pragma once
 
 #include <map>
@@ -10,6 +10,7 @@
 
 namespace gradwalk::detail {
 
+// Numbers the classes, in the order in which they occur or as an existing model does.
 class Labels {
  public:
   Labels(const CsvOptions& options, std::size_t column, std::string column_name)
@@ -17,7 +18,7 @@ class Labels {
 
   std::size_t of(const Field& field);
   std::size_t count() const { return names_.size(); }
-  // Puts the classes in their last order, changes the indices given out accordingly, and gives the names.
+  // Puts the classes into their final order, adapts the labels to it, and returns the names of the classes.
   std::vector<std::string> finish(std::vector<std::size_t>& labels);
 
  private:
@@ -28,11 +29,11 @@ class Labels {
   const CsvOptions* options_;
   std::size_t column_;  // from 1
   std::string column_name_;
-  std::map<std::string, std::size_t, std::less<>> known_;  // every spelling met
+  std::map<std::string, std::size_t, std::less<>> known_;  // all spellings so far
   std::vector<std::string> names_;
 };
 
-// Classes or numbers, as the options say or the fields show.
+// Reads a label column as classes or as numbers, as the options say. Task::detect decides by the fields.
 class Targets {
  public:
   Targets(const CsvOptions& options, std::size_t column, std::string column_name)
@@ -40,13 +41,13 @@ class Targets {
 
   void reserve(std::size_t rows);
   void add(const Field& field);
-  void finish(Dataset& data);  // gives it labels and their names, or targets and theirs
+  void finish(Dataset& data);  // stores the labels or the targets, with their names
 
  private:
   double number(const Field& field);
 
   const CsvOptions* options_;
-  CsvOptions::Task task_;  // detect: not known yet
+  CsvOptions::Task task_;  // detect as long as it is not known
   Labels names_;
   std::vector<std::size_t> labels_;
   std::vector<double> numbers_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A field as a number: digits and a decimal point as std::from_chars reads them, a leading + too, and nothing else.
+// Reads a field as a number, like std::from_chars; a leading + is allowed, too.
 #pragma once
 
 #include <charconv>
@@ -9,7 +9,8 @@
 
 namespace gradwalk::detail {
 
-// What the whole text says, also nan and inf; nothing where it says no number, or one no double can hold.
+// Returns the number that the whole text stands for, which may be nan or inf. Returns nothing for any other text, and
+// for numbers that do not fit a double.
 inline std::optional<double> as_number(std::string_view text) {
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   double number = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Fields, quotes and line ends: a scanner over bytes that may be anything.
+// Scans fields, quotes and line ends. The bytes may be anything.
 #include "csv_rows.hpp"
 
 #include <algorithm>
@@ -92,7 +92,7 @@ bool CsvRows::next(std::vector<Field>& row) {
   return true;
 }
 
-// Leaves at_ at the separator or the line's end that follows.
+// Reads a field, and leaves at_ at the separator or line end after it.
 Field CsvRows::field() {
   skip_blanks();
   if (at_ < text_.size() && text_[at_] == '"') return quoted_field();
@@ -122,7 +122,7 @@ Field CsvRows::quoted_field() {
   if (!at_line_end() && text_[at_] != separator_)
     throw CsvError(options_->name, "a separator or the line's end after a closing quote",
                    shown(text_.substr(at_, std::max<std::size_t>(utf8_size(text_.substr(at_)), 1))),
-                   "double the quotes that stand inside a quoted field", line_, column_);
+                   "double the quotes inside a quoted field", line_, column_);
   return {raw, true, line};
 }
 

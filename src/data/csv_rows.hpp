@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A CSV text row by row. A row's fields look into the text; the vector that holds them is used again for the next.
+// Reads a CSV text row by row. The fields of a row are views into the text.
 #pragma once
 
 #include <string>
@@ -11,19 +11,20 @@
 namespace gradwalk::detail {
 
 struct Field {
-  std::string_view raw;  // without the spaces around it and without its quotes, but with doubled quotes doubled
+  std::string_view raw;  // without spaces and quotes around it; doubled quotes inside it are still doubled
   bool is_quoted = false;
-  std::size_t line = 0;  // where it starts
+  std::size_t line = 0;  // the line in which it starts
 
-  std::string text() const;  // without the doubling
+  std::string text() const;  // without doubled quotes
   bool is_missing() const { return raw.empty() || (!is_quoted && (raw == "NA" || raw == "?")); }
 };
 
 class CsvRows {
  public:
-  CsvRows(std::string_view text, const CsvOptions& options);  // refuses what is too long or no UTF-8 at first sight
+  // Throws a CsvError if the text is too long or obviously not UTF-8.
+  CsvRows(std::string_view text, const CsvOptions& options);
 
-  bool next(std::vector<Field>& row);  // false at the end
+  bool next(std::vector<Field>& row);  // reads the next row; returns false at the end
   std::size_t bytes_left() const { return text_.size() - at_; }
   std::size_t lines_left() const;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Made-up data in the plane: points of curves in random order, then noise, row after row.
+// Synthetic data in the plane: points of curves in random order, with noise.
 #include <cmath>
 #include <numeric>
 
@@ -13,13 +13,15 @@ namespace {
 
 void need_rows(const char* call, std::size_t n, std::size_t least) {
   if (n < least)
-    throw Error(call, "at least " + std::to_string(least) + " rows", std::to_string(n), "give each class one or more");
+    throw Error(call, "at least " + std::to_string(least) + " rows", std::to_string(n),
+                "give at least one row per class");
 }
 
 void need_noise(const char* call, double noise) {
   const bool fits = noise >= 0 && std::isfinite(noise);
   if (!fits)
-    throw Error(call, "noise >= 0", detail::format_number(noise), "give the deviation of the noise, such as 0.1");
+    throw Error(call, "noise >= 0", detail::format_number(noise),
+                "give the standard deviation of the noise, such as 0.1");
 }
 
 class Plane {
@@ -51,7 +53,7 @@ class Plane {
   Dataset data_;
 };
 
-// i of n from 0 to 1, both ends included.
+// Returns the i-th of n evenly spaced numbers from 0 to 1, both ends included.
 double part(std::size_t i, std::size_t n) { return n == 1 ? 0 : static_cast<double>(i) / static_cast<double>(n - 1); }
 
 }  // namespace
@@ -93,7 +95,7 @@ Dataset make_circles(std::size_t n, double noise, double factor, std::uint64_t s
 }
 
 Dataset make_spiral(std::size_t n, std::size_t classes, double noise, std::uint64_t seed) {
-  if (classes == 0) throw Error("make_spiral", "at least one class", "0", "say how many arms it has, such as 3");
+  if (classes == 0) throw Error("make_spiral", "at least one class", "0", "give the number of arms, such as 3");
   need_rows("make_spiral", n, classes);
   need_noise("make_spiral", noise);
   std::vector<std::string> names;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Names of columns and classes from outside: they end up in tables, drawings and JSON, so they are text or refused.
+// Names of columns and classes come from outside and end up in tables, drawings and JSON, so they must be printable.
 #pragma once
 
 #include <span>
@@ -16,14 +16,14 @@ inline constexpr std::string_view name_advice = "save the file as UTF-8 or corre
 inline bool is_name(std::string_view text) {
   while (!text.empty()) {
     const std::size_t size = utf8_size(text);
-    const bool is_space = text[0] == '\n' || text[0] == '\r' || text[0] == '\t';  // as quoted headers have them
+    const bool is_space = text[0] == '\n' || text[0] == '\r' || text[0] == '\t';  // may occur in quoted headers
     if (size == 0 || (!is_space && !is_printable(text, size))) return false;
     text.remove_prefix(size);
   }
   return true;
 }
 
-// The first of them for a message.
+// Lists the first names for a message.
 inline std::string listed(std::span<const std::string> names) {
   constexpr std::size_t most = 20;
   std::string text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What training needs done to data: choosing rows, splitting, standardising, batches.
+// Prepares data for training: choosing rows, splitting, filling in, standardising, batches.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -56,7 +56,7 @@ namespace {
 
 struct ShuffledRows {
   std::vector<std::size_t> order;
-  std::map<std::size_t, std::vector<std::size_t>> of_class;  // each in that order; numbers to learn are one class
+  std::map<std::size_t, std::vector<std::size_t>> of_class;  // rows in that order; for regression all are one class
 };
 
 ShuffledRows shuffled_rows(const Dataset& data, std::uint64_t seed) {
@@ -69,10 +69,11 @@ ShuffledRows shuffled_rows(const Dataset& data, std::uint64_t seed) {
 
 }  // namespace
 
-// Class after class, shuffled rows are tested at even distances: so each class gives its share.
+// Goes through the shuffled rows class by class and takes test rows at even distances, so each class is divided in the
+// same proportion.
 Split split(const Dataset& data, double test_fraction, std::uint64_t seed) {
   const std::size_t rows = data.rows();
-  if (rows < 2) throw Error("split", "at least two rows", std::to_string(rows), "give data that has two parts");
+  if (rows < 2) throw Error("split", "at least two rows", std::to_string(rows), "add rows");
   detail::check_shape("split", data);
   const bool fits = test_fraction > 0 && test_fraction < 1;
   if (!fits)
@@ -82,7 +83,7 @@ Split split(const Dataset& data, double test_fraction, std::uint64_t seed) {
 
   const auto [order, rows_of_class] = shuffled_rows(data, seed);
   std::vector<bool> is_test(rows);
-  std::size_t due = rows / 2;  // rounds shares to the nearest row rather than down
+  std::size_t due = rows / 2;  // rounds to the nearest row rather than down
   for (const auto& [label, members] : rows_of_class)
     for (const std::size_t row : members) {
       due += tested;
@@ -96,11 +97,11 @@ Split split(const Dataset& data, double test_fraction, std::uint64_t seed) {
   return {select_rows(data, train), select_rows(data, test)};
 }
 
-// Class after class, shuffled rows go to one fold after the other, as cards are dealt.
+// Deals the shuffled rows to the folds like cards, class by class.
 std::vector<Split> folds(const Dataset& data, std::size_t count, std::uint64_t seed) {
   detail::check_shape("folds", data);
   if (count < 2 || count > data.rows())
-    throw Error("folds", "from 2 folds to one a row, " + std::to_string(data.rows()), std::to_string(count),
+    throw Error("folds", "from 2 folds to one per row, " + std::to_string(data.rows()), std::to_string(count),
                 "5 or 10 are usual");
   const auto [order, rows_of_class] = shuffled_rows(data, seed);
   std::vector<std::size_t> fold_of(data.rows());
@@ -140,7 +141,7 @@ void fill_missing(Split& data) {
 
 namespace {
 
-// Of one column whose squares are too large for a double: all in units of 2^600, which changes no digit.
+// Fits a column whose sums overflow a double, in units of 2^600. The scaling changes no digit.
 void fit_huge(const Dataset& data, std::size_t column, double& mean, double& deviation) {
   constexpr int scale = 600;
   const auto rows = static_cast<double>(data.rows());
@@ -148,28 +149,29 @@ void fit_huge(const Dataset& data, std::size_t column, double& mean, double& dev
   for (std::size_t i = 0; i < data.rows(); ++i) sum += std::ldexp(data.row(i)[column], -scale);
   const double middle = sum / rows;
   for (std::size_t i = 0; i < data.rows(); ++i) {
-    const double off = std::ldexp(data.row(i)[column], -scale) - middle;
-    squares += off * off;
+    const double deviation_of_row = std::ldexp(data.row(i)[column], -scale) - middle;
+    squares += deviation_of_row * deviation_of_row;
   }
   mean = std::ldexp(middle, scale);
   deviation = std::ldexp(std::sqrt(squares / rows), scale);
 }
 
 void check_finite(std::span<const double> row, std::size_t number) {
-  const auto bad = std::find_if_not(row.begin(), row.end(), [](double one) { return std::isfinite(one); });
+  const auto bad =
+      std::find_if_not(row.begin(), row.end(), [](double number_in_row) { return std::isfinite(number_in_row); });
   if (bad != row.end())
     throw Error("Standardisation", "finite numbers",
                 detail::format_number(*bad) + " in row " + std::to_string(number) + ", column " +
                     std::to_string(bad - row.begin()),
-                "leave out the row, or put a number there");
+                "drop the row, or fill in a number");
 }
 
 }  // namespace
 
 Standardisation Standardisation::fit(const Dataset& data) {
-  if (data.rows() == 0) throw Error("Standardisation", "at least one row", "none", "fit it to the data you train on");
+  if (data.rows() == 0) throw Error("Standardisation", "at least one row", "none", "fit it to the training data");
   detail::check_shape("Standardisation", data);
-  // Row by row, all columns together: data is read as it lies in memory.
+  // Go row by row, in the order of memory.
   const auto rows = static_cast<double>(data.rows());
   const std::span<const double> first = data.row(0);
   std::vector<double> mean(data.columns), squares(data.columns);
@@ -199,7 +201,7 @@ Standardisation Standardisation::fit(const Dataset& data) {
 void Standardisation::apply(std::span<double> row) const {
   if (row.size() != mean.size())
     throw Error("Standardisation", "rows of " + detail::counted(mean.size(), "number", "numbers"),
-                std::to_string(row.size()), "give rows with the columns it was fitted to");
+                std::to_string(row.size()), "give rows with the same columns as the data that it was fitted to");
   for (std::size_t i = 0; i < row.size(); ++i) row[i] = (row[i] - mean[i]) / deviation[i];
 }
 
@@ -211,7 +213,7 @@ void Standardisation::apply(Dataset& data) const {
 
 Batches::Batches(std::size_t rows, std::size_t size, std::uint64_t seed)
     : order_(rows), size_(size), random_(seed), state_{random_.state()} {
-  if (rows == 0) throw Error("Batches", "at least one row", "none", "give it the number of rows of the data");
+  if (rows == 0) throw Error("Batches", "at least one row", "none", "give the number of rows of the data");
   if (size == 0) throw Error("Batches", "batches of at least one row", "0", "give the size of a batch, such as 32");
   shuffle();
 }
@@ -230,13 +232,13 @@ std::span<const std::size_t> Batches::next() {
 void Batches::set_state(const State& state) {
   if (state.taken > order_.size())
     throw Error("set_state", "at most " + detail::counted(order_.size(), "row", "rows") + " taken",
-                std::to_string(state.taken), "give the state of Batches of as many rows");
+                std::to_string(state.taken), "give the state of Batches with as many rows");
   random_ = Random::from_state(state.random);
   state_ = state;
   shuffle();
 }
 
-// From the order of counting, so that the generator's state tells the whole order.
+// Starts from 0, 1, 2, ..., so that the state of the generator determines the whole order.
 void Batches::shuffle() {
   std::iota(order_.begin(), order_.end(), std::size_t{0});
   random_.shuffle(order_);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A classifier's use: the class that scores mean, and how good it is on data.
+// Using a classifier: the class that scores stand for, and how good the classifier is on data.
 #include "gradwalk/classifier.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "gradwalk/loss.hpp"
 #include "scores.hpp"
 
 namespace gradwalk {
@@ -17,8 +16,8 @@ std::size_t Classifier::label_of(std::span<const double> scores) {
 
 double Classifier::probability(std::span<const double> scores, std::size_t label) const {
   if (scores.size() == 1) {
-    const double of_one = rules::Rule<Op::sigmoid>::value(scores[0]);
-    return label == 1 ? of_one : 1 - of_one;
+    const double of_class_1 = rules::Rule<Op::sigmoid>::value(scores[0]);
+    return label == 1 ? of_class_1 : 1 - of_class_1;
   }
   const double largest = *std::max_element(scores.begin(), scores.end());
   double sum = 0;
@@ -35,15 +34,15 @@ double share(std::size_t part, std::size_t whole) {
 }  // namespace
 
 std::size_t Classifier::Result::of_class(std::size_t label) const {
-  std::size_t all = 0;
-  for (std::size_t k = 0; k < classes; ++k) all += taken(label, k);
-  return all;
+  std::size_t count = 0;
+  for (std::size_t k = 0; k < classes; ++k) count += taken(label, k);
+  return count;
 }
 
 double Classifier::Result::precision(std::size_t label) const {
-  std::size_t all = 0;
-  for (std::size_t i = 0; i < classes; ++i) all += taken(i, label);
-  return share(taken(label, label), all);
+  std::size_t predicted = 0;
+  for (std::size_t i = 0; i < classes; ++i) predicted += taken(i, label);
+  return share(taken(label, label), predicted);
 }
 
 double Classifier::Result::recall(std::size_t label) const { return share(taken(label, label), of_class(label)); }
@@ -57,12 +56,14 @@ Classifier::Result Classifier::evaluate(const Dataset& data, std::span<const dou
   const std::size_t outputs = network.outputs();
   detail::check_scores(data, outputs, scores);
   if (data.has_targets())
-    throw Error("evaluate", "data with classes", "numbers to learn", "give it data of the kind it was made for");
+    throw Error("evaluate", "data with classes", "targets that are numbers",
+                "give data of the kind that the model was made for");
   Result result;
   result.rows = data.rows();
   result.classes = label_names.size();
   result.confusion.resize(result.classes * result.classes);
   const NoGrad guard;
+  const Loss row_loss(loss, outputs);
   std::vector<Value> values(outputs);
   for (std::size_t i = 0; i < data.rows(); ++i) {
     const std::span<const double> row = scores.subspan(i * outputs, outputs);
@@ -70,7 +71,7 @@ Classifier::Result Classifier::evaluate(const Dataset& data, std::span<const dou
     result.right += label == data.labels[i] ? 1 : 0;
     if (data.labels[i] < result.classes) ++result.confusion[data.labels[i] * result.classes + label];
     for (std::size_t k = 0; k < outputs; ++k) values[k].data() = row[k];
-    result.loss += row_loss(loss, values, data.labels[i]).data();
+    result.loss += row_loss(values, row_loss.targets(data.labels[i])).data();
   }
   if (result.rows > 0) result.loss /= static_cast<double>(result.rows);
   return result;

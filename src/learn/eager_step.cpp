@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A batch by Values. Rows are walked back one by one, each with its share of the mean as the seed: leaves accumulate,
-// so the gradient is that of the whole batch.
+// A batch computed with Values. Each row has a backward pass of its own, with the row's weight as the seed. The
+// parameters' gradients accumulate, so in the end they are those of the whole batch.
 #include "gradwalk/step.hpp"
 
 #include "scores.hpp"
@@ -10,7 +10,8 @@ namespace {
 
 class EagerStep : public BatchStep {
  public:
-  explicit EagerStep(const Model& model) : model_(model), parameters_(model_.network.parameters()) {}
+  explicit EagerStep(const Model& model)
+      : model_(model), loss_(model.loss, model.network.outputs()), parameters_(model_.network.parameters()) {}
 
   std::string kind() const override { return "eager"; }
 
@@ -20,13 +21,13 @@ class EagerStep : public BatchStep {
     for (std::size_t i = 0; i < batch.rows.size(); ++i) {
       const std::size_t row = batch.rows[i];
       const std::vector<Value> outputs = outputs_of(batch, i);
-      const Value of_outputs = loss_of(batch.data, row, outputs);
+      const Value row_loss = loss_(outputs, loss_.targets(batch.data, row));
       scores_.clear();
       for (const Value& output : outputs) scores_.push_back(output.data());
       sums.right() += detail::rightness(batch.data, row, scores_);
-      const double of_row = batch.weight * batch.data.weight(row);
-      sums.loss() += of_row * of_outputs.data();
-      of_outputs.backward(of_row);
+      const double weight = batch.weight * batch.data.weight(row);
+      sums.loss() += weight * row_loss.data();
+      row_loss.backward(weight);
     }
     const std::span<double> gradient = sums.gradient();
     for (std::size_t i = 0; i < parameters_.size(); ++i) gradient[i] = parameters_[i].grad();
@@ -36,7 +37,7 @@ class EagerStep : public BatchStep {
     const NoGrad guard;
     double sum = 0;
     for (std::size_t row = 0; row < data.rows(); ++row)
-      sum += data.weight(row) * loss_of(data, row, model_.network(data.row(row))).data();
+      sum += data.weight(row) * loss_(model_.network(data.row(row)), loss_.targets(data, row)).data();
     return sum / static_cast<double>(data.rows());
   }
 
@@ -48,14 +49,10 @@ class EagerStep : public BatchStep {
     return network.with_factors(x, batch.factors.subspan(i * network.hidden(), network.hidden()));
   }
 
-  Value loss_of(const Dataset& data, std::size_t row, std::span<const Value> outputs) const {
-    return data.has_targets() ? number_loss(model_.loss, outputs[0], data.targets[row])
-                              : row_loss(model_.loss, outputs, data.labels[row]);
-  }
-
   Model model_;
+  Loss loss_;
   std::vector<Value> parameters_;
-  std::vector<double> scores_;  // of the row at hand; kept for its room
+  std::vector<double> scores_;  // of the current row; a member so that its memory is reused
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The history of a run: every so many steps, so that it stays short and depends on nothing but their numbers.
+// The history of a run. Which steps are kept depends only on their numbers, so a resumed run keeps the same ones.
 #include <bit>
 #include <cmath>
 
@@ -10,9 +10,9 @@ namespace gradwalk {
 void History::add(std::uint64_t step, double new_loss, double new_accuracy) {
   if ((step - 1) % stride != 0) return;
   if (steps.size() == most) {
-    for (std::vector<double>* all : {&steps, &loss, &accuracy}) {
-      for (std::size_t i = 0; i < most / 2; ++i) (*all)[i] = (*all)[2 * i];
-      all->resize(most / 2);
+    for (std::vector<double>* column : {&steps, &loss, &accuracy}) {
+      for (std::size_t i = 0; i < most / 2; ++i) (*column)[i] = (*column)[2 * i];
+      column->resize(most / 2);
     }
     stride *= 2;
     if ((step - 1) % stride != 0) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a run starts with: data that is checked and standardised, and a model for it.
+// What a run starts with: checked and standardised data, and a model for it.
 #include "preparing.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace gradwalk {
 namespace {
 
-// So that each class weighs as much as any other, and all rows together as many as they are.
+// Row weights that give every class the same total weight. The weights of all rows add up to the number of rows.
 std::vector<double> balanced_weights(const Dataset& data) {
   std::vector<std::size_t> counts(data.label_names.size());
   for (const std::size_t label : data.labels) ++counts[label];
@@ -25,7 +25,7 @@ std::vector<double> balanced_weights(const Dataset& data) {
   return weights;
 }
 
-// The targets' mean and deviation, as of a table of one column.
+// Computes the mean and the standard deviation of the targets, as of a table with one column.
 void fit_target(Regressor& model, const Dataset& data) {
   Dataset column{1, data.targets, {}, {}, {}, data.targets};
   const Standardisation fitted = Standardisation::fit(column);
@@ -42,22 +42,22 @@ void check_targets(const Dataset& data) {
   if (!is_name(data.target_name)) throw Error("train", name_rule, shown(data.target_name), "correct the name");
   for (const double target : data.targets)
     if (!std::isfinite(target))
-      throw Error("train", "targets that are finite", short_number(target), "correct it or drop the row");
+      throw Error("train", "finite targets", short_number(target), "correct it or drop the row");
   const auto [low, high] = std::minmax_element(data.targets.begin(), data.targets.end());
   if (*low == *high)
-    throw Error("train", "a target that is not the same in every row", short_number(*low),
-                "add rows of another, or choose another column");
+    throw Error("train", "targets that differ", short_number(*low) + " in every row",
+                "add rows, or choose another column");
 }
 
 void check_data(const Dataset& data) {
-  if (data.rows() == 0) throw Error("train", "data", "no rows", "give it some");
+  if (data.rows() == 0) throw Error("train", "at least one row", "none", "add rows");
   check_shape("train", data);
   if (data.feature_names.size() != data.columns)
     throw Error("train", std::to_string(data.columns) + " feature_names", std::to_string(data.feature_names.size()),
                 "name each column");
   for (const std::vector<std::string>* names : {&data.feature_names, &data.label_names})
-    for (const std::string& one : *names)
-      if (!is_name(one)) throw Error("train", name_rule, shown(one), "correct the name");
+    for (const std::string& name : *names)
+      if (!is_name(name)) throw Error("train", name_rule, shown(name), "correct the name");
   if (data.has_targets()) return check_targets(data);
   const std::size_t largest = *std::max_element(data.labels.begin(), data.labels.end());
   if (largest >= data.label_names.size())
@@ -78,7 +78,7 @@ AnyModel make_model(const Dataset& data, const Recipe& recipe) {
   check_data(data);
   check_recipe(recipe);
   if (data.has_targets() && recipe.balance)
-    throw Error("train", "classes to balance", "numbers to learn", "leave it out");
+    throw Error("train", "classes to balance", "targets that are numbers", "leave out balance");
   if (data.has_targets() && !is_for_numbers(recipe.loss))
     throw Error("train", "a loss for numbers", std::string(name(recipe.loss)), "use the loss mse, mae or huber");
   std::vector<std::size_t> sizes = recipe.hidden;
@@ -94,7 +94,7 @@ AnyModel make_model(const Dataset& data, const Recipe& recipe) {
 
 AnyModel with_own_weights(const AnyModel& model) {
   AnyModel result = model;
-  std::visit([&](auto& one) { one.network = one.network.clone(); }, result);
+  std::visit([](auto& either) { either.network = either.network.clone(); }, result);
   return result;
 }
 

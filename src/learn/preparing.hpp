@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From data and a recipe to what a run starts with: data that is checked and in the network's units, and a model for
-// it.
+// What a run starts with: checked data in the network's units, and a model for it.
 #pragma once
 
 #include "gradwalk/training.hpp"
@@ -8,12 +7,14 @@
 namespace gradwalk::detail {
 
 void check_targets(const Dataset& data);
-void check_data(const Dataset& data);  // what the run and its file rely on
+void check_data(const Dataset& data);  // throws unless a run and its file can rely on the data
 
-AnyModel make_model(const Dataset& data, const Recipe& recipe);  // checks both
-AnyModel with_own_weights(const AnyModel& model);                // a network's copies are handles to the same weights
+// Returns a new model with random weights; throws an Error if the data or the recipe is invalid.
+AnyModel make_model(const Dataset& data, const Recipe& recipe);
+// Returns a deep copy: plain copies of a network share its weights.
+AnyModel with_own_weights(const AnyModel& model);
 
-// As the network takes and gives it.
+// Returns the data in the network's units, with row weights if the recipe balances classes.
 Dataset standardised(Dataset data, const AnyModel& model, const Recipe& recipe);
 
 }  // namespace gradwalk::detail

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Recipes: how the rate changes, what is in range, and the ones we give.
+// Recipes: learning-rate schedules, the ranges of the fields, and the recipes that gradwalk suggests.
 #include <array>
 #include <cmath>
 
-#include "gradwalk/training.hpp"
+#include "gradwalk/recipe.hpp"
 #include "text/numbers.hpp"
 
 namespace gradwalk {
@@ -16,25 +16,27 @@ void need_at_least_0(const char* needs, double got) {
 
 }  // namespace
 
-std::string_view name(RatePlan::Kind kind) {
+std::string_view name(LearningRateSchedule::Kind kind) {
   constexpr std::array<std::string_view, 3> names{"constant", "linear", "cosine"};
   return names[static_cast<std::size_t>(kind)];
 }
 
-Schedule schedule_of(const RatePlan& plan, double lr) {
-  Schedule schedule = plan.kind == RatePlan::Kind::constant ? constant_rate(lr)
-                      : plan.kind == RatePlan::Kind::linear ? linear_decay(lr, lr * plan.final, plan.steps)
-                                                            : cosine_decay(lr, lr * plan.final, plan.steps);
-  if (plan.warm_up > 0) schedule = warm_up(plan.warm_up, std::move(schedule));
-  if (plan.begin == 0) return schedule;
-  return [begin = plan.begin, schedule = std::move(schedule)](std::uint64_t step) {
-    return schedule(step < begin ? 0 : step - begin);
+Schedule schedule_of(const LearningRateSchedule& schedule, double lr) {
+  using enum LearningRateSchedule::Kind;
+  const double final_lr = lr * schedule.final;
+  Schedule rate = schedule.kind == constant ? constant_rate(lr)
+                  : schedule.kind == linear ? linear_decay(lr, final_lr, schedule.steps)
+                                            : cosine_decay(lr, final_lr, schedule.steps);
+  if (schedule.warm_up > 0) rate = warm_up(schedule.warm_up, std::move(rate));
+  if (schedule.begin == 0) return rate;
+  return [begin = schedule.begin, rate = std::move(rate)](std::uint64_t step) {
+    return rate(step < begin ? 0 : step - begin);
   };
 }
 
-std::optional<std::uint64_t> end_of(const RatePlan& plan) {
-  if (plan.kind == RatePlan::Kind::constant) return std::nullopt;
-  return plan.begin + plan.warm_up + plan.steps;
+std::optional<std::uint64_t> end_of(const LearningRateSchedule& schedule) {
+  if (schedule.kind == LearningRateSchedule::Kind::constant) return std::nullopt;
+  return schedule.begin + schedule.warm_up + schedule.steps;
 }
 
 void check_recipe(const Recipe& recipe) {
@@ -42,38 +44,38 @@ void check_recipe(const Recipe& recipe) {
   need_at_least_0("l1 >= 0", recipe.l1);
   need_at_least_0("l2 >= 0", recipe.l2);
   need_at_least_0("clip >= 0", recipe.clip);
-  need_at_least_0("a final share of the rate >= 0", recipe.rate.final);
+  need_at_least_0("a final rate >= 0", recipe.rate.final);
   const bool is_chance = recipe.dropout >= 0 && recipe.dropout < 1;
   if (!is_chance) throw Error("train", "0 <= dropout < 1", detail::short_number(recipe.dropout), "0.2 is usual");
   if (recipe.dropout > 0 && recipe.hidden.empty())
-    throw Error("train", "hidden neurons, for dropout to leave some out", "none", "give hidden layers, or no dropout");
+    throw Error("train", "hidden neurons for dropout", "none", "add hidden layers, or leave out dropout");
   const bool is_share = recipe.validation >= 0 && recipe.validation < 1;
   if (!is_share) throw Error("train", "0 <= validation < 1", detail::short_number(recipe.validation), "0.1 is usual");
   if (recipe.patience > 0 && recipe.validation == 0)
-    throw Error("train", "rows kept for validation, to be patient with", "none", "give a share of them, such as 0.1");
-  constexpr std::uint64_t most = std::uint64_t{1} << 62;  // so that their sum can be counted
+    throw Error("train", "validation rows for patience", "none", "set validation, for example to 0.1");
+  constexpr std::uint64_t most = std::uint64_t{1} << 62;  // so that the sum of the three does not overflow
   for (const std::uint64_t steps : {recipe.rate.begin, recipe.rate.warm_up, recipe.rate.steps})
     if (steps >= most)
-      throw Error("train", "a plan of fewer than 2^62 steps", std::to_string(steps), "plan what can be made");
-  schedule_of(recipe.rate, learning_rate(recipe.optimizer));  // it checks its steps
+      throw Error("train", "a schedule of fewer than 2^62 steps", std::to_string(steps), "give fewer steps");
+  schedule_of(recipe.rate, learning_rate(recipe.optimizer));  // throws if the schedule has no steps
 }
 
 Recipe micrograd_recipe() {
   return {.init = Init::uniform,
           .loss = LossKind::hinge,
           .optimizer = SGD{.lr = 1},
-          .rate = {.kind = RatePlan::Kind::linear, .final = 0.1, .steps = 100},
+          .rate = {.kind = LearningRateSchedule::Kind::linear, .final = 0.1, .steps = 100},
           .batch = 0,
           .standardise = false};
 }
 
-// The penalty was chosen on iris, wine, breast cancer and digits: it is the best of four values on three of them.
+// Of four penalties, this one was the best on three of the data sets iris, wine, breast cancer and digits.
 Recipe default_recipe(std::size_t classes) {
   return {.loss = classes == 2 ? LossKind::bce : LossKind::softmax, .l2 = 0.003};
 }
 
-// Rate and penalty were chosen on diabetes, make_regression and make_friedman1, of eight pairs, by five test splits of
-// each; tests/python/test_regression.py judges them by others.
+// Of eight pairs of rate and penalty, this one was the best on diabetes, make_regression and make_friedman1, with five
+// test splits of each. tests/python/test_regression.py checks it on other splits.
 Recipe regression_recipe() { return {.loss = LossKind::mse, .optimizer = Adam{.lr = 0.003}, .l2 = 0.01}; }
 
 }  // namespace gradwalk

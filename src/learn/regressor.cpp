@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// How good a regressor is on data.
+// Measuring how good a regressor is on data.
 #include "gradwalk/regressor.hpp"
 
 #include <cmath>
 #include <numeric>
 
-#include "gradwalk/loss.hpp"
 #include "scores.hpp"
 
 namespace gradwalk {
@@ -16,17 +15,18 @@ Regressor::Result Regressor::evaluate(const Dataset& data, std::span<const doubl
   result.rows = data.rows();
   if (result.rows == 0) return result;
   if (!data.has_targets())
-    throw Error("evaluate", "data with numbers to learn", "classes", "give it data of the kind it was made for");
+    throw Error("evaluate", "targets that are numbers", "classes", "give data of the kind that the model was made for");
   const auto rows = static_cast<double>(result.rows);
   const double mean = std::accumulate(data.targets.begin(), data.targets.end(), 0.0) / rows;
   double errors = 0, sizes = 0, spread = 0;
   const NoGrad guard;
+  const Loss row_loss(loss, 1);
   Value output;
   for (std::size_t i = 0; i < data.rows(); ++i) {
-    const double target = data.targets[i], off = in_units(scores[i]) - target;
-    errors += off * off, sizes += std::abs(off), spread += (target - mean) * (target - mean);
+    const double target = data.targets[i], error = in_units(scores[i]) - target, deviations = in_deviations(target);
+    errors += error * error, sizes += std::abs(error), spread += (target - mean) * (target - mean);
     output.data() = scores[i];
-    result.loss += number_loss(loss, output, in_deviations(target)).data() / rows;
+    result.loss += row_loss({&output, 1}, std::span(&deviations, 1)).data() / rows;
   }
   result.rmse = std::sqrt(errors / rows);
   result.mae = sizes / rows;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is made of scores, whoever computed them: whether they are those of the data's rows, and how right they are.
+// Scores of rows, eager or compiled: checking their number, and measuring how right they are.
 #pragma once
 
 #include <span>
@@ -12,15 +12,15 @@ namespace gradwalk::detail {
 inline void check_scores(const Dataset& data, std::size_t outputs, std::span<const double> scores) {
   check_shape("evaluate", data);
   if (scores.size() != data.rows() * outputs)
-    throw Error("evaluate", std::to_string(data.rows() * outputs) + " scores, " + std::to_string(outputs) + " a row",
-                std::to_string(scores.size()), "give those of all rows");
+    throw Error("evaluate", std::to_string(data.rows() * outputs) + " scores, " + std::to_string(outputs) + " per row",
+                std::to_string(scores.size()), "give the scores of all rows");
 }
 
-// What a row adds to BatchSums::right().
+// Returns what a row contributes to BatchSums::right().
 inline double rightness(const Dataset& data, std::size_t row, std::span<const double> scores) {
   if (!data.has_targets()) return Classifier::label_of(scores) == data.labels[row] ? 1 : 0;
-  const double off = scores[0] - data.targets[row];
-  return 1 - off * off;
+  const double error = scores[0] - data.targets[row];
+  return 1 - error * error;
 }
 
 }  // namespace gradwalk::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A training run: which rows are next, the sums over them, and the step the parameters make by these.
+// A training run: choosing the rows of a step, adding up their gradients, and updating the parameters.
 #include "gradwalk/training.hpp"
 
 #include <algorithm>
@@ -25,31 +25,31 @@ Batches batches_of(const Recipe& recipe, const Dataset& data) {
 
 void check_team(const Team& team) {
   if (team.member >= team.size)
-    throw Error("train", "a member of the team's " + std::to_string(team.size), "number " + std::to_string(team.member),
+    throw Error("train", "a member below the team's size, " + std::to_string(team.size), std::to_string(team.member),
                 "count members from 0");
-  if (team.size > 1 && !team.add_up) throw Error("train", "a team that adds up its sums", "none", "fill in add_up");
+  if (team.size > 1 && !team.add_up) throw Error("train", "a team with a function add_up", "none", "set Team::add_up");
 }
 
 }  // namespace
 
 const Model& model_of(const AnyModel& model) {
-  return std::visit([](const auto& one) -> const Model& { return one; }, model);
+  return std::visit([](const auto& either) -> const Model& { return either; }, model);
 }
 
 const Classifier& classifier_of(const AnyModel& model) {
   if (const Classifier* classifier = std::get_if<Classifier>(&model)) return *classifier;
-  throw Error("model", "a classifier", "a regressor", "ask for the regressor");
+  throw Error("model", "a classifier", "a regressor", "call regressor()");
 }
 
 const Regressor& regressor_of(const AnyModel& model) {
   if (const Regressor* regressor = std::get_if<Regressor>(&model)) return *regressor;
-  throw Error("model", "a regressor", "a classifier", "ask for the classifier");
+  throw Error("model", "a regressor", "a classifier", "call model()");
 }
 
-std::vector<TrainingRun::Place> TrainingRun::places_of(std::vector<Value>& parameters) {
-  std::vector<Place> places;
-  for (Value& p : parameters) places.push_back({&p.data(), &p.grad()});
-  return places;
+std::vector<TrainingRun::ParameterAddress> TrainingRun::addresses_of(std::vector<Value>& parameters) {
+  std::vector<ParameterAddress> addresses;
+  for (Value& p : parameters) addresses.push_back({&p.data(), &p.grad()});
+  return addresses;
 }
 
 TrainingRun::TrainingRun(const Dataset& data, const Recipe& recipe, MakeStep make_step, Team team)
@@ -63,16 +63,16 @@ TrainingRun::TrainingRun(LearningSplit data, const Recipe& recipe, MakeStep make
       step_(make_step_(model_of(model_))),
       team_(std::move(team)),
       sums_(parameters_.size()),
-      places_(places_of(parameters_)),
+      addresses_(addresses_of(parameters_)),
       numbers_(parameters_.size()),
       schedule_(schedule_of(recipe.rate, learning_rate(recipe.optimizer))),
       batches_(batches_of(recipe, data.learned)) {
   check_team(team_);
   state_.optimizer = initial_state(recipe.optimizer, parameters_.size());
-  take(std::move(data));
+  take_data(std::move(data));
 }
 
-void TrainingRun::take(LearningSplit data) {
+void TrainingRun::take_data(LearningSplit data) {
   data_ = detail::standardised(std::move(data.learned), model_, recipe_);
   validation_ = detail::standardised(std::move(data.validation), model_, recipe_);
   all_rows_.resize(data_.rows());
@@ -89,7 +89,7 @@ TrainingRun::TrainingRun(const TrainingRun& other)
       step_(make_step_(model_of(model_))),
       team_(other.team_),
       sums_(other.sums_),
-      places_(places_of(parameters_)),
+      addresses_(addresses_of(parameters_)),
       numbers_(other.numbers_),
       factors_(other.factors_),
       schedule_(other.schedule_),
@@ -101,8 +101,8 @@ TrainingRun& TrainingRun::operator=(const TrainingRun& other) { return *this = T
 
 namespace {
 
-// Adds the penalties' gradient for some of the parameters, and gives what they add to the loss.
-double add_penalties(const Recipe& recipe, std::span<const double> parameters, std::span<double> gradient) {
+// Adds the gradient of the penalties for some of the parameters, and returns their part of the loss.
+double penalise(const Recipe& recipe, std::span<const double> parameters, std::span<double> gradient) {
   using Size = rules::Rule<Op::abs>;
   double squares = 0, sizes = 0;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -116,9 +116,9 @@ double add_penalties(const Recipe& recipe, std::span<const double> parameters, s
 
 }  // namespace
 
-// They follow from the seed, the number of the step and the row's place in its batch, whoever computes it: there is
-// nothing to save, and nothing to tell a team.
-void TrainingRun::draw_factors(std::size_t first, std::size_t count) {
+// The factors of a row depend only on the seed, the number of the step and the row's position in its batch. So they
+// need not be saved, and are the same for every division of the batch among a team.
+void TrainingRun::draw_dropout_factors(std::size_t first, std::size_t count) {
   const std::size_t hidden = network().hidden();
   const double kept = 1 / (1 - recipe_.dropout);
   Random of_step(Random(recipe_.seed).next() + state_.steps);
@@ -126,7 +126,7 @@ void TrainingRun::draw_factors(std::size_t first, std::size_t count) {
   std::vector<std::uint64_t> seeds(count);
   for (std::uint64_t& seed : seeds) seed = of_step.next();
   factors_.resize(count * hidden);
-  step_->in_parts(factors_.size(), [&](std::size_t begin, std::size_t end) {
+  step_->parallel_for(factors_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = (begin + hidden - 1) / hidden; i * hidden < end; ++i) {
       Random of_row(seeds[i]);
       for (std::size_t k = 0; k < hidden; ++k) factors_[i * hidden + k] = of_row.uniform() < recipe_.dropout ? 0 : kept;
@@ -134,54 +134,54 @@ void TrainingRun::draw_factors(std::size_t first, std::size_t count) {
   });
 }
 
-// The one place where a step's gradients come together, from however many took part.
-void TrainingRun::sum_up(std::span<const std::size_t> rows) {
+// Computes this member's share of the batch and adds up the shares of all members.
+void TrainingRun::sum_batch(std::span<const std::size_t> rows) {
   const std::size_t begin = rows.size() * team_.member / team_.size;
   const std::size_t end = rows.size() * (team_.member + 1) / team_.size;
-  if (recipe_.dropout > 0) draw_factors(begin, end - begin);
+  if (recipe_.dropout > 0) draw_dropout_factors(begin, end - begin);
   step_->run({data_, rows.subspan(begin, end - begin), 1.0 / static_cast<double>(rows.size()), factors_}, sums_);
   if (team_.add_up) team_.add_up(sums_.all());
 }
 
 void TrainingRun::read_parameters() {
-  if (!parameters_.empty()) std::as_const(parameters_.front()).data();  // an Error on a thread that cannot reach them
-  step_->in_parts(numbers_.size(), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) numbers_[i] = *places_[i].data;
+  if (!parameters_.empty()) std::as_const(parameters_.front()).data();  // throws on a thread that cannot use them
+  step_->parallel_for(numbers_.size(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) numbers_[i] = *addresses_[i].data;
   });
 }
 
-// The sums are made in pieces of one size, whoever makes them: the same bits on any number of threads.
-double TrainingRun::penalise() {
+// The sums are computed in pieces of a fixed size, so the result does not depend on the number of threads.
+double TrainingRun::add_penalties() {
   constexpr std::size_t piece = 4096;
   const std::size_t size = numbers_.size();
   std::vector<double> penalties((size + piece - 1) / piece);
-  step_->in_parts(size, [&](std::size_t first, std::size_t last) {
+  step_->parallel_for(size, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = (first + piece - 1) / piece; i * piece < last; ++i) {
       const std::size_t begin = i * piece, count = std::min(piece, size - begin);
       penalties[i] =
-          add_penalties(recipe_, std::span(numbers_).subspan(begin, count), sums_.gradient().subspan(begin, count));
+          penalise(recipe_, std::span(numbers_).subspan(begin, count), sums_.gradient().subspan(begin, count));
     }
   });
   return std::accumulate(penalties.begin(), penalties.end(), 0.0);
 }
 
-void TrainingRun::move_parameters(double rate) {
+void TrainingRun::update_parameters(double rate) {
   const std::span<const double> gradient = sums_.gradient();
   ++state_.optimizer.steps;
-  step_->in_parts(numbers_.size(), [&](std::size_t begin, std::size_t end) {
+  step_->parallel_for(numbers_.size(), [&](std::size_t begin, std::size_t end) {
     update_part(recipe_.optimizer, rate, numbers_, gradient, state_.optimizer, begin, end);
     for (std::size_t i = begin; i < end; ++i) {
-      *places_[i].data = numbers_[i];
-      *places_[i].grad = gradient[i];
+      *addresses_[i].data = numbers_[i];
+      *addresses_[i].grad = gradient[i];
     }
   });
 }
 
 TrainingRun::Report TrainingRun::step() {
-  const bool whole = recipe_.batch == 0;
+  const bool takes_all_rows = recipe_.batch == 0;
   const Batches::State before = batches_.state();
-  const std::span<const std::size_t> rows = whole ? std::span<const std::size_t>(all_rows_) : batches_.next();
-  sum_up(rows);
+  const std::span<const std::size_t> rows = takes_all_rows ? std::span<const std::size_t>(all_rows_) : batches_.next();
+  sum_batch(rows);
   Report report{.step = state_.steps + 1,
                 .loss = sums_.loss(),
                 .accuracy = sums_.right() / static_cast<double>(rows.size()),
@@ -189,18 +189,19 @@ TrainingRun::Report TrainingRun::step() {
                 .gradient_norm = 0,
                 .penalty = 0,
                 .validation = {}};
-  // From here on plain numbers, which the Values get in the end.
+  // The rest of the step works on plain numbers; update_parameters() writes them to the Values.
   const std::span<double> gradient = sums_.gradient();
   read_parameters();
-  if (recipe_.l1 > 0 || recipe_.l2 > 0) report.loss += report.penalty = penalise();
-  const auto bad = std::find_if_not(gradient.begin(), gradient.end(), [](double one) { return std::isfinite(one); });
+  if (recipe_.l1 > 0 || recipe_.l2 > 0) report.loss += report.penalty = add_penalties();
+  const auto bad =
+      std::find_if_not(gradient.begin(), gradient.end(), [](double derivative) { return std::isfinite(derivative); });
   if (!std::isfinite(report.loss) || bad != gradient.end()) {
-    if (!whole) batches_.set_state(before);
+    if (!takes_all_rows) batches_.set_state(before);
     if (!std::isfinite(report.loss)) refuse_step("a loss that is finite", report.loss, report.step);
     refuse_step("a gradient that is finite", *bad, report.step);
   }
   if (recipe_.clip > 0) report.gradient_norm = clip_norm(gradient, recipe_.clip);
-  move_parameters(report.rate);
+  update_parameters(report.rate);
   ++state_.steps;
   state_.history.add(state_.steps, report.loss, report.accuracy);
   report.validation = validate();
@@ -208,21 +209,21 @@ TrainingRun::Report TrainingRun::step() {
 }
 
 void TrainingRun::set_data(const Dataset& data) {
-  if (data.rows() == 0) throw Error("set_data", "data", "no rows", "give it some");
+  if (data.rows() == 0) throw Error("set_data", "at least one row", "none", "add rows");
   if (data.columns != data_.columns)
     throw Error("set_data", "rows of " + std::to_string(data_.columns) + " features", std::to_string(data.columns),
-                "give it the features it was made for");
+                "give the features that the model was made for");
   detail::check_shape("set_data", data);
   if (data.has_targets() != is_regressor(model_))
-    throw Error("set_data", is_regressor(model_) ? "numbers to learn" : "classes",
-                is_regressor(model_) ? "classes" : "numbers", "give it data of the kind it was made for");
+    throw Error("set_data", is_regressor(model_) ? "targets that are numbers" : "classes",
+                is_regressor(model_) ? "classes" : "numbers", "give data of the kind that the model was made for");
   const std::size_t classes = is_regressor(model_) ? 0 : model().label_names.size();
   for (const std::size_t label : data.labels)
     if (label >= classes)
       throw Error("set_data", "labels below " + std::to_string(classes), std::to_string(label),
-                  "give it the classes it was made for");
+                  "give the classes that the model was made for");
   if (data.has_targets()) detail::check_targets(data);
-  take(learning_split(data, recipe_));
+  take_data(learning_split(data, recipe_));
   batches_ = batches_of(recipe_, data_);
   state_.best = {};
 }
@@ -232,17 +233,17 @@ void TrainingRun::set_rate(double lr) {
   std::visit([&](auto& rule) { rule.lr = lr; }, config);
   check_config(config);
   recipe_.optimizer = config;
-  recipe_.rate = {.kind = RatePlan::Kind::constant};
+  recipe_.rate = {.kind = LearningRateSchedule::Kind::constant};
   schedule_ = constant_rate(lr);
 }
 
-void TrainingRun::begin_plan(RatePlan plan, double lr) {
+void TrainingRun::begin_schedule(LearningRateSchedule schedule, double lr) {
   Recipe recipe = recipe_;
-  plan.begin = state_.steps;
-  recipe.rate = plan;
+  schedule.begin = state_.steps;
+  recipe.rate = schedule;
   std::visit([&](auto& rule) { rule.lr = lr; }, recipe.optimizer);
   check_recipe(recipe);
-  schedule_ = schedule_of(plan, lr);
+  schedule_ = schedule_of(schedule, lr);
   recipe_ = std::move(recipe);
 }
 
@@ -254,8 +255,8 @@ TrainingState TrainingRun::state() const {
 
 void TrainingRun::set_state(TrainingState state) {
   if (state.optimizer.steps != state.steps || !state.history.is_of(state.steps, !is_regressor(model_)))
-    throw Error("set_state", "the optimizer's steps and the history of " + std::to_string(state.steps) + " steps",
-                "those of others", "give what state() gave");
+    throw Error("set_state", "an optimizer and a history of " + std::to_string(state.steps) + " steps", "others",
+                "give what state() returned");
   check_state(recipe_.optimizer, parameters_.size(), state.optimizer);
   check_best(state);
   Batches batches = batches_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Judging a run by rows it does not learn from: after each epoch, so that it costs a share of the learning; the best
-// parameters are kept, and a run that has brought nothing better for long is done.
+// Validation: after each epoch the run computes its loss on the rows that it holds out, and keeps the parameters with
+// the lowest loss. A run is done when its patience is exhausted.
 #include <cmath>
 
 #include "preparing.hpp"
@@ -47,8 +47,7 @@ void TrainingRun::check_best(const TrainingState& state) const {
   const bool is_known = best.step > 0;
   const bool fits = best.step <= state.steps && (!is_known || (recipe_.validation > 0 && std::isfinite(best.loss))) &&
                     best.parameters.size() == (is_known ? parameters_.size() : 0);
-  if (!fits)
-    throw Error("set_state", "best parameters of this run or none", "those of others", "give what state() gave");
+  if (!fits) throw Error("set_state", "best parameters of this run or none", "others", "give what state() returned");
 }
 
 }  // namespace gradwalk

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A Team by MPI. What goes wrong in MPI ends all processes, as is its habit.
+// A Team of MPI processes. An error in MPI ends all processes, which is its default.
 #include "gradwalk/mpi.hpp"
 
 #include <mpi.h>
@@ -9,8 +9,8 @@
 namespace gradwalk {
 namespace {
 
-// To one process and from there to all, rather than by MPI_Allreduce: that may add up in another order for each, and
-// parameters that part in their last bits part for good.
+// Adds up in one process, which sends the sums to all. MPI_Allreduce might add in a different order in each process,
+// and parameters that differ in their last bits would drift apart.
 void add_up(std::span<double> sums, bool is_first) {
   constexpr std::size_t most = 1u << 28;  // MPI counts in int
   for (std::size_t begin = 0; begin < sums.size(); begin += most) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Losses of one row, and their means.
+// The formulas of the losses, for one row and as means over a batch.
 #include "gradwalk/loss.hpp"
 
 #include <algorithm>
@@ -11,20 +11,20 @@ namespace {
 
 void need_batch(const char* call, std::size_t outputs, std::size_t targets) {
   if (outputs != targets)
-    throw Error(call, "a target for each row",
+    throw Error(call, "one target per row",
                 detail::counted(targets, "target", "targets") + " for " + detail::counted(outputs, "row", "rows"),
                 "give as many of one as of the other");
   if (outputs == 0) throw Error(call, "at least one row", "none", "leave out empty batches");
 }
 
-// of(i) is the loss of row i.
-template <class Loss> Value mean(std::size_t rows, Loss of) {
-  Value total = of(0);
-  for (std::size_t i = 1; i < rows; ++i) total += of(i);
+// The mean of loss_of_row(0), loss_of_row(1), ...
+template <class LossOfRow> Value mean(std::size_t rows, LossOfRow loss_of_row) {
+  Value total = loss_of_row(0);
+  for (std::size_t i = 1; i < rows; ++i) total += loss_of_row(i);
   return total * (1.0 / static_cast<double>(rows));
 }
 
-// Recorded, so that it is the largest whatever the scores come to be; no gradient goes through it.
+// The largest score is recorded, so a replay finds the largest of its own scores. stop() keeps the gradient out.
 Value largest_of(std::span<const Value> scores) {
   Value largest = scores[0];
   for (const Value& score : scores.subspan(1)) largest = max(largest, score);
@@ -37,26 +37,27 @@ Value total_of_exp(std::span<const Value> scores, const Value& largest) {
   return total;
 }
 
-Value huber_of(const Value& off) {
-  const Value size = abs(off);
-  return select(size <= 1.0, off * off * 0.5, size - 0.5);
+Value squared(const Value& error) { return error * error; }
+
+template <class Target> Value mean_of_squares(std::span<const Value> outputs, std::span<const Target> targets) {
+  need_batch("mean_squared_error", outputs.size(), targets.size());
+  return mean(outputs.size(), [&](std::size_t i) { return squared(outputs[i] - targets[i]); });
+}
+
+Value huber_of(const Value& error) {
+  const Value size = abs(error);
+  return select(size <= 1.0, error * error * 0.5, size - 0.5);
 }
 
 }  // namespace
 
-Value mean_squared_error(const Value& output, double target) {
-  const Value off = output - target;
-  return off * off;
-}
-
-Value mean_squared_error(const Value& output, const Value& target) {
-  const Value off = output - target;
-  return off * off;
-}
-
+Value mean_squared_error(const Value& output, double target) { return squared(output - target); }
+Value mean_squared_error(const Value& output, const Value& target) { return squared(output - target); }
 Value mean_squared_error(std::span<const Value> outputs, std::span<const double> targets) {
-  need_batch("mean_squared_error", outputs.size(), targets.size());
-  return mean(outputs.size(), [&](std::size_t i) { return mean_squared_error(outputs[i], targets[i]); });
+  return mean_of_squares(outputs, targets);
+}
+Value mean_squared_error(std::span<const Value> outputs, std::span<const Value> targets) {
+  return mean_of_squares(outputs, targets);
 }
 
 Value mean_absolute_error(const Value& output, double target) { return abs(output - target); }
@@ -92,12 +93,21 @@ Value binary_cross_entropy(const Value& score, double target) {
   if (!fits)
     throw Error("binary_cross_entropy", "targets from 0 to 1", detail::format_number(target),
                 "for labels that are -1 and 1 give (label + 1) / 2");
+  // The formula below, for a target whose distance to the nearer label is 0.
   if (target == 0) return softplus(score);
-  if (target == 1) return softplus(-score);  // not softplus(score) - score, which loses a small loss
-  return softplus(score) - target * score;
+  if (target == 1) return softplus(-score);
+  return binary_cross_entropy(score, Value(target));
 }
 
-Value binary_cross_entropy(const Value& score, const Value& target) { return softplus(score) - target * score; }
+// This is softplus(score) - target * score, which would lose the digits of a small loss: with target 1 it subtracts two
+// numbers that are almost equal. So the formula is applied from the nearer of the labels 0 and 1. `wrong` is large
+// where the score favours the other label, and `distance`, which is 0 for the targets 0 and 1, is at most 1/2.
+Value binary_cross_entropy(const Value& score, const Value& target) {
+  const Value is_nearer_to_1(target > 0.5);
+  const Value wrong = select(is_nearer_to_1, -score, score);
+  const Value distance = select(is_nearer_to_1, 1.0 - target, target);
+  return softplus(wrong) - distance * wrong;
+}
 
 Value binary_cross_entropy(std::span<const Value> scores, std::span<const double> targets) {
   need_batch("binary_cross_entropy", scores.size(), targets.size());
@@ -107,14 +117,14 @@ Value binary_cross_entropy(std::span<const Value> scores, std::span<const double
 Value softmax_cross_entropy(std::span<const Value> scores, std::size_t label) {
   if (label >= scores.size())
     throw Error("softmax_cross_entropy", "a label below the number of scores, " + std::to_string(scores.size()),
-                std::to_string(label), "count labels from 0, and give the model an output a class");
+                std::to_string(label), "count labels from 0, and give the model one output per class");
   const Value largest = largest_of(scores);
   return log(total_of_exp(scores, largest)) - (scores[label] - largest);
 }
 
 Value softmax_cross_entropy(std::span<const Value> scores, const Value& label) {
   if (scores.empty())
-    throw Error("softmax_cross_entropy", "at least one score", "none", "give the model an output a class");
+    throw Error("softmax_cross_entropy", "at least one score", "none", "give the model one output per class");
   const Value largest = largest_of(scores);
   Value labelled = scores[0];
   for (std::size_t i = 1; i < scores.size(); ++i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Networks in words, as micrograd prints them.
+// Networks as text, as micrograd prints them.
 #include <ostream>
 
 #include "gradwalk/nn.hpp"
@@ -26,6 +26,7 @@ std::string_view name(Activation activation) {
     case Activation::tanh: return "tanh";
     case Activation::sigmoid: return "sigmoid";
     case Activation::gelu: return "gelu";
+    case Activation::gelu_tanh: return "gelu_tanh";
     case Activation::leaky_relu: return "leaky_relu";
     case Activation::elu: return "elu";
     case Activation::softplus: return "softplus";

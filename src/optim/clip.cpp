@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Gradients kept within bounds.
+// Gradient clipping.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -15,14 +15,14 @@ void need_bound(const char* call, double most) {
     throw Error(call, "a bound >= 0", detail::format_number(most), "give a number that is not negative");
 }
 
-// number(g) is a gradient to read and write.
-template <class All, class Number> double clip_all(const All& all, double most, Number number) {
+// Clips numbers to a norm. gradient_of(item) is a reference to the gradient of an item.
+template <class Items, class GradientOf> double clip_items(const Items& items, double most, GradientOf gradient_of) {
   need_bound("clip_gradient_norm", most);
   double squares = 0;
-  for (auto& one : all) squares += static_cast<double>(number(one)) * static_cast<double>(number(one));
+  for (auto& item : items) squares += static_cast<double>(gradient_of(item)) * static_cast<double>(gradient_of(item));
   const double norm = std::sqrt(squares), factor = std::min(most / (norm + 1e-6), 1.0);
-  for (auto& one : all) {
-    auto& g = number(one);
+  for (auto& item : items) {
+    auto& g = gradient_of(item);
     g *= static_cast<std::remove_reference_t<decltype(g)>>(factor);
   }
   return norm;
@@ -31,13 +31,13 @@ template <class All, class Number> double clip_all(const All& all, double most, 
 }  // namespace
 
 double clip_gradient_norm(std::span<const Value> parameters, double most) {
-  return clip_all(parameters, most, [](Value p) -> double& { return p.grad(); });
+  return clip_items(parameters, most, [](Value p) -> double& { return p.grad(); });
 }
 double clip_norm(std::span<double> gradient, double most) {
-  return clip_all(gradient, most, [](double& g) -> double& { return g; });
+  return clip_items(gradient, most, [](double& g) -> double& { return g; });
 }
 double clip_norm(std::span<float> gradient, double most) {
-  return clip_all(gradient, most, [](float& g) -> float& { return g; });
+  return clip_items(gradient, most, [](float& g) -> float& { return g; });
 }
 
 void clip_gradient_value(std::span<const Value> parameters, double most) {

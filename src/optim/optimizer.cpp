@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The learning rules done to Values: gather their numbers, update, put them back.
+// An Optimizer gathers the numbers of its Values, updates them, and writes them back.
 #include <cmath>
 #include <unordered_set>
 
@@ -19,16 +19,17 @@ Optimizer::Optimizer(std::vector<Value> parameters, const OptimizerConfig& confi
   for (const Value& p : parameters_) {
     if (p.op() != Op::leaf)
       throw Error("Optimizer", "parameters that are leaves", "the result of " + std::string(name(p.op())),
-                  "give the Values it was made of");
+                  "give the leaves that it was computed from");
     if (!seen.insert(p.id()).second)
       throw Error("Optimizer", "each parameter once", "one node twice",
-                  "copies name the same node: make each Value of its own number");
+                  "copies of a Value are the same node: make each parameter from a number of its own");
   }
 }
 
 void Optimizer::step(double lr) {
   const bool fits = lr >= 0 && std::isfinite(lr);
-  if (!fits) throw Error("step", "a rate >= 0", detail::format_number(lr), "give a finite number that is not negative");
+  if (!fits)
+    throw Error("step", "a learning rate >= 0", detail::format_number(lr), "give a finite number that is not negative");
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Value& p = parameters_[i];
     data_[i] = p.data();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rates that change over time.
+// Learning-rate schedules.
 #include "gradwalk/optim.hpp"
 #include "random/turn.hpp"
 
@@ -7,7 +7,7 @@ namespace gradwalk {
 namespace {
 
 void need_steps(const char* call, std::uint64_t steps) {
-  if (steps == 0) throw Error(call, "at least one step", "0", "say over how many steps the rate changes");
+  if (steps == 0) throw Error(call, "at least one step", "0", "give the number of steps in which the rate changes");
 }
 
 }  // namespace

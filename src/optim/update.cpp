@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The arithmetic of the learning rules, in the order of operations PyTorch has.
+// The arithmetic of the optimizers, with the operations in PyTorch's order.
+#include <array>
 #include <cmath>
 #include <type_traits>
 
@@ -48,7 +49,7 @@ void check_rule(const Adagrad& rule) {
   need_at_least_0("Adagrad", "epsilon >= 0", rule.epsilon);
 }
 
-// By squaring: std::pow may differ in its last bit from one C library to the next.
+// Computes a power by squaring: std::pow may differ in its last bit from one C library to the next.
 double power(double base, std::uint64_t exponent) {
   double result = 1;
   for (; exponent != 0; exponent >>= 1, base *= base)
@@ -56,20 +57,20 @@ double power(double base, std::uint64_t exponent) {
   return result;
 }
 
-// The rules are copies, and so are m and v: numbers nothing else can be writing to, so that compilers take several at a
-// time.
+// The config and the moments are copied to locals. Nothing else can write to these, so compilers can vectorise the
+// loops.
 template <class T, class State> void apply(SGD rule, double given_lr, std::span<T> data, std::span<const T> grad,
                                            State& state, std::size_t begin, std::size_t end) {
   const T lr = static_cast<T>(given_lr), decay = static_cast<T>(rule.weight_decay);
   const T momentum = static_cast<T>(rule.momentum);
   for (std::size_t i = begin; i < end; ++i) {
-    T step = grad[i] + decay * data[i];
-    if (momentum != 0) step = state.first[i] = momentum * state.first[i] + step;
-    data[i] -= lr * step;
+    T velocity = grad[i] + decay * data[i];
+    if (momentum != 0) velocity = state.first[i] = momentum * state.first[i] + velocity;
+    data[i] -= lr * velocity;
   }
 }
 
-// By a mean of squares v: `kept` of the old one and `taken` of the new square.
+// Updates by the running mean of squares v: v = kept * v + taken * grad^2.
 template <class T, class State> void apply_squares(double given_lr, double given_kept, double given_taken,
                                                    double given_epsilon, std::span<T> data, std::span<const T> grad,
                                                    State& state, std::size_t begin, std::size_t end) {
@@ -118,6 +119,11 @@ template <class T, class State> void update_any(const OptimizerConfig& config, d
 
 }  // namespace
 
+std::string_view name(const OptimizerConfig& config) {
+  constexpr std::array<std::string_view, 5> names{"sgd", "adam", "adamw", "rmsprop", "adagrad"};
+  return names[config.index()];
+}
+
 double learning_rate(const OptimizerConfig& config) {
   return std::visit([](const auto& rule) { return rule.lr; }, config);
 }
@@ -136,13 +142,13 @@ OptimizerState initial_state(const OptimizerConfig& config, std::size_t paramete
 }
 
 void check_state(const OptimizerConfig& config, std::size_t parameters, const OptimizerState& state) {
-  const auto sizes = [](const OptimizerState& one) {
-    return std::to_string(one.first.size()) + " and " + std::to_string(one.second.size());
+  const auto sizes = [](const OptimizerState& moments) {
+    return std::to_string(moments.first.size()) + " and " + std::to_string(moments.second.size());
   };
   const std::string wanted = sizes(initial_state(config, parameters)), got = sizes(state);
   if (got != wanted)
     throw Error("set_state", "moments of " + wanted + " numbers", got,
-                "give the state of an Optimizer with the same rule and as many parameters");
+                "give the state of the same optimizer with as many parameters");
 }
 
 void update(const OptimizerConfig& config, double lr, std::span<double> data, std::span<const double> grad,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The generator and what is made of its words. docs/random.md gives the recipes; tests/python repeats them.
+// The generator and its distributions. docs/random.md describes them, and tests/python has them once more in Python.
 #include "gradwalk/random.hpp"
 
 #include <bit>
@@ -46,16 +46,17 @@ double Random::uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 double Random::uniform(double low, double high) { return low + (high - low) * uniform(); }
 
 std::uint64_t Random::below(std::uint64_t n) {
-  if (n == 0) throw Error("below", "a bound of at least 1", "0", "ask for a number below something");
-  // Words under 2^64 mod n would make small remainders likelier by one in 2^64 / n.
+  if (n == 0) throw Error("below", "a bound of at least 1", "0", "give a larger bound");
+  // Skip the words below 2^64 mod n. With them, small remainders would be slightly more likely.
   const std::uint64_t first = (0 - n) % n;
   std::uint64_t word = next();
   while (word < first) word = next();
   return word % n;
 }
 
-// Charles Karney's way (Sampling Exactly from the Normal Distribution, ACM TOMS 42, 2016), which draws the whole part
-// and the fraction of |x| by von Neumann's runs of falling uniforms, so that no logarithm is needed.
+// Charles Karney's algorithm (Sampling Exactly from the Normal Distribution, ACM TOMS 42, 2016). It draws the integer
+// part and the fraction of |x| with von Neumann's method, which counts descending runs of uniforms, so it needs no
+// logarithm.
 double Random::normal() {
   for (;;) {
     std::uint64_t whole = 0;
@@ -76,7 +77,7 @@ double Random::normal() {
 
 double Random::normal(double mean, double deviation) { return mean + deviation * normal(); }
 
-// True with probability exp(-1/2): uniforms that fall from 1/2 on fall an even number of times.
+// Returns true with probability exp(-1/2): the length of a descending run of uniforms that starts at 1/2 is even.
 bool Random::half_exponential() {
   double last = 0.5;
   for (bool even = true;; even = !even) {
@@ -86,8 +87,8 @@ bool Random::half_exponential() {
   }
 }
 
-// True with probability exp(-part * (2 * whole + part) / (2 * whole + 2)): the same from `part` on, where each fall
-// also has to pass a draw of its own.
+// Returns true with probability exp(-part * (2 * whole + part) / (2 * whole + 2)): the same for a run that starts at
+// `part`, in which each element also has to pass a random test.
 bool Random::keeps(std::uint64_t whole, double part) {
   const double twice = 2 * static_cast<double>(whole), pass = (twice + part) / (twice + 2);
   double last = part;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Points of the unit circle from + - * / alone: the same bits with every C library, as std::cos and std::sin do not
-// promise. Within 2e-16 of the truth, exact at quarter turns.
+// Cosine and sine from + - * / alone, so they are the same bits with every C library; std::cos and std::sin are not.
+// The error is at most 2e-16, and 0 at quarter turns.
 #pragma once
 
 #include <cmath>
@@ -11,7 +11,7 @@ struct CirclePoint {
   double cosine, sine;
 };
 
-// The point at so many turns from (1, 0), for |turns| up to 2^50.
+// Returns cosine and sine of an angle given in turns, for |turns| up to 2^50.
 inline CirclePoint on_circle(double turns) {
   const double quarters = std::floor(turns * 4 + 0.5), angle = (turns - quarters / 4) * 6.283185307179586;
   const double square = angle * angle;  // at most (pi / 4)^2, so nine terms of Taylor's series are enough
@@ -23,7 +23,7 @@ inline CirclePoint on_circle(double turns) {
   s *= angle;
   switch (static_cast<int>(quarters - 4 * std::floor(quarters / 4))) {
     case 0: return {c, s};
-    case 1: return {0 - s, c};  // 0 - 0 is 0, without a sign
+    case 1: return {0 - s, c};  // not -s, which could be -0
     case 2: return {0 - c, 0 - s};
     default: return {s, 0 - c};
   }

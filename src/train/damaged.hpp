@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The one way to refuse a model file.
+// The Error for an invalid safetensors file.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 namespace gradwalk::detail {
 
 [[noreturn]] inline void damaged(std::string_view name, std::string_view needs, std::string_view got) {
-  throw Error(name, needs, got, "the file is damaged or no safetensors file: take a copy, or save it again");
+  throw Error(name, needs, got, "the file is damaged or not a safetensors file: use a copy, or save it again");
 }
 
 }  // namespace gradwalk::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Models from safetensors. What comes from a file is checked before anything is made of it: names against the known
-// ones, sizes against the tensors, numbers against their ranges.
+// Reads models from safetensors files. Everything in a file is checked before it is used: names against the known ones,
+// sizes against the tensors, numbers against their ranges.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -10,17 +10,18 @@
 #include "gradwalk/files.hpp"
 #include "gradwalk/model_file.hpp"
 #include "gradwalk/safetensors.hpp"
+#include "names_in_file.hpp"
 #include "text/shown.hpp"
 
 namespace gradwalk {
 namespace {
 
-using Json = nlohmann::json;  // not the ordered one: that is slow to read when large
+using Json = nlohmann::json;  // the ordered kind is slow to read when large
 using detail::shown;
 
 constexpr std::size_t most_layers = 100, widest_layer = 100'000;
 
-// Whether nothing is nested deeper than ours is: what is would exhaust the stack when it is shown.
+// Returns whether JSON is nested no deeper than ours. Deeper nesting could exhaust the stack when it is shown.
 bool is_flat(std::string_view text) {
   constexpr int deepest = 4;
   int depth = 0;
@@ -50,7 +51,7 @@ class Reader {
 
  private:
   [[noreturn]] void refuse(const std::string& needs, const std::string& got) const {
-    throw Error(name_, needs, got, "the file is damaged, or of another program: take a copy, or train again");
+    throw Error(name_, needs, got, "the file is damaged or from another program: use a copy, or train again");
   }
 
   const std::string& text(const char* key) const {
@@ -71,7 +72,7 @@ class Reader {
     return object[key];
   }
 
-  // What our own checks say of a file is said with its name.
+  // Runs a check of the library, and reports its Error as one of this file.
   template <class Check> auto checked(const std::string& needs, Check check) const {
     try {
       return check();
@@ -99,7 +100,8 @@ class Reader {
     return value.get<bool>();
   }
 
-  std::uint64_t big(const Json& value) const {  // as text: JSON readers elsewhere keep 53 bits
+  // 64-bit numbers are stored as text, because other JSON readers keep only 53 bits.
+  std::uint64_t big(const Json& value) const {
     const std::string digits = value.is_string() ? value.get<std::string>() : "";
     std::uint64_t result = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), result);
@@ -108,19 +110,10 @@ class Reader {
     return result;
   }
 
-  // The one of a list of enumerators that has this name.
-  template <class Enum> Enum named(const char* what, std::string_view spelled, std::initializer_list<Enum> all) const {
-    for (const Enum one : all)
-      if (name(one) == spelled) return one;
-    refuse(std::string("a known ") + what, shown(spelled));
-  }
-  Activation activation(std::string_view spelled) const {
-    using enum Activation;
-    return named("activation", spelled, {linear, relu, Activation::tanh, sigmoid, gelu, leaky_relu, elu, softplus});
-  }
-  LossKind loss(std::string_view spelled) const {
-    using enum LossKind;
-    return named("loss", spelled, {hinge, mse, bce, softmax, mae, huber});
+  template <class Enum> Enum choice(const char* key, std::string_view spelled) const {
+    for (const Enum candidate : choices(Enum{}))
+      if (detail::name_in_file(candidate) == spelled) return candidate;
+    refuse(std::string("a known ") + key, shown(spelled));
   }
   std::string string(const Json& object, const char* key) const {
     const Json& value = field(object, key);
@@ -130,17 +123,17 @@ class Reader {
 
   std::vector<std::string> strings(const char* key, std::size_t count) const {
     const Json value = json(key);
-    const auto is_text = [](const Json& one) { return one.is_string(); };
+    const auto is_text = [](const Json& entry) { return entry.is_string(); };
     if (!value.is_array() || value.size() != count || !std::all_of(value.begin(), value.end(), is_text))
       refuse(std::to_string(count) + " names in '" + key + "'", shown(text(key)));
     auto names = value.get<std::vector<std::string>>();
-    for (const std::string& one : names)
-      if (!detail::is_name(one)) refuse(std::string(detail::name_rule), shown(one));
+    for (const std::string& name : names)
+      if (!detail::is_name(name)) refuse(std::string(detail::name_rule), shown(name));
     return names;
   }
 
   std::vector<std::size_t> sizes(const Json& value, std::size_t least) const {
-    const auto fits = [](const Json& one) { return one.is_number_unsigned() && one >= 1u && one <= widest_layer; };
+    const auto fits = [](const Json& size) { return size.is_number_unsigned() && size >= 1u && size <= widest_layer; };
     if (!value.is_array() || value.size() < least || value.size() > most_layers ||
         !std::all_of(value.begin(), value.end(), fits))
       refuse("sizes of layers, at most " + std::to_string(widest_layer) + " each", shown(value.dump()));
@@ -159,18 +152,19 @@ class Reader {
     const bool is_regressor = file_.metadata.contains("task");
     if (is_regressor && text("task") != "regression") refuse("a known task", shown(text("task")));
     const std::vector<std::size_t> all = sizes(json("sizes"), 2);
-    // Tensors first: a file of a few bytes must not make a network of millions of neurons.
+    // Check the tensors first: a file of a few bytes must not create a network of millions of neurons.
     for (std::size_t k = 0; k + 1 < all.size(); ++k) {
       tensor("layers." + std::to_string(k) + ".weight", {all[k + 1], all[k]});
       tensor("layers." + std::to_string(k) + ".bias", {all[k + 1]});
     }
-    const LossKind kind = loss(text("loss"));
+    const auto kind = choice<LossKind>("loss", text("loss"));
     const std::size_t outputs = all.back(), classes = outputs == 1 ? 2 : outputs;
     if (is_regressor && !is_for_numbers(kind)) refuse("a loss for numbers", std::string(name(kind)));
     const std::size_t wanted =
         is_regressor ? 1 : checked("outputs that fit the loss", [&] { return outputs_for(kind, classes); });
     if (wanted != outputs) refuse("outputs that fit the loss " + std::string(name(kind)), std::to_string(outputs));
-    const MLPOptions options{.activation = activation(text("activation")), .output = activation(text("output"))};
+    const MLPOptions options{.activation = choice<Activation>("activation", text("activation")),
+                             .output = choice<Activation>("activation", text("output"))};
     Model result{MLP(all[0], {all.begin() + 1, all.end()}, options), kind, strings("features", all[0]), {}};
     for (std::size_t k = 0; k + 1 < all.size(); ++k) {
       const Tensor& weight = tensor("layers." + std::to_string(k) + ".weight", {all[k + 1], all[k]});
@@ -188,14 +182,14 @@ class Reader {
     return Regressor{std::move(result), target_name(), target.mean[0], target.deviation[0]};
   }
 
-  // Columns whose features are those the model names.
+  // Returns the columns of the table. Together they must have the features of the model.
   std::vector<Column> table(const std::vector<std::string>& features) const {
     const Json value = json("columns");
     if (!value.is_array()) refuse("a list of columns", shown(text("columns")));
     std::vector<Column> result;
     std::vector<std::string> names;
-    for (const Json& one : value) {
-      result.push_back(column(one));
+    for (const Json& entry : value) {
+      result.push_back(column(entry));
       for (std::size_t i = 0; i < result.back().features() && names.size() <= features.size(); ++i)
         names.push_back(result.back().feature_name(i));
     }
@@ -209,15 +203,16 @@ class Reader {
     if (value.contains("fill")) result.fill = number(value, "fill");
     if (!value.contains("categories")) return result;
     const Json& categories = value["categories"];
-    const auto is_category = [](const Json& one) { return one.is_string() && detail::is_name(one.get<std::string>()); };
+    const auto is_category = [](const Json& entry) {
+      return entry.is_string() && detail::is_name(entry.get<std::string>());
+    };
     if (!categories.is_array() || categories.empty() || categories.size() > most_categories ||
         !std::all_of(categories.begin(), categories.end(), is_category))
       refuse("1 to " + std::to_string(most_categories) + " names in 'categories'", shown(categories.dump()));
     result.categories = categories.get<std::vector<std::string>>();
     std::vector<std::string> sorted = result.categories;
     std::sort(sorted.begin(), sorted.end());
-    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
-      refuse("categories that stand once", "one twice");
+    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) refuse("categories that differ", "one twice");
     result.has_other = truth(value, "other");
     return result;
   }
@@ -231,51 +226,53 @@ class Reader {
 
   Standardisation scaling(const std::string& of, std::size_t columns) const {
     Standardisation result{row(of + ".mean", columns), row(of + ".deviation", columns)};
-    const auto is_finite = [](double one) { return std::isfinite(one); };
-    const auto is_positive = [](double one) { return one > 0; };
+    const auto is_finite = [](double number) { return std::isfinite(number); };
+    const auto is_positive = [](double number) { return number > 0; };
     if (!std::all_of(result.mean.begin(), result.mean.end(), is_finite) ||
         !std::all_of(result.deviation.begin(), result.deviation.end(), is_positive))
       refuse("finite means and deviations above 0", "others");
     return result;
   }
 
+  // Reads the fields of a recipe, of its schedule or of its optimizer.
+  template <class Struct> void read_fields(const Json& object, Struct& to) const {
+    constexpr std::string_view new_in_0_2[] = {"begin", "balance", "validation", "patience", "dropout"};
+    const auto read_field = [&](const std::string& key, auto& field) {
+      const bool may_be_missing = std::ranges::find(new_in_0_2, key) != std::end(new_in_0_2);
+      if (!may_be_missing || object.contains(key)) read(object, key.c_str(), field);
+    };
+    for_each_field(read_field, to);
+  }
+  template <class Type> void read(const Json& object, const char* key, Type& to) const {
+    if constexpr (std::is_same_v<Type, double>)
+      to = number(object, key);
+    else if constexpr (std::is_same_v<Type, bool>)
+      to = truth(object, key);
+    else if constexpr (std::is_integral_v<Type>)
+      to = static_cast<Type>(whole(object, key));
+    else if constexpr (std::is_enum_v<Type>)
+      to = choice<Type>(key, string(object, key));
+    else if constexpr (std::is_same_v<Type, std::vector<std::size_t>>)
+      to = sizes(field(object, key), 0);
+    else if constexpr (std::is_same_v<Type, OptimizerConfig>)
+      to = optimizer(field(object, key));
+    else
+      read_fields(field(object, key), to);
+  }
+
   OptimizerConfig optimizer(const Json& value) const {
     const std::string kind = string(value, "kind");
-    const double lr = number(value, "lr");
-    if (kind == "sgd") return SGD{lr, number(value, "momentum"), number(value, "weight_decay")};
-    if (kind == "rmsprop") return RMSprop{lr, number(value, "alpha"), number(value, "epsilon")};
-    if (kind == "adagrad") return Adagrad{lr, number(value, "epsilon")};
-    const double beta1 = number(value, "beta1"), beta2 = number(value, "beta2"), epsilon = number(value, "epsilon");
-    if (kind == "adam") return Adam{lr, beta1, beta2, epsilon};
-    if (kind == "adamw") return AdamW{lr, beta1, beta2, epsilon, number(value, "weight_decay")};
-    refuse("a known optimizer", shown(kind));
+    const auto found =
+        std::ranges::find(all_optimizers, kind, [](const OptimizerConfig& config) { return name(config); });
+    if (found == all_optimizers.end()) refuse("a known optimizer", shown(kind));
+    OptimizerConfig result = *found;
+    std::visit([&](auto& config) { read_fields(value, config); }, result);
+    return result;
   }
 
   Recipe recipe(const Model& model) const {
-    const Json value = json("recipe");
-    const Json& rate = field(value, "rate");
     Recipe result;
-    result.hidden = sizes(field(value, "hidden"), 0);
-    result.activation = activation(string(value, "activation"));
-    result.init = named("init", string(value, "init"), {Init::uniform, Init::xavier, Init::he});
-    result.loss = loss(string(value, "loss"));
-    result.optimizer = optimizer(field(value, "optimizer"));
-    result.rate.kind = named("schedule", string(rate, "kind"),
-                             {RatePlan::Kind::constant, RatePlan::Kind::linear, RatePlan::Kind::cosine});
-    result.rate.final = number(rate, "final");
-    result.rate.steps = whole(rate, "steps");
-    result.rate.warm_up = whole(rate, "warm_up");
-    if (rate.contains("begin")) result.rate.begin = whole(rate, "begin");  // files of 0.1 have one plan
-    result.batch = whole(value, "batch");
-    result.l1 = number(value, "l1");
-    result.l2 = number(value, "l2");
-    result.clip = number(value, "clip");
-    result.standardise = truth(value, "standardise");
-    result.seed = whole(value, "seed");
-    if (value.contains("balance")) result.balance = truth(value, "balance");  // files of 0.1 weigh all rows alike
-    if (value.contains("validation")) result.validation = number(value, "validation");  // and have none of these
-    if (value.contains("patience")) result.patience = whole(value, "patience");
-    if (value.contains("dropout")) result.dropout = number(value, "dropout");
+    read_fields(json("recipe"), result);
     const std::vector<Layer>& layers = model.network.layers();
     const bool same_layers = std::equal(result.hidden.begin(), result.hidden.end(), layers.begin(), layers.end() - 1,
                                         [](std::size_t size, const Layer& layer) { return size == layer.outputs(); });
@@ -287,13 +284,13 @@ class Reader {
     return result;
   }
 
-  // Where there are best parameters, the model has them, and those of the last step stand apart.
+  // With validation, the layers of the file hold the best parameters, and a tensor of its own those of the last step.
   void read_best(const Json& training, const Model& model, SavedRun& run) const {
     BestParameters& best = run.state.best;
     best.step = whole(training, "best_step");
     best.loss = number(training, "best_loss");
     if (best.step == 0 || best.step > run.state.steps || run.recipe.validation == 0)
-      refuse("a best step of those made, judged by rows kept for it", std::to_string(best.step));
+      refuse("a best step among those made, and validation rows", std::to_string(best.step));
     for (const Value& parameter : model.network.parameters()) best.parameters.push_back(parameter.data());
     run.parameters = row("training.parameters", best.parameters.size());
   }
@@ -307,14 +304,14 @@ class Reader {
                     {text("source"), big(field(value, "fingerprint"))},
                     {},
                     {}};
-    if (value.contains("step")) result.step_kind = string(value, "step");  // files of 0.1 do not tell
+    if (value.contains("step")) result.step_kind = string(value, "step");  // files of 0.1 have none
     if (!result.step_kind.empty() && !detail::is_name(result.step_kind))
       refuse(std::string(detail::name_rule), shown(result.step_kind));
     TrainingState& state = result.state;
     state.steps = whole(value, "steps");
     if (result.recipe.rate.begin > state.steps)
-      refuse("a plan of the rate that has begun by step " + std::to_string(state.steps),
-             "one from step " + std::to_string(result.recipe.rate.begin));
+      refuse("a learning-rate schedule that begins by step " + std::to_string(state.steps),
+             "step " + std::to_string(result.recipe.rate.begin));
     const OptimizerState sizes = initial_state(result.recipe.optimizer, parameters);
     state.optimizer = {whole(value, "optimizer_steps"), row("optimizer.first", sizes.first.size()),
                        row("optimizer.second", sizes.second.size())};
@@ -344,11 +341,12 @@ class Reader {
 
 }  // namespace
 
-// The usual mistake, another file, is told from damage: every safetensors file has { after its first eight bytes.
+// A file of another kind is a common mistake, and gets a message of its own: every safetensors file has { after its
+// first eight bytes.
 ModelFile load_model(const std::string& path) {
   const std::string bytes = read_file(path, longest_safetensors_file), name = detail::printable(path);
   if (bytes.size() < 9 || bytes[8] != '{')
-    throw Error(name, "a model that gradwalk train has saved", "a file that is no model", "give one that is");
+    throw Error(name, "a model saved by gradwalk train", "a file of another kind", "give a model file");
   return Reader(SafetensorsFile::parse(bytes, name), name).read();
 }
 

@@ -1,54 +1,35 @@
 // SPDX-License-Identifier: MIT
-// Models to safetensors: the parameters, what the training remembers, and how both are to be read.
+// Writes models as safetensors files: the parameters, the state of training, and what is needed to read both.
 #include <nlohmann/json.hpp>
 
 #include "gradwalk/model_file.hpp"
 #include "gradwalk/safetensors.hpp"
+#include "names_in_file.hpp"
 
 namespace gradwalk {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-OrderedJson optimizer_json(const OptimizerConfig& config) {
-  if (const SGD* sgd = std::get_if<SGD>(&config))
-    return {{"kind", "sgd"}, {"lr", sgd->lr}, {"momentum", sgd->momentum}, {"weight_decay", sgd->weight_decay}};
-  const auto moments = [](const char* kind, const auto& adam) {
-    return OrderedJson{
-        {"kind", kind}, {"lr", adam.lr}, {"beta1", adam.beta1}, {"beta2", adam.beta2}, {"epsilon", adam.epsilon}};
-  };
-  if (const RMSprop* rule = std::get_if<RMSprop>(&config))
-    return {{"kind", "rmsprop"}, {"lr", rule->lr}, {"alpha", rule->alpha}, {"epsilon", rule->epsilon}};
-  if (const Adagrad* rule = std::get_if<Adagrad>(&config))
-    return {{"kind", "adagrad"}, {"lr", rule->lr}, {"epsilon", rule->epsilon}};
-  if (const Adam* adam = std::get_if<Adam>(&config)) return moments("adam", *adam);
-  OrderedJson result = moments("adamw", std::get<AdamW>(config));
-  result["weight_decay"] = std::get<AdamW>(config).weight_decay;
+template <class Struct> OrderedJson json_of_fields(const Struct& object);
+
+template <class Type> OrderedJson json_of(const Type& value) {
+  if constexpr (std::is_enum_v<Type>)
+    return detail::name_in_file(value);
+  else
+    return value;
+}
+OrderedJson json_of(const LearningRateSchedule& schedule) { return json_of_fields(schedule); }
+OrderedJson json_of(const OptimizerConfig& config) {
+  OrderedJson result{{"kind", name(config)}};
+  std::visit([&](const auto& rule) { result.update(json_of_fields(rule)); }, config);
   return result;
 }
 
-OrderedJson recipe_json(const Recipe& recipe) {
-  return {{"hidden", recipe.hidden},
-          {"activation", name(recipe.activation)},
-          {"init", name(recipe.init)},
-          {"loss", name(recipe.loss)},
-          {"optimizer", optimizer_json(recipe.optimizer)},
-          {"rate",
-           {{"kind", name(recipe.rate.kind)},
-            {"final", recipe.rate.final},
-            {"steps", recipe.rate.steps},
-            {"warm_up", recipe.rate.warm_up},
-            {"begin", recipe.rate.begin}}},
-          {"batch", recipe.batch},
-          {"l1", recipe.l1},
-          {"l2", recipe.l2},
-          {"clip", recipe.clip},
-          {"standardise", recipe.standardise},
-          {"seed", recipe.seed},
-          {"balance", recipe.balance},
-          {"validation", recipe.validation},
-          {"patience", recipe.patience},
-          {"dropout", recipe.dropout}};
+template <class Struct> OrderedJson json_of_fields(const Struct& object) {
+  OrderedJson result;
+  for_each_field([&](const std::string& key, const auto& field) { result[key] = json_of(field); }, object);
+  return result;
 }
 
 std::string text_of(const OrderedJson& json) {
@@ -58,10 +39,10 @@ std::string text_of(const OrderedJson& json) {
 OrderedJson columns_json(const std::vector<Column>& table) {
   OrderedJson result = OrderedJson::array();
   for (const Column& column : table) {
-    OrderedJson one{{"name", column.name}};
-    if (!column.categories.empty()) one["categories"] = column.categories, one["other"] = column.has_other;
-    if (column.fill) one["fill"] = *column.fill;
-    result.push_back(std::move(one));
+    OrderedJson entry{{"name", column.name}};
+    if (!column.categories.empty()) entry["categories"] = column.categories, entry["other"] = column.has_other;
+    if (column.fill) entry["fill"] = *column.fill;
+    result.push_back(std::move(entry));
   }
   return result;
 }
@@ -108,8 +89,8 @@ SafetensorsFile to_file(const TrainingRun& run, std::uint64_t planned_steps, con
   file.metadata["format"] = "gradwalk-model";
   file.metadata["version"] = "1";
   file.metadata["sizes"] = OrderedJson(sizes).dump();
-  file.metadata["activation"] = name(model.network.options().activation);
-  file.metadata["output"] = name(model.network.options().output);
+  file.metadata["activation"] = detail::name_in_file(model.network.options().activation);
+  file.metadata["output"] = detail::name_in_file(model.network.options().output);
   file.metadata["loss"] = name(model.loss);
   file.metadata["features"] = text_of(OrderedJson(model.feature_names));
   if (!model.table.empty()) file.metadata["columns"] = text_of(columns_json(model.table));
@@ -122,7 +103,7 @@ SafetensorsFile to_file(const TrainingRun& run, std::uint64_t planned_steps, con
   } else {
     file.metadata["labels"] = text_of(OrderedJson(run.model().label_names));
   }
-  file.metadata["recipe"] = recipe_json(run.recipe()).dump();
+  file.metadata["recipe"] = to_json(run.recipe());
   file.metadata["source"] = source.description;
   OrderedJson training{{"steps", state.steps},
                        {"planned_steps", planned_steps},
@@ -139,6 +120,8 @@ SafetensorsFile to_file(const TrainingRun& run, std::uint64_t planned_steps, con
 }
 
 }  // namespace
+
+std::string to_json(const Recipe& recipe) { return json_of_fields(recipe).dump(); }
 
 void save_model(const std::string& path, const TrainingRun& run, std::uint64_t planned_steps,
                 const DataSource& source) {

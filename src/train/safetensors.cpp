@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The bytes around the header: lengths, offsets and numbers.
+// Reads and writes safetensors files, except for the header: lengths, offsets and numbers.
 #include "gradwalk/safetensors.hpp"
 
 #include <algorithm>
@@ -20,11 +20,11 @@ namespace {
 
 using detail::damaged, detail::shown, detail::TensorEntry;
 
-static_assert(std::endian::native == std::endian::little, "the numbers of the file are copied as they are");
+static_assert(std::endian::native == std::endian::little, "numbers are copied from the file without conversion");
 
 constexpr std::size_t length_size = 8;
 
-// How many elements a shape has; nothing if no machine can count them.
+// Returns the number of elements of a shape; nothing if it overflows.
 template <class Size> std::optional<std::uint64_t> count_of(const std::vector<Size>& shape) {
   std::uint64_t count = 1;
   for (const std::uint64_t size : shape)
@@ -39,16 +39,17 @@ std::string place(const TensorEntry& entry) {
 void check_entry(const TensorEntry& entry, std::string_view name) {
   if (entry.dtype != "F64" && entry.dtype != "F32")
     throw Error(name, "numbers of type F64 or F32", shown(entry.dtype) + " in " + shown(entry.name),
-                "convert it before saving; whole numbers belong into the metadata");
+                "convert it before saving; put whole numbers into the metadata");
   if (entry.offsets.size() != 2 || entry.offsets[0] > entry.offsets[1])
-    damaged(name, "where each tensor begins and ends", "no such data_offsets of " + shown(entry.name));
+    damaged(name, "the begin and the end of each tensor", "other data_offsets for " + shown(entry.name));
   const std::uint64_t size = entry.dtype == "F64" ? 8 : 4, bytes = entry.offsets[1] - entry.offsets[0];
   const std::optional<std::uint64_t> count = count_of(entry.shape);
   if (!count || bytes % size != 0 || bytes / size != *count)
     damaged(name, "as many numbers as the shape has", std::to_string(bytes) + " bytes for " + shown(entry.name));
 }
 
-// Side by side from the first byte to the last: so each lies inside, and none is large without the file being so.
+// The tensors must cover the file from the first byte to the last, without holes and overlaps. So none reaches outside,
+// and none is larger than the file.
 void check_places(const std::vector<TensorEntry>& entries, std::uint64_t size, std::string_view name) {
   std::vector<const TensorEntry*> sorted;
   sorted.reserve(entries.size());
@@ -57,11 +58,11 @@ void check_places(const std::vector<TensorEntry>& entries, std::uint64_t size, s
   std::uint64_t end = 0;
   for (const TensorEntry* entry : sorted) {
     if (entry->offsets[0] != end)
-      damaged(name, "tensors side by side, the next at " + std::to_string(end), place(*entry));
+      damaged(name, "tensors without holes and overlaps, the next at " + std::to_string(end), place(*entry));
     end = entry->offsets[1];
   }
   if (end != size)
-    damaged(name, "tensors of all the " + std::to_string(size) + " bytes after the header", std::to_string(end));
+    damaged(name, "tensors that fill the " + std::to_string(size) + " bytes after the header", std::to_string(end));
 }
 
 std::vector<double> numbers_of(std::string_view bytes, bool is_double) {
@@ -79,14 +80,14 @@ std::vector<double> numbers_of(std::string_view bytes, bool is_double) {
   return numbers;
 }
 
-// Names as they can be written; a refusal here is about what a program made, not about a file.
+// Checks tensors before they are written. An Error here is about the program, not about a file.
 void check_tensors(const std::vector<Tensor>& tensors) {
   std::vector<std::string_view> names;
   names.reserve(tensors.size());
   for (const Tensor& tensor : tensors) {
     names.emplace_back(tensor.name);
     if (tensor.name == "__metadata__")
-      throw Error("safetensors", "another name than __metadata__", "it", "rename the tensor");
+      throw Error("safetensors", "a name other than __metadata__", "it", "rename the tensor");
     if (count_of(tensor.shape) != tensor.data.size())
       throw Error("safetensors", "as many numbers as the shape has",
                   std::to_string(tensor.data.size()) + " in " + shown(tensor.name), "correct its shape");
@@ -94,7 +95,7 @@ void check_tensors(const std::vector<Tensor>& tensors) {
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
   if (twice != names.end())
-    throw Error("safetensors", "tensors of different names", shown(*twice) + " twice", "rename one");
+    throw Error("safetensors", "tensors with different names", shown(*twice) + " twice", "rename one");
 }
 
 std::string header_of(const SafetensorsFile& file) {
@@ -120,7 +121,7 @@ std::string header_of(const SafetensorsFile& file) {
 
 const Tensor* SafetensorsFile::find(std::string_view name) const {
   const auto found =
-      std::find_if(tensors.begin(), tensors.end(), [name](const Tensor& one) { return one.name == name; });
+      std::find_if(tensors.begin(), tensors.end(), [name](const Tensor& tensor) { return tensor.name == name; });
   return found == tensors.end() ? nullptr : &*found;
 }
 
@@ -135,7 +136,7 @@ std::string SafetensorsFile::to_bytes() const {
   std::string bytes;
   bytes.reserve(
       std::accumulate(tensors.begin(), tensors.end(), length_size + header.size(),
-                      [](std::size_t sum, const Tensor& one) { return sum + one.data.size() * sizeof(double); }));
+                      [](std::size_t sum, const Tensor& tensor) { return sum + tensor.data.size() * sizeof(double); }));
   bytes.append(reinterpret_cast<const char*>(&length), length_size);
   bytes += header;
   for (const Tensor& tensor : tensors)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The header is read as events: no document is built, so memory is that of the result, and what does not belong is
-// refused where it starts, so nothing nests deeper than the format does.
+// Parses the header with callbacks, without building a JSON document. So memory is that of the result, and nesting that
+// the format does not have is an Error where it begins.
 #include "safetensors_header.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-// Called by the parser; where it stands is kept in place_.
+// The callbacks of the parser. place_ is the current position in the format.
 class Events : public nlohmann::json_sax<json> {
  public:
   Events(SafetensorsHeader& header, std::string_view name) : header_(header), name_(name) {}
@@ -36,7 +36,7 @@ class Events : public nlohmann::json_sax<json> {
     }
     if (place_ == Place::entry_names) return entry_key(text);
     if (text == "__metadata__") {
-      if (has_metadata_) damaged(name_, "names that stand once", "__metadata__ twice");
+      if (has_metadata_) damaged(name_, "unique names", "__metadata__ twice");
       has_metadata_ = true;
       return go(Place::metadata_value);
     }
@@ -48,7 +48,7 @@ class Events : public nlohmann::json_sax<json> {
     if (place_ == Place::entry_names) {
       const TensorEntry& entry = header_.entries.back();
       if (!has_[dtype] || !has_[shape] || !has_[offsets])
-        damaged(name_, "dtype, shape and data_offsets of every tensor", "less of " + shown(entry.name));
+        damaged(name_, "dtype, shape and data_offsets of every tensor", "fewer for " + shown(entry.name));
       std::fill(std::begin(has_), std::end(has_), false);
       return go(Place::names);
     }
@@ -80,12 +80,12 @@ class Events : public nlohmann::json_sax<json> {
     }
     if (place_ != Place::metadata_text) unexpected(shown(text));
     if (!header_.metadata.emplace(key_, std::move(text)).second)
-      damaged(name_, "names that stand once", shown(key_) + " twice in __metadata__");
+      damaged(name_, "unique names", shown(key_) + " twice in __metadata__");
     return go(Place::metadata_names);
   }
 
   bool null() override { unexpected("null"); }
-  bool boolean(bool) override { unexpected("a truth value"); }
+  bool boolean(bool) override { unexpected("a boolean"); }
   bool number_integer(std::int64_t number) override { unexpected("the number " + std::to_string(number)); }
   bool number_float(double, const std::string& text) override { unexpected("the number " + printable(text, 40)); }
   bool binary(json::binary_t&) override { unexpected("binary data"); }
@@ -119,7 +119,7 @@ class Events : public nlohmann::json_sax<json> {
   bool entry_key(const std::string& text) {
     const Key key = text == "dtype" ? dtype : text == "shape" ? shape : offsets;
     if (key == offsets && text != "data_offsets") unexpected(shown(text));
-    if (has_[key]) damaged(name_, "names that stand once", text + " twice in " + shown(header_.entries.back().name));
+    if (has_[key]) damaged(name_, "unique names", text + " twice in " + shown(header_.entries.back().name));
     has_[key] = true;
     return go(key == dtype ? Place::dtype_text : key == shape ? Place::shape_value : Place::offsets_value);
   }
@@ -163,7 +163,7 @@ SafetensorsHeader parse_header(std::string_view text, std::string_view name) {
   std::sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->name < b->name; });
   const auto twice =
       std::adjacent_find(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->name == b->name; });
-  if (twice != sorted.end()) damaged(name, "names that stand once", shown((*twice)->name) + " twice");
+  if (twice != sorted.end()) damaged(name, "unique names", shown((*twice)->name) + " twice");
   return header;
 }
 

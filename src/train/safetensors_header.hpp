@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The JSON at the start of a safetensors file as plain data, its form checked and nothing else.
+// The header of a safetensors file as plain data. Parsing checks its form, but not its numbers.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ struct TensorEntry {
 };
 
 struct SafetensorsHeader {
-  std::vector<TensorEntry> entries;  // in the order they stand in
+  std::vector<TensorEntry> entries;  // in the order of the file
   std::map<std::string, std::string> metadata;
 };
 
-// Throws an Error whose call is the name.
+// Throws an Error that begins with `name` if the JSON is not of the right form.
 SafetensorsHeader parse_header(std::string_view json, std::string_view name);
 
 }  // namespace gradwalk::detail

@@ -137,7 +137,7 @@ def test_a_file_that_is_no_model_is_told_from_a_damaged_one(tmp_path):
         for command in (["inspect", "file"], ["predict", "file", "file"], ["train", "--resume", "file"]):
             run = subprocess.run([PROGRAM, *command], cwd=tmp_path, capture_output=True, text=True, timeout=60)
             assert (run.returncode, run.stderr) == (
-                1, "file: needs a model that gradwalk train has saved, got a file that is no model; give one that is\n")
+                1, "file: needs a model saved by gradwalk train, got a file of another kind; give a model file\n")
 
 
 def test_ops_lists_the_table():

@@ -72,7 +72,7 @@ def test_a_shell_completes_commands_options_values_and_files(complete):
 
 def test_every_command_and_option_is_there():
     text = open("gradwalk.bash").read()
-    commands = [line.split()[0] for line in gradwalk("--help").stdout.split("Subcommands:\n")[1].splitlines() if line.startswith("  ")]
+    commands = [line.split()[0] for line in gradwalk("--help").stdout.split("Commands:\n")[1].splitlines() if line.startswith("  ")]
     assert len(commands) > 8
     for command in commands:
         assert f"    {command})\n" in text

@@ -150,7 +150,7 @@ def test_resuming_with_what_does_not_fit_is_refused_and_changes_nothing(folder):
     for options, steps in ([], 10), (["--steps", 10], 10), (["--steps", 3], 3):
         assert refused(*resume, *options) == (
             f"train: needs more steps than the 10 the model has made, got {steps}; give --steps, which is the number in all")
-    other = "resume: needs the data the model was trained on, got other data; give the same, or train anew"
+    other = "resume: needs the data that the model was trained on, got other data; give the same data, or train a new model"
     (folder / "flowers.csv").write_text(FLOWERS.replace("size", "siZe"))
     assert refused(*resume, "--steps", 20) == other
     (folder / "flowers.csv").write_text(FLOWERS.replace("\n", "0\n").replace("kind0", "kind"))
@@ -181,7 +181,7 @@ def test_a_damaged_description_of_the_data_is_refused(source):
         file.write(struct.pack("<Q", len(text)) + text + numbers)
     assert refused("train", "--resume", "m.safetensors", "--steps", 9) == (
         "m.safetensors: needs a description of the data it was trained on, got none that can be read; "
-        "the file is damaged, or of another program: take a copy, or train again")
+        "the file is damaged or from another program: use a copy, or train again")
 
 
 # ---- stopping ----

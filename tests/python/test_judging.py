@@ -72,7 +72,7 @@ def test_a_run_that_ends_early_is_the_same_however_often_it_was_stopped():
 def test_patience_needs_rows_to_be_patient_with():
     save("noisy.csv", "--steps", 10)
     assert refused("train", "--resume", "m.safetensors", "--steps", 20, "--patience", 5) == (
-        "train: needs rows kept for validation, to be patient with, got none; give a share of them, such as 0.1")
+        "train: needs validation rows for patience, got none; set validation, for example to 0.1")
 
 
 def test_dropout_is_said_and_a_saved_model_has_all_its_neurons():
@@ -82,7 +82,7 @@ def test_dropout_is_said_and_a_saved_model_has_all_its_neurons():
     first = run("predict", "m.safetensors", "noisy.csv")
     assert first == run("predict", "m.safetensors", "noisy.csv")
     assert refused("train", "noisy.csv", "--hidden", "none", "--dropout", 0.1) == (
-        "train: needs hidden neurons, for dropout to leave some out, got none; give hidden layers, or no dropout")
+        "train: needs hidden neurons for dropout, got none; add hidden layers, or leave out dropout")
 
 
 def test_dropout_keeps_a_network_from_learning_by_heart():
@@ -116,7 +116,7 @@ def test_folds_keep_no_model():
     assert refused("train", "noisy.csv", "--folds", 5, "--test-split", 0.5, status=2) == (
         "train: needs --folds or --test-split, got both; leave one out, for folds test each row once")
     assert refused("train", "noisy.csv", "--folds", 500) == (
-        "folds: needs from 2 folds to one a row, 120, got 500; 5 or 10 are usual")
+        "folds: needs from 2 folds to one per row, 120, got 500; 5 or 10 are usual")
 
 
 def test_a_run_with_everything_in_play_goes_on_from_any_of_20_stops_byte_for_byte(folder):  # noqa: F811

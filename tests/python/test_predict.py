@@ -62,7 +62,7 @@ def test_columns_are_found_by_name_in_any_order_and_others_are_ignored(folder):
     assert run("predict", "m.safetensors", "first.csv", "--label", 1) == expected
     (folder / "less.csv").write_text("size\n1\n")
     assert refused("predict", "m.safetensors", "less.csv") == (
-        "less.csv: needs the column 'width', which the model has learned from, got only size in line 1; add it or rename one")
+        "less.csv: needs the column 'width', which the model was trained with, got only size in line 1; add it, or rename a column")
     (folder / "wide.csv").write_text("1,2,3,4\n")
     assert "needs the model's 2 features, got 4 columns" in refused("predict", "m.safetensors", "wide.csv")
 
@@ -93,7 +93,7 @@ def test_score_compares_with_the_file(folder):
     assert result["accuracy"] == right / 60 and len(result["rows"]) == 60
     (folder / "unknown.csv").write_text("size,width,kind\n1,2,z\n")
     assert refused("predict", "m.safetensors", "unknown.csv", "--score") == (
-        "unknown.csv: needs a label the model knows (a, b, c), got 'z' in line 2, column 3 (kind); correct it or drop the row")
+        "unknown.csv: needs a label that the model knows (a, b, c), got 'z' in line 2, column 3 (kind); correct it or drop the row")
 
 
 def test_json_and_csv_agree_and_output_goes_to_a_file():

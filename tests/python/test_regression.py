@@ -63,7 +63,7 @@ def test_task_decides():
         "train: needs a loss for classes, got huber; use the loss softmax, bce, hinge or mse")
     open("text.csv", "w").write("a,n\n1,red\n2,blue\n3,red\n")
     assert refused("train", "text.csv", "--task", "regress") == (
-        "text.csv: needs a number to learn, got 'red' in line 2, column 2 (n); correct it or drop the row")
+        "text.csv: needs a number, got 'red' in line 2, column 2 (n); correct it or drop the row")
 
 
 @pytest.mark.parametrize("loss", ["mse", "mae", "huber"])
@@ -109,7 +109,7 @@ def test_a_regression_is_plotted_with_its_residuals_and_one_feature_with_its_cur
 def test_a_target_that_never_changes_is_refused():
     open("same.csv", "w").write("a,n\n1,2.5\n2,2.5\n3,2.5\n4,2.5\n")
     assert refused("train", "same.csv") == (
-        "train: needs a target that is not the same in every row, got 2.5; add rows of another, or choose another column")
+        "train: needs targets that differ, got 2.5 in every row; add rows, or choose another column")
 
 
 DATA = {

@@ -91,7 +91,7 @@ def test_a_file_cut_short_is_refused_by_name(tmp_path):
     run = copy(path, tmp_path / "out")
     assert run.returncode == 1
     assert run.stderr == (
-        f"{path}: needs tensors of all the 47 bytes after the header, got 48; "
-        "the file is damaged or no safetensors file: take a copy, or save it again\n"
+        f"{path}: needs tensors that fill the 47 bytes after the header, got 48; "
+        "the file is damaged or not a safetensors file: use a copy, or save it again\n"
     )
     assert not (tmp_path / "out").exists()

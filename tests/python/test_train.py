@@ -87,7 +87,7 @@ def test_options_of_the_csv(folder):
     assert save("numbers.csv", "--steps", 1, "--header", "yes")["features"] == ["1"]
     (folder / "both.csv").write_text("1;2,a\n3;4,b\n5;6,a\n")
     assert save("both.csv", "--steps", 1, "--label", 1, "--test-split", 0)["features"] == ["x1=2,a", "x1=4,b", "x1=6,a"]
-    assert "say --header yes or --no-header" in refused("train", "both.csv", "--separator", "comma")
+    assert "give --header yes or --no-header" in refused("train", "both.csv", "--separator", "comma")
     model = save("both.csv", "--steps", 1, "--separator", "comma", "--no-header", "--test-split", 0)
     assert (model["features"], model["labels"]) == (["x1=1;2", "x1=3;4", "x1=5;6"], ["a", "b"])
 
@@ -231,12 +231,12 @@ def test_training_that_diverges_says_so_and_saves_nothing():
 
 
 @pytest.mark.parametrize("text, says", [
-    ("", "bad.csv: needs rows of numbers, got an empty text; add some"),
-    ("a,b\n", "bad.csv: needs rows below its header, got none; add some, or say that it has no header if the first line is data"),
-    ("1,2,x\n1,y\n", "bad.csv: needs 3 fields, as in line 1, got 2 in line 2; make rows equally long, and quote fields that hold a separator"),
+    ("", "bad.csv: needs rows, got an empty text; add some"),
+    ("a,b\n", "bad.csv: needs rows below its header, got none; add some, or say that there is no header if the first line is data"),
+    ("1,2,x\n1,y\n", "bad.csv: needs 3 fields, as in line 1, got 2 in line 2; make all rows equally long, and quote fields that contain a separator"),
     ("1,x\n2,x\n", "train: needs data with at least two classes, got 1; add rows of another class"),
     ("1,x\nz,y\n3,y\n", "bad.csv: needs a number, got 'z' in line 2, column 1; correct it or drop the row"),
-    ("1,x\n", "split: needs at least two rows, got 1; give data that has two parts"),
+    ("1,x\n", "split: needs at least two rows, got 1; add rows"),
 ], ids=["empty", "header alone", "ragged", "one class", "text", "one row"])
 def test_a_bad_csv_is_refused(text, says, folder):
     (folder / "bad.csv").write_text(text)
@@ -266,7 +266,7 @@ def test_files_that_cannot_be_read_are_named(folder):
             "place: needs a regular file, got a folder; name a file, or save what comes from there to one first")
     for arguments in (["train", "--resume", "m.csv"], ["inspect", "m.csv"], ["predict", "m.csv", "m.csv"]):
         assert refused(*arguments) == (
-            "m.csv: needs a model that gradwalk train has saved, got a file that is no model; give one that is")
+            "m.csv: needs a model saved by gradwalk train, got a file of another kind; give a model file")
     assert (folder / "m.csv").read_text() == FLOWERS
 
 
