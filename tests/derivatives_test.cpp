@@ -160,10 +160,11 @@ TEST(HessianVectorProduct, EqualsTheHessianTimesTheVector) {
 }
 
 TEST(VectorProducts, NeedOneNumberACoordinate) {
-  EXPECT_EQ(error_of([] { (void)jacobian_vector_product(polar, {1, 2}, {1}); }),
-            "jacobian_vector_product: needs a vector as long as x, got 1 numbers for 2; give one number a coordinate");
+  EXPECT_EQ(
+      error_of([] { (void)jacobian_vector_product(polar, {1, 2}, {1}); }),
+      "jacobian_vector_product: needs a vector as long as x, got 1 numbers for 2; give one number per coordinate");
   EXPECT_EQ(error_of([] { (void)hessian_vector_product(polynomial, {1, 2}, {1, 2, 3}); }),
-            "hessian_vector_product: needs a vector as long as x, got 3 numbers for 2; give one number a coordinate");
+            "hessian_vector_product: needs a vector as long as x, got 3 numbers for 2; give one number per coordinate");
 }
 
 TEST(Derivatives, NeedRecording) {

@@ -137,7 +137,7 @@ TEST_F(Files, ThatAreNotThereAreRefused) {
             path("a") + "?b: needs a name without zero bytes, got one; choose another");
   write_beside(path("file"), "old");
   EXPECT_EQ(message_writing(path("file/a")),
-            path("file/a") + ": needs a file to write, got Not a directory; a part of its path is no folder");
+            path("file/a") + ": needs a file to write, got Not a directory; a part of its path is not a folder");
   const std::string longest(255, 'n');
   write_beside(path(longest), "fits");  // the temporary name does not grow with it
   EXPECT_EQ(message_writing(path(longest + "n")),

@@ -64,6 +64,7 @@ TEST(Snapshot, WritesOperationsOut) {
   };
   EXPECT_EQ(written("a=2; a*a", {"p", "q"}), "p * q");
   EXPECT_EQ(written("a=2; a**3", {"p", "3"}), "p ** 3");
+  EXPECT_EQ(written("a=2; less_equal(a, 1)", {"p", "1"}), "p <= 1");
   EXPECT_EQ(written("a=2; -a", {"p"}), "-p");
   EXPECT_EQ(written("a=2; tanh(a)", {"p"}), "tanh(p)");
   EXPECT_EQ(written("a=2; max(a, 1)", {"(", "q"}), "max((, q)");
