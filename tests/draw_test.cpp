@@ -242,7 +242,7 @@ TEST(LargeGraphs, AreLaidOutInSecondsByDefault) {  // minutes, were a's edges dr
 
 TEST(Options, OutOfRangeSayWhatIsNeeded) {
   const Value a{1};
-  EXPECT_EQ(error_of([&] { draw_dot(a, {.digits = 18}); }), "draw: needs 0 to 17 digits, got 18; 4 is a good number");
+  EXPECT_EQ(error_of([&] { draw_dot(a, {.digits = 18}); }), "draw: needs 0 to 17 digits, got 18; try 4");
   EXPECT_EQ(error_of([&] { draw_dot(a, {.limit = 0}); }),
             "draw: needs a limit of at least 1, got 0; the root is always drawn");
   EXPECT_EQ(error_of([&] { draw_dot(Snapshot{}); }),

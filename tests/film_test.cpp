@@ -78,9 +78,9 @@ TEST(Film, RefusesWhatNobodyWouldWatch) {
   EXPECT_THAT(error_of([&] { film_webp(walk_of(tower.c_str(), {.rule = WalkRule::recursion})); }),
               HasSubstr("film: needs a walk of at most 400 steps, got "));
   EXPECT_EQ(error_of([] { film_webp(walk_of("a=2"), {.speed = 0}); }),
-            "film: needs a speed from 0.1 to 10, got 0.000000; 1 is a good one");
+            "film: needs a speed from 0.1 to 10, got 0.000000; try 1");
   EXPECT_EQ(error_of([] { film_webp(walk_of("a=2"), {.scale = std::nan("")}); }),
-            "film: needs a scale from 0.25 to 4, got nan; 1 is a good one");
+            "film: needs a scale from 0.25 to 4, got nan; try 1");
 }
 
 TEST(Film, TakesLabelsOfAnyBytesAndNumbersThatAreNone) {

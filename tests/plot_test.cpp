@@ -371,9 +371,10 @@ TEST(Scores, OfManyClassesAreDrawn) {
 TEST(Mistakes, SayWhatIsNeeded) {
   TrainingPlot plot = small_plot();
   plot.curve.loss.pop_back();
-  EXPECT_EQ(error_of([&] { plot_svg(plot); }),
-            "plot_svg: needs a loss a step, and an accuracy a step or none, got 3 steps, 2 losses and 3 accuracies; "
-            "give lists of one length");
+  EXPECT_EQ(
+      error_of([&] { plot_svg(plot); }),
+      "plot_svg: needs one loss per step, and one accuracy per step or none, got 3 steps, 2 losses and 3 accuracies; "
+      "give lists of one length");
   EXPECT_EQ(error_of([] { plot_png({}); }),
             "plot_png: needs a learning curve, or scores of 2-D data, got neither; fill in curve.steps and curve.loss");
   EXPECT_EQ(error_of([] { plot_text({}); }),
@@ -388,12 +389,12 @@ TEST(Mistakes, SayWhatIsNeeded) {
   plot = small_plot();
   plot.train.x.pop_back();
   EXPECT_EQ(error_of([&] { plot_text(plot); }),
-            "plot_text: needs 8 numbers for the data's labels, got 7; give two numbers a label");
+            "plot_text: needs 8 numbers for the data's labels, got 7; give two numbers per label");
   plot = small_plot();
   plot.scores = [](auto) { return std::vector<double>{}; };
   EXPECT_EQ(error_of([&] { plot_svg(plot); }),
-            "plot_svg: needs scores() to give as many numbers at every point, got 0; give one for two classes, or one "
-            "a class");
+            "plot_svg: needs scores() to return as many numbers at every point, got 0; return one score for two "
+            "classes, or one per class");
 }
 
 TEST(Threads, PlotAtOnce) {
