@@ -232,7 +232,7 @@ TEST(Minimize, RecordsEachPointOfAFunctionWhoseNumbersChange) {
   const Minimum found = minimize(weighted, {4}, {.method = Method::gradient_descent});
   EXPECT_FALSE(found.compiled);
   EXPECT_EQ(found.not_compiled,
-            "the function records another graph from point to point: it branches, or uses numbers of its own");
+            "the function records different graphs at different points: it branches, or uses numbers of its own");
   EXPECT_NEAR(found.x[0], 0, 1e-6);
 }
 

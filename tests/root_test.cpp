@@ -105,7 +105,7 @@ TEST(Root, IsNotFoundWhereThereIsNone) {
 TEST(Root, NeedsAsManyValuesAsParameters) {
   EXPECT_EQ(
       error_of([] { root([](Inputs x) { return std::vector<Value>{x[0] + x[1]}; }, {1, 2}); }),
-      "root: needs as many values as parameters: 2, got 1; return one Value a parameter; fit() makes any number of "
+      "root: needs as many values as parameters: 2, got 1; return one Value per parameter; fit() makes any number of "
       "values small");
   EXPECT_EQ(error_of([] { root([](Inputs x) { return std::vector<Value>{x[0]}; }, {}); }),
             "root: needs a parameter to find, got an empty start; give a number to start from for each");
