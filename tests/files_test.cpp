@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whole files in and out: what is refused, and what a save that failed or was killed leaves behind.
+// Reading and writing whole files: what is refused, and what a failed or killed write leaves behind.
 #include "gradwalk/files.hpp"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include <functional>
 #include <random>
 
-#include "gradwalk/error.hpp"
+#include "support.hpp"
 
 namespace gradwalk {
 namespace {
@@ -55,22 +55,14 @@ class Files : public testing::Test {
   fs::path folder_;
 };
 
-std::string message(const std::function<void()>& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 std::string message_reading(const std::string& path) {
-  return message([&] { read_file(path, most); });
+  return tests::error_of([&] { read_file(path, most); });
 }
 std::string message_writing(const std::string& path, std::string_view bytes = "new") {
-  return message([&] { write_beside(path, bytes); });
+  return tests::error_of([&] { write_beside(path, bytes); });
 }
 
-// Runs in a child process and gives what it returns, or -1 - the signal that ended it.
+// Runs a function in a child process and returns its result, or -1 - the signal that ended the process.
 int in_child(const std::function<int()>& run) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(run());
@@ -89,7 +81,7 @@ TEST_F(Files, AreReadAsTheyWereWritten) {
   EXPECT_THAT(names(), ElementsAre("a"));
 }
 
-TEST_F(Files, MayLieInTheWorkingFolder) {
+TEST_F(Files, CanBeInTheWorkingFolder) {
   const fs::path before = fs::current_path();
   fs::current_path(folder_);
   write_beside("here", "1");
@@ -98,7 +90,7 @@ TEST_F(Files, MayLieInTheWorkingFolder) {
   EXPECT_THAT(names(), ElementsAre("here"));
 }
 
-TEST_F(Files, ThatAreNoneAreRefusedAndNeverWaitedFor) {
+TEST_F(Files, OfOtherKindsAreRefusedWithoutBlocking) {
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
   const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
   sockaddr_un address{};
@@ -121,7 +113,7 @@ TEST_F(Files, ThatAreNoneAreRefusedAndNeverWaitedFor) {
   ::close(socket);
 }
 
-TEST_F(Files, ThatAreNotThereAreRefused) {
+TEST_F(Files, ThatDoNotExistAreRefused) {
   EXPECT_EQ(
       message_reading(path("no")),
       path("no") + ": needs a file that can be read, got No such file or directory; check its name and its folder's");
@@ -139,30 +131,30 @@ TEST_F(Files, ThatAreNotThereAreRefused) {
   EXPECT_EQ(message_writing(path("file/a")),
             path("file/a") + ": needs a file to write, got Not a directory; a part of its path is not a folder");
   const std::string longest(255, 'n');
-  write_beside(path(longest), "fits");  // the temporary name does not grow with it
+  write_beside(path(longest), "fits");  // the temporary file has a short name
   EXPECT_EQ(message_writing(path(longest + "n")),
             path(longest + "n") + ": needs a file to write, got File name too long; choose a shorter name");
 }
 
-TEST_F(Files, ThatAreTooLongAreRefusedUnread) {
+TEST_F(Files, ThatAreTooLargeAreRefusedUnread) {
   write_beside(path("a"), "12345");
   EXPECT_EQ(read_file(path("a"), 5), "12345");
-  EXPECT_EQ(message([&] { read_file(path("a"), 4); }),
+  EXPECT_EQ(tests::error_of([&] { read_file(path("a"), 4); }),
             path("a") + ": needs at most 4 bytes, got 5; use a smaller file");
   fs::resize_file(path("a"), std::uintmax_t{1} << 40);
   EXPECT_EQ(message_reading(path("a")),
             path("a") + ": needs at most 1048576 bytes, got 1099511627776; use a smaller file");
 }
 
-TEST_F(Files, ThatGrowWhileReadAreRefused) {
-  // Files in /proc say they have no bytes and then have some, which looks the same.
+TEST_F(Files, ThatGrowWhileTheyAreReadAreRefused) {
+  // Files in /proc report size 0 but have bytes, which looks like a file that grows.
   EXPECT_EQ(
       message_reading("/proc/self/status"),
       "/proc/self/status: needs a file that stays as it is while it is read, got one that grew; try again when it is "
       "complete");
 }
 
-TEST_F(Files, KeepTheirPermissionsAndTakeNewOnesFromTheUmask) {
+TEST_F(Files, KeepTheirPermissionsAndNewFilesFollowTheUmask) {
   const mode_t before = ::umask(027);
   write_beside(path("new"), "1");
   EXPECT_EQ(mode(path("new")), 0640u);
@@ -174,11 +166,11 @@ TEST_F(Files, KeepTheirPermissionsAndTakeNewOnesFromTheUmask) {
   ::umask(before);
 }
 
-TEST_F(Files, ThatAreLinkedToAreWrittenThroughTheLink) {
+TEST_F(Files, AreWrittenThroughSymbolicLinks) {
   fs::create_directory(path("there"));
   fs::create_symlink("there/two", path("one"));
   fs::create_symlink("three", path("there/two"));
-  write_beside(path("one"), "first");  // where nothing was yet
+  write_beside(path("one"), "first");  // the target does not exist yet
   EXPECT_EQ(read_file(path("there/three"), most), "first");
   write_beside(path("one"), "second");
   EXPECT_EQ(read_file(path("there/three"), most), "second");
@@ -191,7 +183,7 @@ TEST_F(Files, ThatAreLinkedToAreWrittenThroughTheLink) {
   EXPECT_THAT(message_writing(path("circle")), EndsWith("; its symbolic links lead in a circle"));
 }
 
-TEST_F(Files, AreUntouchedByASaveThatFindsNoRoom) {
+TEST_F(Files, AreUnchangedIfTheDiskIsFull) {
   write_beside(path("a"), "old");
   EXPECT_EQ(in_child([&] {
               ::signal(SIGXFSZ, SIG_IGN);
@@ -209,7 +201,7 @@ TEST_F(Files, AreUntouchedByASaveThatFindsNoRoom) {
   EXPECT_THAT(names(), ElementsAre("a"));
 }
 
-TEST_F(Files, AreUntouchedByASaveThatMayNotBe) {
+TEST_F(Files, AreUnchangedIfPermissionIsDenied) {
   write_beside(path("a"), "old");
   ASSERT_EQ(::chmod(folder_.c_str(), 0555), 0);
   ASSERT_EQ(::chmod(path("a").c_str(), 0666), 0);
@@ -223,7 +215,7 @@ TEST_F(Files, AreUntouchedByASaveThatMayNotBe) {
                                   "permissions, or choose another place"),
             0);
   ASSERT_EQ(::chmod(path("a").c_str(), 0444), 0);
-  ASSERT_EQ(::chmod(folder_.c_str(), 0777), 0);  // the folder takes files, this one is not to be replaced
+  ASSERT_EQ(::chmod(folder_.c_str(), 0777), 0);  // the folder is writable, the file is not
   EXPECT_EQ(as_nobody(path("a") +
                       ": needs a file that may be written, got Permission denied; check the permissions, or choose "
                       "another place"),
@@ -232,7 +224,7 @@ TEST_F(Files, AreUntouchedByASaveThatMayNotBe) {
   EXPECT_THAT(names(), ElementsAre("a"));
 }
 
-TEST_F(Files, AreWrittenBesideStraysOfOtherProcesses) {
+TEST_F(Files, AreWrittenDespiteTemporaryFilesOfOtherProcesses) {
   for (int i = 0; i < 100; ++i)
     std::ofstream(path(".gradwalk-" + std::to_string(::getpid()) + "-" + std::to_string(i) + ".tmp")) << "stray";
   write_beside(path("a"), "new");
@@ -240,7 +232,7 @@ TEST_F(Files, AreWrittenBesideStraysOfOtherProcesses) {
   EXPECT_EQ(names().size(), 101u);
 }
 
-TEST_F(Files, AreAlwaysWholeWhenASaveIsKilled) {
+TEST_F(Files, AreCompleteIfTheWriterIsKilled) {
   const std::array<std::string, 2> contents{std::string(300'000, 'a'), std::string(200'000, 'b')};
   write_beside(path("model"), contents[0]);
   std::mt19937 random(7);
@@ -251,7 +243,7 @@ TEST_F(Files, AreAlwaysWholeWhenASaveIsKilled) {
     if (child == 0) {
       for (std::size_t save = i;; ++save) write_beside(path("model"), contents[save % 2]);
     }
-    // A few wait long enough for a whole save on a busy machine.
+    // A few processes live long enough for a complete write on a busy machine.
     ::usleep(i % 20 < 2 ? 50'000 : std::uniform_int_distribution<useconds_t>(0, 8000)(random));
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);

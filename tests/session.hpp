@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A random session with two engines at once: every Value has a twin in the reference engine, every action is done to
-// both, and whatever can be seen must be equal: data exactly, gradients up to the order of their deposits. Graphs are
-// long enough to cross many of the tape's chunks, live and die in any order, and are looked into at any time.
+// A random session with two engines. Every Value has a twin in the reference engine, and every action is done to both.
+// Data must be equal, and gradients must be equal up to the order of their deposits. Graphs are long enough to cross
+// many chunks of the tape, live and die in any order, and are expanded at any time.
 #pragma once
 
 #include <algorithm>
@@ -70,7 +70,7 @@ class Session {
         if (!customs_ && chance(4)) change_leaves();
         break;
       case 11:
-      case 12: walk_back(); break;
+      case 12: backward_pass(); break;
       default: keep(bounded(step(any(), any(), any())));
     }
     if (pool_.size() > 60) drop(20);
@@ -82,7 +82,7 @@ class Session {
     for (std::size_t actions = below(20); actions > 0 && !testing::Test::HasFatalFailure(); --actions) act();
   }
 
-  // Chains built in lockstep, of which a few inner nodes stay held.
+  // Builds chains in lockstep and keeps Values of a few inner nodes.
   void burst(std::size_t chains, std::size_t length) {
     std::vector<Twin> heads;
     for (std::size_t i = 0; i < chains; ++i) heads.push_back(chance(3) ? any() : leaf());
@@ -102,14 +102,14 @@ class Session {
     return {(x.value + y.value) * 0.5, mul(add(x.node, y.node), reference::constant(0.5))};
   }
 
-  // Keeps data small without shrinking gradients.
+  // Returns x, minus an integer if it is large, which keeps data small without changing gradients.
   Twin bounded(Twin x) {
     const double data = std::as_const(x.value).data();
     if (std::abs(data) <= 2) return x;
     return {std::move(x.value) - std::trunc(data), reference::sub(x.node, reference::constant(std::trunc(data)))};
   }
 
-  // Something new of x, where a sum may or may not be able to take over a temporary's node.
+  // Returns a new node of x. In some cases a sum can reuse the node of a consumed operand.
   Twin step(Twin x, const Twin y, const Twin z) {
     const double w = weight(), c = number();
     const Ref n = x.node, constant_w = reference::constant(w), constant_c = reference::constant(c);
@@ -175,15 +175,15 @@ class Session {
     return x;
   }
 
-  void walk_back() {
+  void backward_pass() {
     const Twin root = any();
     const double seed = chance(8) ? 0 : number();
-    walk_back_both(root, seed);
+    backward_of_both(root, seed);
     check();
   }
 
-  // A number made under NoGrad is a leaf to the reference, and refused by the engine.
-  void walk_back_both(const Twin& root, double seed) {
+  // The engine refuses a root that was made under NoGrad; the reference takes it for a leaf.
+  void backward_of_both(const Twin& root, double seed) {
     const std::string error = error_of([&] { root.value.backward(seed); });
     if (error == "no error") return reference::backward(root.node, seed);
     ASSERT_TRUE(root.node->inputs.empty() && error.find("made under NoGrad") != std::string::npos) << error;
@@ -198,7 +198,7 @@ class Session {
     }
   }
 
-  // Looks at a whole graph and keeps some of its nodes, parts of sums among them.
+  // Compares a whole graph, which expands its records, and keeps some of its nodes.
   void look() {
     const Twin root = any();
     expect_same_graph(root);
@@ -223,12 +223,13 @@ class Session {
     twin.node->magnitude = std::abs(twin.node->grad);
   }
 
-  // Leaves change, and everything held is evaluated and walked back again: parts not yet split off are of that data.
+  // Changes the leaves, and runs a forward and a backward pass of everything in the pool. Records that are expanded
+  // later must have the new data.
   void change_leaves() {
     for (Twin& twin : pool_)
       if (twin.node->inputs.empty()) twin.value.data() = twin.node->data = number();
     for (const Twin& twin : pool_) recompute(twin.value), reference::recompute(twin.node);
-    for (const Twin& twin : pool_) walk_back_both(twin, 1);
+    for (const Twin& twin : pool_) backward_of_both(twin, 1);
     check();
   }
 
@@ -251,7 +252,7 @@ class Session {
 
   std::mt19937_64 random_;
   bool customs_;
-  bool looks_;  // without, every graph stays as the tape stores it until the end
+  bool looks_;  // false leaves all records fused until the end
   std::vector<Twin> pool_;
   std::size_t made_ = 0;
 };
