@@ -48,5 +48,5 @@ refuses "07_gpt: needs a file with one name per line, got ., which cannot be rea
 refuses "07_gpt: needs at least one name, got none in empty; write one name per line, in a to z" empty
 refuses "07_gpt: needs --steps N, a whole number, got many; try --steps 1000" plain --steps many
 refuses "07_gpt: needs --batch N, a whole number above 0, got 0; try --batch 32" plain --batch 0
-refuses "07_gpt: needs [FILE] [--steps N] [--batch N] [--seed N] [--eager], got --seed; leave it out, or give what it lacks" \
+refuses "07_gpt: needs [FILE] [--steps N] [--batch N] [--seed N] [--eager], got --seed; leave it out, or add the number after it" \
   plain --seed
