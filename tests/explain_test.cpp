@@ -18,7 +18,7 @@ namespace {
 
 using testing::ElementsAre;
 
-Explanation explain_name(const std::string& text, const char* name, std::size_t paths = most_paths) {
+Explanation explain_name(const std::string& text, const char* name, std::size_t paths = default_paths) {
   Snapshot graph = snapshot(parse(text).root);
   const std::size_t node = graph.find(name).value();
   return explain(std::move(graph), node, paths);
@@ -112,7 +112,7 @@ TEST(Explain, CountsAnyNumberOfPathsExactly) {
   const Explanation explanation = explain_name(text, "a");
   EXPECT_EQ(explanation.path_count, "18446744073709551616");
   EXPECT_EQ(explanation.gradient, 18446744073709551616.0);
-  EXPECT_EQ(explanation.paths.size(), most_paths);
+  EXPECT_EQ(explanation.paths.size(), default_paths);
   for (int i = 64; i < 200; ++i) text += "b=b+b;";
   EXPECT_EQ(explain_name(text, "a").path_count, "1606938044258990275541962092341162602522202993782792835301376");
 }

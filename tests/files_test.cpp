@@ -59,7 +59,7 @@ std::string message_reading(const std::string& path) {
   return tests::error_of([&] { read_file(path, most); });
 }
 std::string message_writing(const std::string& path, std::string_view bytes = "new") {
-  return tests::error_of([&] { write_beside(path, bytes); });
+  return tests::error_of([&] { write_file(path, bytes); });
 }
 
 // Runs a function in a child process and returns its result, or -1 - the signal that ended the process.
@@ -75,7 +75,7 @@ TEST_F(Files, AreReadAsTheyWereWritten) {
   std::string bytes(100'000, '\0');
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 7 % 256);
   for (const std::string& one : {bytes, std::string(), std::string("x")}) {
-    write_beside(path("a"), one);
+    write_file(path("a"), one);
     EXPECT_EQ(read_file(path("a"), most), one);
   }
   EXPECT_THAT(names(), ElementsAre("a"));
@@ -84,7 +84,7 @@ TEST_F(Files, AreReadAsTheyWereWritten) {
 TEST_F(Files, CanBeInTheWorkingFolder) {
   const fs::path before = fs::current_path();
   fs::current_path(folder_);
-  write_beside("here", "1");
+  write_file("here", "1");
   EXPECT_EQ(read_file("here", most), "1");
   fs::current_path(before);
   EXPECT_THAT(names(), ElementsAre("here"));
@@ -127,17 +127,17 @@ TEST_F(Files, ThatDoNotExistAreRefused) {
             path("a/") + ": needs a file to write, got a folder's name; add the file's name to it");
   EXPECT_EQ(message_writing(path("a") + '\0' + "b"),
             path("a") + "?b: needs a name without zero bytes, got one; choose another");
-  write_beside(path("file"), "old");
+  write_file(path("file"), "old");
   EXPECT_EQ(message_writing(path("file/a")),
             path("file/a") + ": needs a file to write, got Not a directory; a part of its path is not a folder");
   const std::string longest(255, 'n');
-  write_beside(path(longest), "fits");  // the temporary file has a short name
+  write_file(path(longest), "fits");  // the temporary file has a short name
   EXPECT_EQ(message_writing(path(longest + "n")),
             path(longest + "n") + ": needs a file to write, got File name too long; choose a shorter name");
 }
 
 TEST_F(Files, ThatAreTooLargeAreRefusedUnread) {
-  write_beside(path("a"), "12345");
+  write_file(path("a"), "12345");
   EXPECT_EQ(read_file(path("a"), 5), "12345");
   EXPECT_EQ(tests::error_of([&] { read_file(path("a"), 4); }),
             path("a") + ": needs at most 4 bytes, got 5; use a smaller file");
@@ -156,11 +156,11 @@ TEST_F(Files, ThatGrowWhileTheyAreReadAreRefused) {
 
 TEST_F(Files, KeepTheirPermissionsAndNewFilesFollowTheUmask) {
   const mode_t before = ::umask(027);
-  write_beside(path("new"), "1");
+  write_file(path("new"), "1");
   EXPECT_EQ(mode(path("new")), 0640u);
   for (const mode_t kept : {0600u, 0666u, 0755u}) {
     ASSERT_EQ(::chmod(path("new").c_str(), kept), 0);
-    write_beside(path("new"), "2");
+    write_file(path("new"), "2");
     EXPECT_EQ(mode(path("new")), kept);
   }
   ::umask(before);
@@ -170,21 +170,21 @@ TEST_F(Files, AreWrittenThroughSymbolicLinks) {
   fs::create_directory(path("there"));
   fs::create_symlink("there/two", path("one"));
   fs::create_symlink("three", path("there/two"));
-  write_beside(path("one"), "first");  // the target does not exist yet
+  write_file(path("one"), "first");  // the target does not exist yet
   EXPECT_EQ(read_file(path("there/three"), most), "first");
-  write_beside(path("one"), "second");
+  write_file(path("one"), "second");
   EXPECT_EQ(read_file(path("there/three"), most), "second");
   EXPECT_TRUE(fs::is_symlink(path("one")) && fs::is_symlink(path("there/two")));
   EXPECT_THAT(names(), ElementsAre("one", "there"));
   fs::create_symlink(path("there/three"), path("absolute"));
-  write_beside(path("absolute"), "third");
+  write_file(path("absolute"), "third");
   EXPECT_EQ(read_file(path("one"), most), "third");
   fs::create_symlink("circle", path("circle"));
   EXPECT_THAT(message_writing(path("circle")), EndsWith("; its symbolic links lead in a circle"));
 }
 
 TEST_F(Files, AreUnchangedIfTheDiskIsFull) {
-  write_beside(path("a"), "old");
+  write_file(path("a"), "old");
   EXPECT_EQ(in_child([&] {
               ::signal(SIGXFSZ, SIG_IGN);
               const rlimit limit{1000, 1000};
@@ -202,7 +202,7 @@ TEST_F(Files, AreUnchangedIfTheDiskIsFull) {
 }
 
 TEST_F(Files, AreUnchangedIfPermissionIsDenied) {
-  write_beside(path("a"), "old");
+  write_file(path("a"), "old");
   ASSERT_EQ(::chmod(folder_.c_str(), 0555), 0);
   ASSERT_EQ(::chmod(path("a").c_str(), 0666), 0);
   const auto as_nobody = [&](const std::string& expected) {
@@ -227,21 +227,21 @@ TEST_F(Files, AreUnchangedIfPermissionIsDenied) {
 TEST_F(Files, AreWrittenDespiteTemporaryFilesOfOtherProcesses) {
   for (int i = 0; i < 100; ++i)
     std::ofstream(path(".gradwalk-" + std::to_string(::getpid()) + "-" + std::to_string(i) + ".tmp")) << "stray";
-  write_beside(path("a"), "new");
+  write_file(path("a"), "new");
   EXPECT_EQ(read_file(path("a"), most), "new");
   EXPECT_EQ(names().size(), 101u);
 }
 
 TEST_F(Files, AreCompleteIfTheWriterIsKilled) {
   const std::array<std::string, 2> contents{std::string(300'000, 'a'), std::string(200'000, 'b')};
-  write_beside(path("model"), contents[0]);
+  write_file(path("model"), contents[0]);
   std::mt19937 random(7);
   std::array<int, 2> seen{};
   std::size_t strays = 0;
   for (std::size_t i = 0; i < 200; ++i) {
     const pid_t child = ::fork();
     if (child == 0) {
-      for (std::size_t save = i;; ++save) write_beside(path("model"), contents[save % 2]);
+      for (std::size_t save = i;; ++save) write_file(path("model"), contents[save % 2]);
     }
     // A few processes live long enough for a complete write on a busy machine.
     ::usleep(i % 20 < 2 ? 50'000 : std::uniform_int_distribution<useconds_t>(0, 8000)(random));

@@ -34,14 +34,15 @@ struct Explanation {
   std::vector<Path> paths;        // the paths that contribute most, largest magnitude first
 };
 
-inline constexpr std::size_t most_paths = 10;  // the number of paths that explain() lists by default
+inline constexpr std::size_t default_paths = 10;  // the number of paths that explain() lists by default
+[[deprecated("use default_paths")]] inline constexpr std::size_t most_paths = default_paths;  // the old name
 
 // Explains the gradient of a node with respect to the root, listing at most `paths` paths. The time grows with the size
 // of the graph and the length of the listed paths, not with the number of paths. Throws an Error if the node is not
 // below the root or is a constant.
-GRADWALK_EXPORT Explanation explain(const Value& root, const Value& node, std::size_t paths = most_paths);
+GRADWALK_EXPORT Explanation explain(const Value& root, const Value& node, std::size_t paths = default_paths);
 // The same for a node of a snapshot. Throws an Error if there is no such node.
-GRADWALK_EXPORT Explanation explain(Snapshot graph, std::size_t node, std::size_t paths = most_paths);
+GRADWALK_EXPORT Explanation explain(Snapshot graph, std::size_t node, std::size_t paths = default_paths);
 
 // Returns the explanation as JSON. docs/walk-format.md describes the format.
 GRADWALK_EXPORT std::string to_json(const Explanation& explanation);

@@ -21,6 +21,10 @@ GRADWALK_EXPORT std::string read_file(const std::string& path, std::size_t most)
 // disk. A process that is killed meanwhile may leave the temporary file behind; it can be deleted.
 // The permissions of an existing file are kept. A symbolic link stays, and its target is replaced. Other hard links to
 // an existing file keep the old bytes.
-GRADWALK_EXPORT void write_beside(const std::string& path, std::string_view bytes);
+GRADWALK_EXPORT void write_file(const std::string& path, std::string_view bytes);
+// The old name of write_file().
+[[deprecated("use write_file")]] inline void write_beside(const std::string& path, std::string_view bytes) {
+  write_file(path, bytes);
+}
 
 }  // namespace gradwalk

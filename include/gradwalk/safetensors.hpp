@@ -37,7 +37,7 @@ struct GRADWALK_EXPORT SafetensorsFile {
   std::string to_bytes() const;
   static SafetensorsFile parse(std::string_view bytes, std::string_view name = "safetensors");  // name: for messages
 
-  void write(const std::string& path) const;  // as write_beside() does
+  void write(const std::string& path) const;  // as write_file() does
   static SafetensorsFile read(const std::string& path);
 };
 

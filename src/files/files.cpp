@@ -194,7 +194,7 @@ std::string read_file(const std::string& path, std::size_t most) {
   return bytes;
 }
 
-void write_beside(const std::string& path, std::string_view bytes) {
+void write_file(const std::string& path, std::string_view bytes) {
   check_name(path);
   const std::string target = without_links(path);
   const std::string folder = target.substr(0, target.rfind('/') + 1);
