@@ -66,10 +66,10 @@ TEST(Code, ListsTheNodeOfEachLineAndTheLineThatCallsBackward) {
   const Snapshot graph = snapshot(parse("a=2; b=a*3").root);
   for (const Language language : {Language::cpp, Language::python, Language::pytorch}) {
     const Code code = to_code(graph, language);
-    std::vector<std::size_t> made;
+    std::vector<std::size_t> nodes;
     for (const Code::Line& line : code.lines)
-      if (line.node) made.push_back(*line.node);
-    EXPECT_EQ(made, (std::vector<std::size_t>{*graph.find("a"), *graph.find("b")})) << name(language);
+      if (line.node) nodes.push_back(*line.node);
+    EXPECT_EQ(nodes, (std::vector<std::size_t>{*graph.find("a"), *graph.find("b")})) << name(language);
     EXPECT_THAT(code.lines[code.backward].text, testing::HasSubstr("b.backward()"));
   }
 }

@@ -27,7 +27,7 @@ Value objective(const std::vector<Value>& x) {
 
 std::vector<Value> outputs(const std::vector<Value>& x) {
   Value norm = 0;
-  for (const Value& one : x) norm += one * one;
+  for (const Value& number : x) norm += number * number;
   return {objective(x), sqrt(norm), x[1] / norm, Value(3.0), x[0], max(x[0], x[1]) * x[2]};
 }
 
@@ -66,7 +66,7 @@ TEST_P(Sizes, GiveTheJacobianOfTheEngine) {
     program.gradient_at(point(n), gradient);
     program.jacobian_at(point(n), jacobian);
     EXPECT_TRUE(std::equal(gradient.begin(), gradient.end(), jacobian.begin())) << "its first row is the gradient";
-    for (const Value& one : own) EXPECT_EQ(one.grad(), 0);
+    for (const Value& parameter : own) EXPECT_EQ(parameter.grad(), 0);
   }
 }
 

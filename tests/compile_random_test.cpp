@@ -83,7 +83,7 @@ class Subject {
       const Rounded weight = weights.empty() ? Rounded(1) : Rounded::leaf(weights[r]);
       all.sum += weight * row.results.sum;
       for (std::size_t i = 0; i < all.gradient.size(); ++i) all.gradient[i] += weight * row.results.gradient[i];
-      for (const Rounded& one : row.results.inputs) all.inputs.push_back(weight * one);
+      for (const Rounded& gradient : row.results.inputs) all.inputs.push_back(weight * gradient);
       all.outputs.insert(all.outputs.end(), row.results.outputs.begin(), row.results.outputs.end());
     }
     return all;
@@ -221,8 +221,8 @@ TEST_P(RandomGraphs, AgreeWithTheEngineForAnyBatchInstructionSetAndThreads) {
   EXPECT_GT(compared.closely, compared.all / 2);
 }
 
-std::string graphs_name(const testing::TestParamInfo<std::tuple<Precision, std::size_t>>& one) {
-  const auto [precision, shard] = one.param;
+std::string graphs_name(const testing::TestParamInfo<std::tuple<Precision, std::size_t>>& info) {
+  const auto [precision, shard] = info.param;
   return (precision == Precision::float64 ? "float64_" : "float32_") + std::to_string(shard);
 }
 INSTANTIATE_TEST_SUITE_P(Compile, RandomGraphs,

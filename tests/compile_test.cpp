@@ -43,9 +43,9 @@ struct Network {
   std::vector<Value> inputs = std::vector<Value>(4), parameters = all_parameters();
 
   std::vector<Value> all_parameters() const {
-    std::vector<Value> all = model.parameters();
-    all.insert(all.end(), {scale, shift});
-    return all;
+    std::vector<Value> values = model.parameters();
+    values.insert(values.end(), {scale, shift});
+    return values;
   }
   Value loss(const std::vector<Value>& in) const {
     const std::vector<Value> out = model(std::vector<Value>(in.begin(), in.begin() + 3));
@@ -55,18 +55,18 @@ struct Network {
   }
   Batch eager(const std::vector<double>& rows, const std::vector<double>& weights = {}) {
     for (Value& p : parameters) p.grad() = 0;
-    Batch all{0, {}, {}};
+    Batch batch{0, {}, {}};
     for (std::size_t r = 0; r < rows.size() / 4; ++r) {
       const std::vector<Value> in(rows.begin() + static_cast<std::ptrdiff_t>(4 * r),
                                   rows.begin() + static_cast<std::ptrdiff_t>(4 * r + 4));
-      const Value one = loss(in);
+      const Value row_loss = loss(in);
       const double weight = weights.empty() ? 1 : weights[r];
-      one.backward(weight);
-      all.sum += weight * one.data();
-      for (const Value& x : in) all.inputs.push_back(x.grad());
+      row_loss.backward(weight);
+      batch.sum += weight * row_loss.data();
+      for (const Value& x : in) batch.inputs.push_back(x.grad());
     }
-    for (const Value& p : parameters) all.gradient.push_back(p.grad());
-    return all;
+    for (const Value& p : parameters) batch.gradient.push_back(p.grad());
+    return batch;
   }
   Program compiled(CompileOptions options = {}) const {
     options.inputs = inputs;
@@ -74,9 +74,9 @@ struct Network {
     return compile(loss(inputs), options);
   }
   Batch run(Program& program, const std::vector<double>& rows, const std::vector<double>& weights = {}) const {
-    Batch all{0, std::vector<double>(parameters.size()), std::vector<double>(rows.size())};
-    all.sum = program.gradients(rows, all.gradient, {.weights = weights, .input_gradients = all.inputs});
-    return all;
+    Batch batch{0, std::vector<double>(parameters.size()), std::vector<double>(rows.size())};
+    batch.sum = program.gradients(rows, batch.gradient, {.weights = weights, .input_gradients = batch.inputs});
+    return batch;
   }
 };
 
@@ -519,12 +519,12 @@ struct Lengths {
     return pow(tanh(sum), 2);
   }
   std::vector<Program> programs(Precision precision = Precision::float64) const {
-    std::vector<Program> all;
+    std::vector<Program> programs;
     for (const std::size_t length : {2u, 3u, 5u}) {
       std::vector<Value> inputs(length);
-      all.push_back(compile(loss(inputs), {.inputs = inputs, .parameters = w, .precision = precision}));
+      programs.push_back(compile(loss(inputs), {.inputs = inputs, .parameters = w, .precision = precision}));
     }
-    return all;
+    return programs;
   }
 };
 
@@ -557,7 +557,7 @@ TEST(Trainer, TakesOneStepForTheRowsOfSeveralPrograms) {
           loss.backward(*weight / all);
           mean += *weight++ / all * loss.data();
           losses.push_back(loss.data());
-          for (const Value& one : x) slopes.push_back(one.grad());
+          for (const Value& input : x) slopes.push_back(input.grad());
         }
       optimizer.step();
       std::vector<double> outputs(losses.size()), inputs(slopes.size());

@@ -39,7 +39,7 @@ Vector solved(const auto& decomposition) { return decomposition.solve(right.cast
 struct Case {
   const char* name;
   std::function<Value(const Matrix&)> f;
-  friend void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
+  friend void PrintTo(const Case& tested, std::ostream* out) { *out << tested.name; }
 };
 
 const std::vector<Case> decompositions{

@@ -74,9 +74,9 @@ int in_child(const std::function<int()>& run) {
 TEST_F(Files, AreReadAsTheyWereWritten) {
   std::string bytes(100'000, '\0');
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 7 % 256);
-  for (const std::string& one : {bytes, std::string(), std::string("x")}) {
-    write_file(path("a"), one);
-    EXPECT_EQ(read_file(path("a"), most), one);
+  for (const std::string& contents : {bytes, std::string(), std::string("x")}) {
+    write_file(path("a"), contents);
+    EXPECT_EQ(read_file(path("a"), most), contents);
   }
   EXPECT_THAT(names(), ElementsAre("a"));
 }

@@ -141,13 +141,13 @@ void check_scenes(Walk walk) {
   for (const Walk::Step& step : walk.steps()) expected += step.deposits.size();
   EXPECT_GE(seen, 2 * expected);
   for (std::size_t i = 0; i < stage.cards.size(); ++i) {
-    const Box& one = stage.cards[i].box;
-    EXPECT_GE(one.left, 0);
-    EXPECT_LE(one.right(), stage.width);
+    const Box& box = stage.cards[i].box;
+    EXPECT_GE(box.left, 0);
+    EXPECT_LE(box.right(), stage.width);
     for (std::size_t k = i + 1; k < stage.cards.size(); ++k) {
       const Box& other = stage.cards[k].box;
-      EXPECT_TRUE(one.right() <= other.left || other.right() <= one.left || one.bottom() <= other.top ||
-                  other.bottom() <= one.top)
+      EXPECT_TRUE(box.right() <= other.left || other.right() <= box.left || box.bottom() <= other.top ||
+                  other.bottom() <= box.top)
           << graph.nodes[stage.cards[i].node].name << " lies on " << graph.nodes[stage.cards[k].node].name;
     }
   }

@@ -103,8 +103,8 @@ class Nist : public testing::TestWithParam<Certified> {};
 TEST_P(Nist, HasTheCertifiedSumOfSquaresAtTheCertifiedParameters) {
   const Certified& problem = GetParam();
   double sum = 0;
-  for (const Value& one : problem.residuals()({problem.parameters.begin(), problem.parameters.end()}))
-    sum += one.data() * one.data();
+  for (const Value& residual : problem.residuals()({problem.parameters.begin(), problem.parameters.end()}))
+    sum += residual.data() * residual.data();
   EXPECT_NEAR(sum / problem.sum_of_squares, 1, 1e-10);
 }
 
@@ -126,7 +126,7 @@ TEST_P(Nist, IsSolvedToNineDigitsFromBothStarts) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Problems, Nist, testing::Values(misra1a, thurber, mgh09),
-                         [](const testing::TestParamInfo<Certified>& one) { return one.param.name; });
+                         [](const testing::TestParamInfo<Certified>& info) { return info.param.name; });
 
 // ---- an orbit ----
 

@@ -26,10 +26,10 @@ double factor(const std::string& text, const std::function<void(const std::strin
   return static_cast<double>(allocations.highest()) / static_cast<double>(text.size());
 }
 double csv_factor(const std::string& text, const CsvOptions& options = {}) {
-  return factor(text, [&](const std::string& one) { read_csv(one, options); });
+  return factor(text, [&](const std::string& csv) { read_csv(csv, options); });
 }
 double features_factor(const std::string& text) {
-  return factor(text, [](const std::string& one) { read_csv_features(one); });
+  return factor(text, [](const std::string& csv) { read_csv_features(csv); });
 }
 
 std::string repeated(std::string_view part, std::size_t bytes = 1 << 20) {

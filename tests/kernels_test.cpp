@@ -180,10 +180,10 @@ TYPED_TEST(KernelsOf, AreCloseToTheRulesOverTheWholeRange) {
   const std::size_t n = tests::sized(20000, 2000), stride[] = {1, 1, 1};
   std::mt19937_64 generator(7);
   std::vector<T> operand[3];
-  for (std::vector<T>& one : operand)
+  for (std::vector<T>& numbers_of_operand : operand)
     for (std::size_t i = 0; i < n; ++i) {
       const double size = std::uniform_real_distribution<double>(-60, sizeof(T) == 4 ? 7 : 10)(generator);
-      one.push_back(static_cast<T>((generator() % 2 == 0 ? 1 : -1) * std::exp2(size)));
+      numbers_of_operand.push_back(static_cast<T>((generator() % 2 == 0 ? 1 : -1) * std::exp2(size)));
     }
   this->each_set([&](const Kernels<T>& k) {
     for (const RuleCase<double>& rule : rule_cases<double>) {

@@ -65,9 +65,9 @@ struct Model {
     for (std::size_t first = 0; first < rows.size(); first += inputs) {
       const Vector row(rows.begin() + static_cast<std::ptrdiff_t>(first),
                        rows.begin() + static_cast<std::ptrdiff_t>(first + inputs));
-      const Value one = loss(row);
-      one.backward();
-      sums.loss += one.data();
+      const Value row_loss = loss(row);
+      row_loss.backward();
+      sums.loss += row_loss.data();
       for (const Value& x : row) sums.inputs.push_back(x.grad());
     }
     for (const Value& p : parameters) sums.gradient.push_back(p.grad());
@@ -143,9 +143,9 @@ TEST(AConvolution, OverASeriesIsOneLayerForAnyLength) {
   model.loss = [=](const Vector& x) {
     Matrix h = convolved(cut(x, 2), first, {first_bias[2], first_bias[0], first_bias[1]});
     for (Vector& channel : h)
-      for (Value& one : channel) one = tanh(one);
+      for (Value& output : channel) output = tanh(output);
     Vector out = joined(convolved(h, second, second_bias));
-    for (Value& one : out) one = relu(one);
+    for (Value& output : out) output = relu(output);
     return pow(dot(last, out), 2);
   };
   EXPECT_THAT(model.compiled().describe().layers, ElementsAre("3 x 6, 8 times", "2 x 9, 6 times", "1 x 12"));

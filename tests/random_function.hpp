@@ -139,7 +139,7 @@ class RandomFunctionMaker {
     };
     for (std::size_t again = 1 + below(3); again > 0; --again) {
       std::vector<std::size_t> in(depth), out;
-      for (std::size_t& one : in) one = any();
+      for (std::size_t& operand : in) operand = any();
       for (std::size_t o = 0; o < count; ++o) {
         std::optional<std::size_t> sum;
         if (has_bias) sum = parameter_at(depth * count + o * bias_step);
@@ -150,8 +150,8 @@ class RandomFunctionMaker {
         }
         if (sum) out.push_back(*sum);
       }
-      for (const std::size_t one : out)
-        if (has_relu) add(Op::relu, one);
+      for (const std::size_t sum : out)
+        if (has_relu) add(Op::relu, sum);
     }
   }
 
