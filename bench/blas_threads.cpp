@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// OpenBLAS's threads, set and waited for.
+// Sets the number of OpenBLAS's threads and waits for them to sleep.
 #include "blas_threads.hpp"
 
 #include <cblas.h>
@@ -13,7 +13,7 @@ namespace bench {
 void set_blas_threads(int count) { openblas_set_num_threads(count); }
 
 void wait_until_blas_rests() {
-  std::clock_t before = 0, after = std::clock();  // the time of all threads of this process; this one sleeps
+  std::clock_t before = 0, after = std::clock();  // the CPU time of all threads; this thread sleeps
   do {
     before = after;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

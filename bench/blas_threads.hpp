@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// How many threads OpenBLAS works on: to be set before each run that uses it, since variants take turns.
+// The number of threads of OpenBLAS. Variants take turns, so each sets it before it runs.
 #pragma once
 
 namespace bench {
 
 void set_blas_threads(int count);
 
-// OpenBLAS's threads stay awake for a tenth of a second after their last work, on cores that another variant's threads
-// need. Gives back when none does.
+// Waits until OpenBLAS's threads sleep. They stay awake for a tenth of a second after their last work, on cores that
+// the threads of another variant need.
 void wait_until_blas_rests();
 
 }  // namespace bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The list of cases, in the order they are run and printed; each is a file of its own.
+// The list of cases, in the order in which they run. Most have their own file.
 #include "cases.hpp"
 
 #include <array>
@@ -8,16 +8,16 @@ namespace bench {
 
 std::span<const Entry> entries() {
   static constexpr auto list = std::to_array<Entry>({
-      {"moons", "MLP 2-16-16-1, 100 rows, hinge loss: forward, backward and SGD update; 65,077 ops a step", moons},
+      {"moons", "MLP 2-16-16-1, 100 rows, hinge loss: forward, backward and SGD update; 65,077 ops per step", moons},
       {"gpt", "a GPT of 4,192 parameters on a name, against moons: forward, backward and Adam update", gpt},
       {"gpt-float64", "the same on a batch of 64 names of 8 positions, compiled, against the engine", gpt_float64},
       {"gpt-float32", "compiled in float32, against the engine in doubles", gpt_float32},
-      {"chain", "x = x*b + c, 1,000,000 times, walked back once", chain},
-      {"neuron", "tanh(x1*w1 + x2*w2 + b), leaves and all, built and walked back 100,000 times a run", neuron},
+      {"chain", "x = x*b + c, 1,000,000 times, one backward pass", chain},
+      {"neuron", "tanh(x1*w1 + x2*w2 + b), with its leaves, forward and backward, 100,000 times per run", neuron},
       {"products", "sum of 1,000,000 products of 2,000,000 leaves, their data set and gradients read", products},
       {"scaling", "the chain with 10^6, 10^7 and, with --long, 10^8 links", scaling},
-      {"live-neurons", "walking back one of 10,000 live neurons, against a lone one", live_neurons},
-      {"reading", "10,000,000 nodes read, against walked back for the first time", reading},
+      {"live-neurons", "a backward pass of one of 10,000 live neurons, against a single one", live_neurons},
+      {"reading", "reading 10,000,000 nodes, against their first backward pass", reading},
       {"gmm", "log-likelihood of a mixture of 5 Gaussians, 10 dimensions, 1,000 points", gmm},
       {"lstm", "loss of an LSTM of two layers of 14 cells over 100 rows", lstm},
       {"det", "determinant of an 8 by 8 matrix by minors", det},
@@ -30,16 +30,17 @@ std::span<const Entry> entries() {
        compiled_moons},
       {"compiled-mlp", "a step of training an MLP 784-128-64-10 on 64 rows in float32, against OpenBLAS", compiled_mlp},
       {"compiled-mlp-2", "the same on two threads", compiled_mlp_2},
-      {"compiled-row", "the network of moons on one row, 1,000 times a run, against recording it anew", compiled_row},
-      {"compiled-small", "a program of ten instructions, 1,000 times a run", compiled_small},
-      {"more-options", "10 call options by simulation, 1,000 draws, against moons as all that follow", more_options},
+      {"compiled-row", "the network of moons on one row, 1,000 times per run, against recording it anew", compiled_row},
+      {"compiled-small", "a program of ten instructions, 1,000 times per run", compiled_small},
+      {"more-options", "10 call options by simulation, 1,000 draws; this and the next cases against moons",
+       more_options},
       {"more-kalman", "log-likelihood of 5,000 measurements by a Kalman filter", more_kalman},
       {"more-attract", "energy of 100 bodies that attract each other", more_attraction},
       {"more-inverse", "trace of the inverse of a 30 by 30 matrix by Gauss-Jordan elimination", more_inverse},
       {"more-valley", "Rosenbrock's function of 10,000 numbers", more_rosenbrock},
       {"more-choices", "a string of 20,000 choices by min, max, abs and if", more_choices},
       {"more-fibonacci", "a recursion that calls itself twice, 22 deep", more_fibonacci},
-      {"more-horner", "a polynomial of 50 complex coefficients at 200 places, complex numbers being a struct",
+      {"more-horner", "a polynomial of 50 complex coefficients at 200 places, with complex numbers as a struct",
        more_horner},
       {"more-walk", "mean square of a walk of 10,000 standardised steps, by standard algorithms", more_walk},
       {"more-heat", "heat in a rod of 100 places, 200 steps", more_heat},

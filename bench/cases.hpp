@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What a benchmark case is, and the list of them.
+// The benchmark cases.
 //
 // A case is one piece of work in several variants. The first variant is the baseline: times are ratios to its time.
-// Variants must agree on every result that more than one of them gives, a later one giving at least as many as those
-// before it, or none. Limits are the bars and goals the project set itself.
+// Variants must agree on their results. A later variant has at least as many results as the earlier ones, or none.
+// Limits are the bars and goals of the project.
 #pragma once
 
 #include <cstddef>
@@ -17,40 +17,42 @@
 
 namespace bench {
 
+// The work of a variant. The constructor does what is done once and is not timed.
 class Task {
  public:
   Task() = default;
   Task(const Task&) = delete;
   Task& operator=(const Task&) = delete;
   virtual ~Task() = default;
-  virtual void prepare() {}  // before each run, not timed
-  virtual void run() = 0;    // what is timed; what is made once is made by the constructor
+  virtual void prepare() {}  // called before each run, not timed
+  virtual void run() = 0;    // timed
   virtual std::vector<double> results() const = 0;
 };
 
+// The limits of a variant, each at most.
 struct Limits {
-  std::optional<double> ratio = {};        // to another variant, at most
-  std::optional<double> goal = {};         // the ratio we would like
-  std::optional<double> bytes = {};        // an op, at most
-  std::string to = {};                     // which variant; empty: the baseline; where it is not there, no limit
-  std::optional<double> to_baseline = {};  // at most, beside a ratio to another variant
-  std::optional<double> ms = {};           // a run, at most: a promise to users, kept on any machine of today
+  std::optional<double> ratio = {};        // the ratio to the variant `to`
+  std::optional<double> goal = {};         // the ratio that we would like
+  std::optional<double> bytes = {};        // bytes per op
+  std::string to = {};                     // a variant, or empty for the baseline; without this variant, no limit
+  std::optional<double> to_baseline = {};  // the ratio to the baseline, if `to` is another variant
+  std::optional<double> ms = {};           // the time of a run, which any current machine must reach
 };
 
 struct Variant {
   std::string name;
-  double ops = 0;  // scalar operations in one run, as micrograd counts nodes
+  double ops = 0;  // the scalar operations of one run, counted like micrograd's nodes
   std::function<std::unique_ptr<Task>()> start;
   Limits limits = {};
 };
 
-// A result that is known without any variant, such as a derivative from differences.
+// A result that is known independently of the variants, such as a derivative from differences.
 struct Known {
-  std::size_t result = 0;  // its place among the results
+  std::size_t result = 0;  // its index among the results
   double number = 0, tolerance = 0;
 };
 
-// By how much two variants' results may differ: a part of the number, and what numbers near 0 may differ by.
+// The allowed difference of two results: a part of the number, plus a constant for numbers near 0.
 struct Tolerance {
   double relative = 1e-9, absolute = 0;
 };
@@ -59,10 +61,10 @@ struct Case {
   std::string name;
   std::vector<Variant> variants;
   std::function<std::vector<Known>()> known = {};
-  bool alone = false;  // no other variant's task may be alive while one is timed
+  bool alone = false;  // true if the task of no other variant may exist while one is timed
   bool measure_memory = true;
   Tolerance tolerance = {};
-  int steps = 0;  // of training in one run, where that is what it does
+  int steps = 0;  // the training steps of one run, or 0
 };
 
 struct Sizes {
@@ -73,8 +75,8 @@ struct Sizes {
   long neurons = 100'000;
   long products = 1'000'000;
   long live_neurons = 10'000;
-  int first_power = 6, last_power = 7;  // scaling: chains of 10^first ... 10^last links
-  bool tiny = false;                    // objectives have one size to be timed and one to be tried
+  int first_power = 6, last_power = 7;  // for scaling: chains of 10^first to 10^last links
+  bool tiny = false;                    // true selects the small size of objectives
 
   static Sizes smoke() { return {2, 2, 2, 1'000, 100, 1'000, 50, 2, 4, true}; }
 };
@@ -116,7 +118,8 @@ Case more_horner(const Sizes& sizes);
 Case more_walk(const Sizes& sizes);
 Case more_heat(const Sizes& sizes);
 
-// The engine's moons as the baseline of another case, whose op is to cost about as much; it has no results to compare.
+// Returns the engine's variant of moons, as the baseline of cases whose ops should cost about as much. It has no
+// results.
 Variant moons_op(const Sizes& sizes);
 
 struct Entry {

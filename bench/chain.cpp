@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// chain: x = x * b + c, as deep as a graph can be; and scaling, the same chain at ever larger sizes.
-// Results are the end of the chain and the gradients of its three leaves.
+// chain: x = x * b + c, a graph that is as deep as possible. scaling: the same chain at larger and larger sizes.
+// The results are the end of the chain and the gradients of its three leaves.
 #include <fmt/format.h>
 
 #include <gradwalk/gradwalk.hpp>
@@ -51,7 +51,7 @@ class Hand final : public Task {
   std::vector<double> results_;
 };
 
-// The chain at one size, walked back; its results depend on the size, so there are none to compare.
+// A chain of one size, forward and backward. Its results depend on the size, so they are not compared.
 class Sized final : public Task {
  public:
   explicit Sized(long links) : chain_(links) {}
@@ -73,7 +73,7 @@ Case chain(const Sizes& sizes) {
            {"engine", ops(links), starting<Engine>(links), {.ratio = 4.2, .goal = 3.8, .bytes = 32}}},
           [links] {
             const auto end = [links](const std::vector<double>& x) { return chain_of(x[0], x[1], x[2], links); };
-            const double step_of_b = 1e-3 / static_cast<double>(links);  // it is raised to the number of links
+            const double step_of_b = 1e-3 / static_cast<double>(links);  // b is raised to the number of links
             return central_differences(end, {start, factor, addend}, 1, {1e-5, step_of_b, 1e-5});
           }};
 }

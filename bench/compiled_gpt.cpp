@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// gpt-float64 and gpt-float32: steps on a batch of 64 names of 8 positions, each the mean loss, its gradient and Adam's
-// update, compiled, against the engine taking the same steps in doubles.
+// gpt-float64 and gpt-float32: compiled training steps on a batch of 64 names of 8 positions, against the same steps of
+// the engine in doubles. A step computes the mean loss and its gradient and makes Adam's update.
 #include <gradwalk/compile.hpp>
 #include <type_traits>
 
@@ -17,7 +17,8 @@ template <class Number> class Compiled final : public GptBatch {
     for (const GptTokens& name : batch()) gpt::append_one_hot(rows_, name, vocabulary);
   }
 
-  // What Adam remembers is kept from run to run: a step takes as long, and results are those of the first.
+  // Adam's state is kept from run to run, which does not change the time of a step. The results are those of the first
+  // run.
   void prepare() override {
     GptBatch::prepare();
     trainer_.read_again();
@@ -48,7 +49,7 @@ template <class Number> class Compiled final : public GptBatch {
   Trainer trainer_{program_, gpt_adam};
 };
 
-// Numbers that should be 0 may be off by as much as rounding leaves of terms of size 1.
+// The tolerance for numbers that should be 0: the rounding of terms of size 1.
 template <class Number> Case batch_case(std::string name, const Sizes& sizes, double most, const Tolerance& tolerance) {
   const int steps = std::max(sizes.gpt_steps / 5, 1);
   const double ops = static_cast<double>(GptBatch::names * gpt_ops(GptBatch::positions)) * steps;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// compiled-mlp: a step of training a network whose layers are real matrices, MLP 784-128-64-10 with ReLU on a batch of
-// 64 rows in float32, mean softmax cross-entropy, SGD. The baseline is matrix products by OpenBLAS, on one thread or,
-// in compiled-mlp-2, on two. One run is a few steps from the same first parameters, put in place before; results are
-// the last loss and the parameters after it, neuron after neuron, its weights and then its bias.
+// compiled-mlp: a training step of a network with large matrices, MLP 784-128-64-10 with ReLU, on a batch of 64 rows in
+// float32, with mean softmax cross-entropy and SGD. The baseline uses matrix products of OpenBLAS, on one thread or, in
+// compiled-mlp-2, on two. One run is a few steps from the same first parameters. The results are the last loss and the
+// parameters after it, neuron by neuron: its weights, then its bias.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,11 +23,11 @@ namespace {
 
 using namespace hand;
 
-// micrograd's nodes, as moons counts them: a neuron of n inputs is 2n and its ReLU; a row's loss is the largest score,
-// the differences from it, their exponentials and the sum of these, a logarithm and two more; then the mean.
-constexpr double ops_a_row = mlp_hidden1 * (2 * mlp_inputs + 1) + mlp_hidden2 * (2 * mlp_hidden1 + 1) +
-                             mlp_classes * 2 * mlp_hidden2 + 4 * mlp_classes + 3;
-constexpr double ops_a_step = mlp_rows * (ops_a_row + 1) + 1;
+// The number of micrograd's nodes per row. A neuron with n inputs has 2n nodes and its ReLU. The loss of a row has the
+// largest score, the differences from it, their exponentials and the sum of these, a logarithm, and two more.
+constexpr double ops_per_row = mlp_hidden1 * (2 * mlp_inputs + 1) + mlp_hidden2 * (2 * mlp_hidden1 + 1) +
+                               mlp_classes * 2 * mlp_hidden2 + 4 * mlp_classes + 3;
+constexpr double ops_per_step = mlp_rows * (ops_per_row + 1) + 1;
 
 struct Problem {
   std::vector<float> inputs, parameters;
@@ -57,7 +57,7 @@ const Problem& problem() {
   return made;
 }
 
-// The network as scalar code, for any number type. A layer takes its parameters off the front.
+// The network as scalar code, for any number type. A layer removes its parameters from the front.
 template <std::size_t outputs, class T, class Inputs>
 std::array<T, outputs> layer(std::span<const T>& parameters, const Inputs& inputs) {
   std::array<T, outputs> sums;
@@ -122,7 +122,7 @@ class Blas final : public Task {
   double loss_ = 0;
 };
 
-// The loss of one row in scalar Values, its class as ten inputs that are 0 or 1, compiled.
+// The loss of one row in scalar Values, compiled. The class is ten inputs that are 0 or 1.
 class Compiled : public Task {
  public:
   Compiled(int steps, int threads) : steps_(steps), threads_(static_cast<std::size_t>(threads)) {
@@ -196,8 +196,8 @@ class ByTrainer final : public Compiled {
   gradwalk::Trainer trainer_;
 };
 
-// run() alone: the parameters are read from their Values and the gradients added to theirs, a step after another; what
-// the user then does with them is not in the time.
+// run() alone, once per step: it reads the parameters from their Values and adds to their gradients. The update of the
+// parameters is not timed.
 class ByRun final : public Compiled {
  public:
   ByRun(int steps, int threads) : Compiled(steps, threads), numbers_(rows_.begin(), rows_.end()) {}
@@ -210,7 +210,7 @@ class ByRun final : public Compiled {
   std::vector<double> numbers_;
 };
 
-// What compiling takes, where the row is recorded.
+// Times compile(), with the recording of the row.
 class Compiling final : public Compiled {
  public:
   explicit Compiling(int threads) : Compiled(0, threads) {}
@@ -218,14 +218,14 @@ class Compiling final : public Compiled {
   std::vector<double> results() const override { return {}; }
 };
 
-// Places of a few parameters of each layer, spread over its neurons; every third is a bias.
+// Returns the indices of a few parameters of each layer, spread over its neurons; every third is a bias.
 std::vector<std::size_t> sampled_places() {
-  constexpr int a_layer = 13;
+  constexpr int per_layer = 13;
   std::vector<std::size_t> places;
   int first = 0;
   const auto layer = [&](int inputs, int outputs) {
-    for (int i = 0; i < a_layer; ++i) {
-      const int neuron = i * outputs / a_layer, input = i % 3 == 2 ? inputs : i * inputs / a_layer;
+    for (int i = 0; i < per_layer; ++i) {
+      const int neuron = i * outputs / per_layer, input = i % 3 == 2 ? inputs : i * inputs / per_layer;
       places.push_back(static_cast<std::size_t>(first + neuron * (inputs + 1) + input));
     }
     first += outputs * (inputs + 1);
@@ -236,7 +236,7 @@ std::vector<std::size_t> sampled_places() {
   return places;
 }
 
-// The last loss and, by differences of it in doubles, where the last step must have moved a sample of the parameters.
+// Returns the last loss and, by differences in doubles, a sample of the parameters after the last step.
 std::vector<Known> last_step(int steps) {
   Blas before_it(steps - 1, 1);
   before_it.prepare();
@@ -262,15 +262,15 @@ std::vector<Known> last_step(int steps) {
 }
 
 Case compiled_mlp_case(std::string name, int steps, int threads) {
-  const double ops = ops_a_step * steps;
+  const double ops = ops_per_step * steps;
   return {.name = std::move(name),
           .variants = {{"blas", ops, starting<Blas>(steps, threads)},
                        {"trainer", ops, starting<ByTrainer>(steps, threads), {.ratio = 1.0}},
                        {"run", ops, starting<ByRun>(steps, threads), {.ratio = 1.4}},
                        {"compiling", ops, starting<Compiling>(threads), {.ms = 40}}},
           .known = [steps] { return last_step(steps); },
-          .alone = threads > 1,     // threads that wait for work would keep another variant's from a core
-          .measure_memory = false,  // it would be OpenBLAS's buffers
+          .alone = threads > 1,     // threads that wait for work would take a core from another variant
+          .measure_memory = false,  // it would measure OpenBLAS's buffers
           .tolerance = {.relative = 1e-5, .absolute = 1e-6},
           .steps = steps};
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// compiled-moons: the step of moons (moons.cpp) in float64 with the batch of 100 rows taken at once: forward, backward,
-// L2 and SGD update. The baseline is hand-written SIMD, eight rows a vector; beside it, matrix products by OpenBLAS.
-// One run is a few steps from the same first parameters; results are the last loss and the parameters after it.
+// compiled-moons: the training step of moons (moons.cpp) in float64, with the batch of 100 rows at once: forward,
+// backward, L2 and SGD update. The baseline is hand-written SIMD with eight rows per vector. Another variant uses
+// OpenBLAS. One run is a few steps from the same first parameters. The results are the last loss and the parameters
+// after it.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,7 +19,7 @@ namespace {
 
 using namespace gradwalk;
 
-constexpr double ops_a_step = 65'077;  // as moons counts them
+constexpr double ops_per_step = 65'077;  // as in moons.cpp
 
 using Steps = double (*)(int steps, double* parameters, double* gradients);
 
@@ -115,7 +116,7 @@ class ByRun final : public Compiled {
   }
 };
 
-// What compiling takes, where the row is recorded.
+// Times compile(), with the recording of the row.
 class Compiling final : public Compiled {
  public:
   Compiling() : Compiled(0) {}
@@ -123,7 +124,7 @@ class Compiling final : public Compiled {
   std::vector<double> results() const override { return {}; }
 };
 
-// What the plain loops of moons give, whose gradient that case compares with differences.
+// Returns the results of the plain loops, whose gradient the case moons compares with differences.
 std::vector<Known> by_plain_loops(int steps) {
   Hand plain(hand::moons_steps, steps);
   plain.run();
@@ -134,10 +135,11 @@ std::vector<Known> by_plain_loops(int steps) {
 
 }  // namespace
 
-// trainer keeps the parameters; run has them read from their Values each step, and updated outside.
+// The variant "trainer" keeps the parameters in the program. "run" reads them from their Values at each step, and its
+// user updates them.
 Case compiled_moons(const Sizes& sizes) {
   const int steps = sizes.moons_steps;
-  const double ops = ops_a_step * steps;
+  const double ops = ops_per_step * steps;
   return {.name = "compiled-moons",
           .variants = {{"lanes", ops, starting<Hand>(hand::moons_steps_lanes, steps)},
                        {"blas", ops, starting<Hand>(hand::moons_steps_blas, steps)},
@@ -145,7 +147,7 @@ Case compiled_moons(const Sizes& sizes) {
                        {"run", ops, starting<ByRun>(steps), {.ratio = 1.2}},
                        {"compiling", ops, starting<Compiling>(), {.ms = 1}}},
           .known = [steps] { return by_plain_loops(steps); },
-          .measure_memory = false,  // it would be OpenBLAS's buffers
+          .measure_memory = false,  // it would measure OpenBLAS's buffers
           .steps = steps};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // compiled-row: the network of moons on one row, forward and backward: recorded anew, replayed by recompute(), and
-// compiled. compiled-small: what a program costs however small it is, ten instructions on 1 and on 8 rows.
+// compiled. compiled-small: the fixed cost of a program, measured with ten instructions on 1 and on 8 rows.
 #include <gradwalk/compile.hpp>
 #include <gradwalk/gradwalk.hpp>
 #include <span>
@@ -14,13 +14,13 @@ namespace {
 
 using namespace gradwalk;
 
-constexpr int times = 1000;  // a run
+constexpr int times = 1000;  // per run
 
 Value loss_of_row(std::span<const Value> parameters, std::span<const Value> inputs) {
   return relu(1 - inputs[2] * moons_score(parameters, inputs.first(2)));
 }
 
-// Results are the loss and the gradients of the last row of a run; a run takes rows in turn.
+// A run uses one row after another. The results are the loss and the gradients of its last row.
 class Row : public Task {
  public:
   void run() override {
@@ -93,7 +93,7 @@ class Small final : public Task {
 }  // namespace
 
 Case compiled_row(const Sizes&) {
-  constexpr double ops = 651.0 * times;  // nodes of a row
+  constexpr double ops = 651.0 * times;  // 651 nodes per row
   return {.name = "compiled-row",
           .variants = {{"eager", ops, starting<Recorded>()},
                        {"replayed", ops, starting<Replayed>()},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A number that counts: what an objective takes in scalar operations, as micrograd counts nodes, is found by running it
-// with Counted as its number type. Numbers, copies and comparisons are free, the two sides of a sum are not.
+// Counted: a number type that counts scalar operations as micrograd counts nodes. An objective that runs with it counts
+// its operations. Constants, copies and comparisons do not count.
 #pragma once
 
 #include <cmath>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What a gradient must be, from the values of the function alone: central differences, (f(x + h) - f(x - h)) / 2h.
+// Checks gradients by central differences, (f(x + h) - f(x - h)) / 2h.
 //
-// A difference is good to about a millionth of itself where h suits the function, and to what rounding leaves of it:
-// the function's own error, some 1e-14 of its value, over h. Of many inputs a sample is taken, evenly spread.
+// The error of a difference is about a millionth of it if h suits the function, plus the rounding error of the
+// function, about 1e-14 of its value, divided by h. If there are many inputs, an even sample of them is checked.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace bench {
 
-// `first` is the place of the first derivative among a case's results; h is an input's own step, or 1e-5 where none is
-// given, times the input where that is above 1.
+// Returns the differences as known results. `first` is the index of the first derivative among the results of the case.
+// h is the step of an input, 1e-5 by default, times max(1, |input|).
 template <class Function> std::vector<Known> central_differences(const Function& f, std::vector<double> inputs,
                                                                  std::size_t first = 1,
                                                                  const std::vector<double>& steps = {}) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// gpt: what an op costs in a GPT (examples/gpt.hpp, as examples/07_gpt trains it), against an op of moons. It has more
-// small vectors than that, functions that cost more, and twelve times the parameters, which Adam updates.
+// gpt: the cost of an op in a GPT (examples/gpt.hpp, trained as in examples/07_gpt), against an op of moons. A GPT has
+// smaller vectors, more expensive functions, and twelve times as many parameters, which Adam updates.
 // One run is a few steps on one name from the same first parameters.
 //
-// And the engine's steps on a batch of names, which compiled_gpt.cpp compares with.
+// The file also has the engine's steps on a batch of names, which compiled_gpt.cpp compares with.
 #include "gpt.hpp"
 
 #include <fmt/format.h>
@@ -29,13 +29,13 @@ class Engine final : public GptTask {
     }
   }
 
-  // Nothing else computes this model, but the number of its ops is checked.
+  // No other variant computes this model, but the number of its ops is checked.
   std::vector<double> results() const override {
     const std::vector<Value> nodes = topological_order(model_.loss(olivia_));
     const auto ops = static_cast<std::size_t>(std::count_if(
         nodes.begin(), nodes.end(), [](const Value& v) { return v.op() != Op::leaf && v.op() != Op::constant; }));
     if (ops != gpt_ops(positions))
-      throw Disagreement(fmt::format("gpt: needs {} ops a step, got {}; nothing was timed", gpt_ops(positions), ops));
+      throw Disagreement(fmt::format("gpt: needs {} ops per step, got {}; nothing was timed", gpt_ops(positions), ops));
     return {};
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the steps of a GPT are measured on, by the engine and compiled: a model, and a batch of names.
+// The model and the batch of names that the GPT cases of the engine and of compile() use.
 //
-// The two are files of their own, so that a compiler which has much to inline for one does not stop before the other.
+// Each of the two has its own file, because a compiler that inlines much for one would inline less for the other.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace bench {
 using GptTokens = std::vector<std::size_t>;
 inline constexpr gradwalk::Adam gpt_adam{.lr = 0.01, .beta1 = 0.85, .beta2 = 0.99};
 
-// For each token 16 + 3*51 + 4*496 + 2*16 + 1984 + 64 + 2032 + 837 + 110, and attention to those so far, 21 ops a head
-// and token attended to, less 5; then the mean of the losses.
+// Returns the number of ops of a step: 16 + 3*51 + 4*496 + 2*16 + 1984 + 64 + 2032 + 837 + 110 per token; for
+// attention, 21 per head and earlier token, minus 5 per head; and the mean of the losses.
 constexpr std::size_t gpt_ops(std::size_t positions) {
   return 7212 * positions + 4 * (21 * positions * (positions + 1) / 2 - 5 * positions) + positions;
 }
@@ -40,7 +40,7 @@ class GptTask : public Task {
   std::vector<double> first_;
 };
 
-// Steps on the mean loss of a batch. Results are the losses, and the gradient at the first parameters.
+// Steps on the mean loss of a batch. The results are the losses and the gradient at the first parameters.
 class GptBatch : public GptTask {
  public:
   static constexpr std::size_t names = 64, positions = 8, vocabulary = 27;
@@ -64,7 +64,7 @@ class GptBatch : public GptTask {
     return made;
   }
 
-  std::vector<double> losses_;  // one a step
+  std::vector<double> losses_;  // one per step
 };
 
 std::function<std::unique_ptr<Task>()> starting_eager_gpt(int steps);

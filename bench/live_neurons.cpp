@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// live-neurons: does walking back one graph cost more when thousands of others are alive beside it?
-// One run is as many walks as there are neurons: always the same neuron ("lone" when there is no other, "one" among the
-// others), or "each" in turn, whose memory is colder. "lockstep" neurons were built side by side, node k of each before
-// node k+1 of any. Results are the mean gradients a walk deposits.
+// live-neurons: does a backward pass of one graph cost more if thousands of other graphs are alive?
+// One run is one backward pass per neuron: always of the same neuron ("lone" if there is no other, "one" among others),
+// or of "each" in turn, whose memory is not in the cache. "lockstep" neurons were built in parallel, node k of each
+// before node k+1 of any. The results are the mean gradients of a pass.
 #include <array>
 #include <cstddef>
 #include <gradwalk/gradwalk.hpp>

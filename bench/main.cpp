@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// gradwalk-bench: times the engine against hand-written loops, plain doubles and other libraries, in one program and in
-// turns, and prints a table or JSON.
-// Ends with 0; with 1 when variants disagree, or under --check when a bar is missed; other numbers are wrong arguments.
+// gradwalk-bench: times the engine against hand-written loops, plain doubles and other libraries, in turns in one
+// program, and prints a table or JSON. Exits with 0; with 1 if variants disagree or, with --check, if a bar is missed;
+// with other numbers for wrong arguments.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -35,7 +35,7 @@ An op is one node of micrograd. ratio: to the first variant of the case, op by o
 bar is about that; the goal is about it then. bytes/op: growth of peak resident memory in a fresh process. bar: what
 the project promises; goal: what it would like.)";
 
-// A group is every case whose name begins with its own: more is more-options, more-kalman and so on.
+// A group is all cases whose names begin with its name: "more" is more-options, more-kalman and so on.
 constexpr std::array<std::string_view, 3> groups{"compiled", "gpt", "more"};
 
 std::vector<std::string> known_names() {
@@ -99,18 +99,18 @@ int main(int argc, char** argv) {
   CLI::App app("Times gradwalk's engine against hand-written loops, plain doubles and other libraries.",
                "gradwalk-bench");
   Options options;
-  app.add_option("--case", options.names, "Run this case alone; may be given again")
+  app.add_option("--case", options.names, "Run only this case; can be repeated")
       ->check(CLI::IsMember(known_names()))
       ->allow_extra_args(false);
-  app.add_option("--repeat", options.budget.rounds, "Give each variant at least so many turns of three runs")
+  app.add_option("--repeat", options.budget.rounds, "Minimum number of turns per variant, of three runs each")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--seconds", options.budget.seconds, "Repeat each case for at least so long")
+  app.add_option("--seconds", options.budget.seconds, "Minimum time per case in seconds")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  app.add_flag("--long", options.with_long, "With the largest sizes: chains of 10^8 links");
-  app.add_flag("--json", options.json, "Print one JSON object a line");
-  app.add_flag("--check", options.check, "Fail when a bar is missed");
+  app.add_flag("--long", options.with_long, "Include the largest sizes: chains of 10^8 links");
+  app.add_flag("--json", options.json, "Print one JSON object per line");
+  app.add_flag("--check", options.check, "Fail if a bar is missed");
   app.add_flag("--smoke", options.smoke, "Run tiny sizes once, compare results, time nothing");
   app.add_flag("--list", options.list, "List the cases");
   app.footer(examples);

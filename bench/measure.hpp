@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Measuring a case: what each variant takes, in time and in memory, after a check that all give the same results.
-// Time is the minimum over runs in turns, so that a busy moment of the machine hits every variant alike.
+// Measures the time and memory of the variants of a case, after checking that their results agree.
+// The time is the minimum over runs. Variants take turns, so that a busy moment of the machine affects all of them.
 #pragma once
 
 #include <optional>
@@ -12,23 +12,23 @@
 namespace bench {
 
 struct Budget {
-  int rounds = 3;      // at least so many turns of each variant, a turn being a few runs in a row
-  double seconds = 2;  // and on until so many have passed for the case
+  int rounds = 3;      // the least number of turns per variant; a turn is a few runs in a row
+  double seconds = 2;  // the least time per case
 };
 
-// Two variants disagree by more than the case's tolerance, or one with what is known by more than that one's.
+// The error that two variants, or a variant and a known result, differ by more than the tolerance.
 struct Disagreement : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 void check_results(const Case& c);
 
-// The fastest run of each variant, in nanoseconds an op.
+// Returns the time of the fastest run of each variant, in nanoseconds per op.
 std::vector<double> measure_time(const Case& c, const Budget& budget);
 
-// Growth of peak resident memory, in bytes an op, while a variant makes what it needs and runs once in a process of its
-// own. Leaves count, plain input numbers do not; nothing where the system does not tell. To be called before
-// this process has run any variant, since the child inherits memory that is already resident.
+// Returns the growth of peak resident memory, in bytes per op, while a variant is constructed and runs once in its own
+// process. Leaves count, plain input numbers do not. Returns nothing if the system does not report it. Call it before
+// this process has run any variant, because the child inherits memory that is already resident.
 std::vector<std::optional<double>> measure_memory(const Case& c);
 
 }  // namespace bench

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Measures memory: forks, runs a variant once in the child, and reads from /proc/self/status how far the child's peak
-// (VmHWM) rose above what was resident before (VmRSS). Both count whole pages, so small cases carry a few kilobytes.
+// Measures memory: forks, runs a variant once in the child, and reads from /proc/self/status how far the peak (VmHWM)
+// of the child rises above its resident memory before (VmRSS). Both count whole pages, so small cases include a few
+// kilobytes.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,7 +43,7 @@ std::optional<double> peak_growth_in_child(const Variant& variant) {
       const std::optional<double> growth = peak_growth(variant);
       sent = growth && write(ends[1], &*growth, sizeof(double)) == sizeof(double);
     } catch (const std::exception&) {
-      sent = false;  // the same run in the parent will say what is wrong
+      sent = false;  // the same run in the parent will report the error
     }
     _exit(sent ? 0 : 1);
   }

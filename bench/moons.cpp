@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// moons: a step of training a small network, MLP 2-16-16-1 with ReLU on 100 rows, hinge loss + 1e-4 L2, SGD.
-// One run is a few steps from the same first parameters; results are the last loss, gradient and parameters.
+// moons: a training step of a small network, MLP 2-16-16-1 with ReLU, on 100 rows, with hinge loss + 1e-4 L2 and SGD.
+// One run is a few steps from the same first parameters. The results are the last loss, gradient and parameters.
 #include <algorithm>
 #include <array>
 #include <gradwalk/gradwalk.hpp>
@@ -15,13 +15,13 @@ namespace {
 
 using gradwalk::Value;
 
-constexpr double ops_a_step = 65'077;  // micrograd's nodes: 100*(80 + 528 + 32 + 3) + 100 + 1 + 337*2 + 1 + 1
+constexpr double ops_per_step = 65'077;  // micrograd's nodes: 100*(80 + 528 + 32 + 3) + 100 + 1 + 337*2 + 1 + 1
 constexpr double learning_rate = 0.05;
 constexpr std::size_t width = 16;
 
 double relu(double x) { return x > 0 ? x : 0; }
 
-// A neuron before its activation; its parameters are a weight for each input, then the bias.
+// Returns a neuron before its activation. Its parameters are one weight per input, then the bias.
 template <class T, class Input> T weighted_sum(std::span<const T> neuron, std::span<const Input> inputs) {
   T sum = neuron[inputs.size()] + neuron[0] * inputs[0];
   for (std::size_t i = 1; i < inputs.size(); ++i) sum += neuron[i] * inputs[i];
@@ -53,7 +53,7 @@ template <class T> T loss(std::span<const T> parameters, const hand::Moons& data
   return total * (1.0 / hand::rows) + 1e-4 * squares;
 }
 
-// By each parameter, before the last of the steps.
+// Returns the known gradient with respect to each parameter, before the last step.
 std::vector<Known> last_differences(int steps) {
   std::vector<double> parameters(std::begin(hand::moons().p0), std::end(hand::moons().p0)), gradients(hand::parameters);
   hand::moons_steps(steps - 1, parameters.data(), gradients.data());
@@ -111,7 +111,7 @@ class Hand final : public Task {
   double loss_ = 0;
 };
 
-// What it computes is another case's business.
+// The variant of another case, which compares no results.
 class Yardstick final : public Task {
  public:
   explicit Yardstick(int steps) : engine_(steps) {}
@@ -125,7 +125,7 @@ class Yardstick final : public Task {
 }  // namespace
 
 Case moons(const Sizes& sizes) {
-  const double ops = ops_a_step * sizes.moons_steps;
+  const double ops = ops_per_step * sizes.moons_steps;
   return {"moons",
           {{"hand", ops, starting<Hand>(sizes.moons_steps)},
            {"engine", ops, starting<Engine>(sizes.moons_steps), {.ratio = 9.0, .goal = 7.8}}},
@@ -133,7 +133,7 @@ Case moons(const Sizes& sizes) {
 }
 
 Variant moons_op(const Sizes& sizes) {
-  return {"moons", ops_a_step * sizes.moons_steps, starting<Yardstick>(sizes.moons_steps)};
+  return {"moons", ops_per_step * sizes.moons_steps, starting<Yardstick>(sizes.moons_steps)};
 }
 
 }  // namespace bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// neuron: tanh(x1*w1 + x2*w2 + b), five leaves and five operations, made, walked back and dropped again and again.
-// Results are the sums of the gradients and of the outputs.
+// neuron: tanh(x1*w1 + x2*w2 + b), five leaves and five operations, built, run backward and dropped many times.
+// The results are the sums of the gradients and of the outputs.
 #include <array>
 #include <cmath>
 #include <gradwalk/gradwalk.hpp>
@@ -14,7 +14,7 @@ namespace {
 
 using gradwalk::Value;
 
-// The sum of the outputs when every neuron's x1, x2, w1, w2 and b are moved by as much.
+// Returns the sum of the outputs if x1, x2, w1, w2 and b of every neuron are shifted by these numbers.
 double sum_of_moved(const std::vector<double>& by, long times) {
   double sum = 0;
   for (long k = 0; k < times; ++k) {

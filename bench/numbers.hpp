@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers for the cases to work on: the same in every run.
+// Pseudorandom numbers for the cases, the same in every run.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ class Numbers {
   double uniform(double low, double high) {
     return low + (high - low) * static_cast<double>(generator_() >> 11) * 0x1p-53;
   }
-  double normal() {  // nearly: the sum of twelve uniform numbers
+  double normal() {  // approximately: the sum of twelve uniform numbers
     double sum = -6;
     for (int i = 0; i < 12; ++i) sum += uniform(0, 1);
     return sum;

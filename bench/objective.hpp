@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Any function of a vector of numbers as a case: its value alone ("primal", plain doubles), and its value and gradient
-// by the engine, by a compiled program and, where CoDiPack's headers were given (GRADWALK_PEERS), by CoDiPack.
+// Makes a case of any function of a vector of numbers: its value in plain doubles ("primal"), and its value and
+// gradient by the engine, by a compiled program and, if CoDiPack's headers are given (GRADWALK_PEERS), by CoDiPack.
 //
-// The function is written once, generic over the number type: T objective(const std::vector<T>& inputs). Results are
-// the value, then the gradient by each input, and a sample of the gradient must agree with central differences.
+// The function is written once, for any number type: T objective(const std::vector<T>& inputs). The results are the
+// value and the gradient with respect to each input. A sample of the gradient must agree with central differences.
 #pragma once
 
 #ifdef GRADWALK_BENCH_CODIPACK
@@ -69,7 +69,7 @@ template <class Objective> class Compiled final : public ObjectiveTask<Objective
   gradwalk::Program program_;
 };
 
-// What compiling takes, where the objective is recorded.
+// Times compile(), with the recording of the objective.
 template <class Objective> class Compiling final : public ObjectiveTask<Objective> {
  public:
   Compiling(Objective objective, std::vector<double> inputs)
@@ -105,10 +105,10 @@ template <class Objective> class ByCodipack final : public ObjectiveTask<Objecti
 };
 #endif
 
-// The engine's limits where the project's bar is on its time over CoDiPack's; none without CoDiPack.
+// Returns the limits of the engine as a ratio to CoDiPack's time. Without CoDiPack there is no limit.
 inline Limits over_codipack(double bar) { return {.ratio = bar, .goal = 1.2, .to = "codipack"}; }
 
-// A program's time over the function's own.
+// Returns the limits of a program as a ratio to the time of the function itself.
 inline Limits over_primal(double bar, double goal) { return {.ratio = bar, .goal = goal}; }
 
 template <class Objective> Case objective_case(std::string name, const Objective& objective,
@@ -123,7 +123,7 @@ template <class Objective> Case objective_case(std::string name, const Objective
   c.variants.push_back(
       {"compiling", ops, starting<Compiling<Objective>>(objective, inputs), {.ratio = 10, .to = "engine"}});
   c.known = [=] { return central_differences(objective, inputs); };
-  c.alone = true;  // a graph that a variant keeps would lie in the way of the engine's
+  c.alone = true;  // a graph of another variant would occupy the tape
   return c;
 }
 

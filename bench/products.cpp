@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// products: a wide graph, the sum of a[i] * b[i] over very many leaves that are made once and given new data each run.
-// Results are the sum and a weighted sum of each side's gradients, as the yardstick has them.
+// products: a wide graph, the sum of a[i] * b[i] over very many leaves, which are made once and get new data in each
+// run. The results are the sum, and a weighted sum of the gradients of a and of b, as in the hand-written code.
 #include <cstddef>
 #include <gradwalk/gradwalk.hpp>
 
@@ -20,7 +20,7 @@ struct Inputs {
   std::vector<double> a, b;
 };
 
-// The sum when each a is moved by as much as its gradient weighs in the results, times by[0], and each b, times by[1].
+// Returns the sum if each a is shifted by by[0] times the weight of its gradient in the results, and each b by by[1].
 double sum_of_moved(const std::vector<double>& by, const Inputs& inputs) {
   double sum = 0;
   for (std::size_t i = 0; i < inputs.a.size(); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// reading: a graph of 10,000,000 nodes read, against the same graph walked back for the first time.
+// reading: reads a graph of 10,000,000 nodes, against its first backward pass.
 #include <gradwalk/gradwalk.hpp>
 #include <optional>
 #include <utility>
@@ -11,8 +11,9 @@ namespace {
 
 using gradwalk::Value;
 
-// x = sin(x) + x * b: three nodes. With b = 0 the gradient falls slowly, as a power of the steps; with 0.25 it would be
-// zero after some thousand of them, and a pass only looks at nodes that have none.
+// Builds x = sin(x) + x * b many times, with three nodes per step. With b = 0 the gradient falls slowly, as a power of
+// the number of steps. With b = 0.25 it would be 0 after some thousand steps, and a backward pass would skip the other
+// nodes.
 Value built(long steps, const Value& b) {
   Value x = 0.5;
   for (long i = 0; i < steps; ++i) x = sin(x) + x * b;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Prints what was measured; see report.hpp for the forms.
+// Formats measurements; report.hpp describes the formats.
 #include "report.hpp"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@ std::string cell(const std::optional<double>& number, int digits) {
   return number ? fmt::format("{:.{}f}", *number, digits) : "";
 }
 
-// With more digits where it is small: a bar may be a fortieth.
+// Returns a ratio, with more digits if it is small, because a bar may be 1/40.
 std::string ratio_cell(const std::optional<double>& ratio, int digits) {
   return cell(ratio, ratio && *ratio < 0.1 ? digits + 2 : digits);
 }
@@ -101,7 +101,7 @@ std::vector<std::string> missed_bars(const Row& row) {
     missed.push_back(
         fmt::format("{} {}: needs at most {} ms, got {:.2f}", row.name, row.variant, cell(row.limits.ms, 0), row.ms));
   if (row.limits.bytes && (!row.bytes_per_op || over(row.bytes_per_op, row.limits.bytes))) {
-    missed.push_back(fmt::format("{} {}: needs at most {} bytes an op, got {}", row.name, row.variant,
+    missed.push_back(fmt::format("{} {}: needs at most {} bytes per op, got {}", row.name, row.variant,
                                  cell(row.limits.bytes, 0),
                                  row.bytes_per_op ? cell(row.bytes_per_op, 1) : "no measurement"));
   }

@@ -14,7 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int runs_a_turn = 3;
+constexpr int runs_per_turn = 3;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -22,13 +22,13 @@ bool nearly_equal(double x, double y, const Tolerance& tolerance) {
   return std::abs(x - y) <= tolerance.relative * std::max(std::abs(x), std::abs(y)) + tolerance.absolute;
 }
 
-// The fastest of a few runs in a row. The first is not counted: it finds the caches full of another variant's memory,
-// which would hide how fast a variant is that fits into them.
+// Returns the time of the fastest of a few runs in a row. The first run is not counted, because the caches still
+// contain the memory of another variant.
 double turn(Task& task) {
   task.prepare();
   task.run();
   double fastest = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < runs_a_turn; ++i) {
+  for (int i = 0; i < runs_per_turn; ++i) {
     task.prepare();
     const Clock::time_point start = Clock::now();
     task.run();
@@ -42,7 +42,7 @@ double turn(Task& task) {
 void check_results(const Case& c) {
   struct Result {
     double number;
-    const Variant* from;  // the first to give it
+    const Variant* from;  // the first variant with this result
   };
   std::vector<Result> expected;
   for (const Variant& variant : c.variants) {
@@ -50,9 +50,9 @@ void check_results(const Case& c) {
     task->prepare();
     task->run();
     const std::vector<double> got = task->results();
-    if (got.empty()) continue;  // it is not about results
+    if (got.empty()) continue;  // this variant has no results
     for (std::size_t i = expected.size(); i < got.size(); ++i) expected.push_back({got[i], &variant});
-    // A gradient of a sum may cancel out: what is left of it differs by the rounding of what was added.
+    // A gradient may be a sum that cancels. Then its error is the rounding of its terms.
     double largest = 0;
     for (const double number : got) largest = std::max(largest, std::abs(number));
     Tolerance tolerance = c.tolerance;

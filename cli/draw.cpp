@@ -62,7 +62,7 @@ void draw(const DrawArguments& options) {
     std::fwrite(bytes.data(), 1, bytes.size(), stdout);
     return;
   }
-  write_beside(options.output, bytes);
+  write_file(options.output, bytes);
   const auto is_drawn = [&](const Snapshot::Node& node) { return !options.draw.hide_constants || !node.is_constant(); };
   const auto nodes = static_cast<std::size_t>(std::count_if(graph.nodes.begin(), graph.nodes.end(), is_drawn));
   if (nodes > options.draw.limit)

@@ -17,7 +17,7 @@ namespace {
 
 struct ExplainArguments {
   Input input;
-  std::size_t paths = most_paths;
+  std::size_t paths = default_paths;
   bool json = false;
   int digits = 6;
 };

@@ -102,7 +102,7 @@ void write_picture(const std::string& path, const std::string& title, const Lear
   if (const auto* result = std::get_if<Classifier::Result>(&test);
       result != nullptr && result->rows > 0 && result->classes <= most_classes)
     plot.confusion = {"Test rows", classifier_of(learned.model).label_names, result->confusion};
-  write_beside(path, extension_of(path) == ".png" ? plot_png(plot) : plot_svg(plot));
+  write_file(path, extension_of(path) == ".png" ? plot_png(plot) : plot_svg(plot));
 }
 
 }  // namespace gradwalk::cli

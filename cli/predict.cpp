@@ -127,7 +127,7 @@ void run(const PredictArguments& options) {
   if (options.output.empty()) {
     fmt::print("{}", out);
   } else {
-    write_beside(options.output, out);
+    write_file(options.output, out);
   }
   if (figures && !options.json) fmt::print(stderr, "{}\n", score_in_words(*figures));
 }

@@ -166,7 +166,7 @@ void print_orders(const Snapshot& graph, const WalkArguments& options) {
 
 void film(const Walk& walk, const WalkArguments& options) {
   const std::string bytes = film_webp(walk, options.filming);
-  write_beside(options.film, bytes);
+  write_file(options.film, bytes);
   fmt::print("wrote {} ({} steps)\n", options.film, walk.steps().size());
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# gradwalk_component(<name> <source>...): the library gradwalk::<name> (libgradwalk-<name>), installed and exported with
-# its pkg-config file cmake/gradwalk-*.pc.in. The caller adds what only this component depends on.
+# gradwalk_component(<name> <source>...): adds the library gradwalk::<name> (libgradwalk-<name>), and installs and exports
+# it with its pkg-config file cmake/gradwalk-*.pc.in. The caller adds the dependencies of this component.
 function(gradwalk_component name)
   set(target gradwalk_${name})
   add_library(${target} ${ARGN})
@@ -13,11 +13,11 @@ function(gradwalk_component name)
     VISIBILITY_INLINES_HIDDEN ON
     DEFINE_SYMBOL ""
     POSITION_INDEPENDENT_CODE ON
-    INSTALL_RPATH $ORIGIN # libgradwalk lies beside it
+    INSTALL_RPATH $ORIGIN # libgradwalk is in the same folder
     VERSION ${PROJECT_VERSION}
     SOVERSION ${gradwalk_soversion}
     UNITY_BUILD ${GRADWALK_UNITY}
-    UNITY_BUILD_BATCH_SIZE 0) # all of it, for it is one room
+    UNITY_BUILD_BATCH_SIZE 0) # all files together: a component is one room
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${target} PUBLIC gradwalk PRIVATE $<BUILD_INTERFACE:gradwalk_warnings>)
 
@@ -30,7 +30,7 @@ function(gradwalk_component name)
   endif()
 endfunction()
 
-# Programs need the library itself; only those who build them need the rest.
+# gradwalk_install_library(<target>): running a program needs only the library; building one also needs the rest.
 function(gradwalk_install_library target)
   install(TARGETS ${target} EXPORT gradwalkTargets
     LIBRARY COMPONENT runtime NAMELINK_COMPONENT development

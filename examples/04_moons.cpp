@@ -27,7 +27,7 @@ Result evaluate(const MLP& model, const Dataset& data, const std::vector<double>
 
 void print_map(const MLP& model, const Dataset& data) {
   const NoGrad guard;
-  const double width = 1.0 / 15, height = 1.0 / 8;  // of one character
+  const double width = 1.0 / 15, height = 1.0 / 8;  // the size of one character
   for (int line = 0; line <= 20; ++line) {
     for (int column = 0; column <= 60; ++column) {
       const double x = -1.5 + column * width, y = 1.5 - line * height;

@@ -27,7 +27,7 @@ void show(const char* name, const ScalarFunction& f, const Numbers& at) {
   const auto [result, slopes] = value_and_gradient(f, at);
   std::printf("%-10s = %.4f, gradient", name, result);
   for (const double slope : slopes) std::printf(" %.4f", slope);
-  std::printf(", %s\n", check_gradient(f, at) ? "as finite differences have it" : "which is WRONG");
+  std::printf(", %s\n", check_gradient(f, at) ? "confirmed by finite differences" : "which is WRONG");
 }
 
 int main() {

@@ -46,7 +46,7 @@ Numbers solve(std::vector<Numbers> A, Numbers y) {
 
 double norm(const Numbers& x) {
   double sum = 0;
-  for (const double one : x) sum += one * one;
+  for (const double coordinate : x) sum += coordinate * coordinate;
   return std::sqrt(sum);
 }
 

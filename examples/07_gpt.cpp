@@ -46,13 +46,13 @@ std::string read_file(const std::string& path) {
   std::string text(1 << 16, '\0');
   std::size_t size = 0;
   int count = -1;
-  if (gzFile file = gzopen(path.c_str(), "rb")) {  // reads plain files too
+  if (gzFile file = gzopen(path.c_str(), "rb")) {  // reads plain files, too
     while ((count = gzread(file, text.data() + size, static_cast<unsigned>(text.size() - size))) > 0)
       if ((size += static_cast<std::size_t>(count)) == text.size()) text.resize(2 * size);
     gzclose(file);
   }
   if (count < 0)
-    throw Error("07_gpt", "a file with one name a line", path + ", which cannot be read",
+    throw Error("07_gpt", "a file with one name per line", path + ", which cannot be read",
                 "apt-get install miscfiles brings Debian's names; or give a file of yours: 07_gpt FILE");
   text.resize(size);
   return text;
@@ -63,7 +63,8 @@ std::vector<Tokens> read_names(const std::string& path) {
   std::istringstream lines(read_file(path));
   for (std::string line; std::getline(lines, line);)
     if (Tokens tokens = tokens_of(line); tokens.size() > 2) names.push_back(std::move(tokens));
-  if (names.empty()) throw Error("07_gpt", "at least one name", "none in " + path, "write one name a line, in a to z");
+  if (names.empty())
+    throw Error("07_gpt", "at least one name", "none in " + path, "write one name per line, in a to z");
   return names;
 }
 
@@ -175,7 +176,7 @@ Options read_options(const std::vector<std::string>& words) {
       options.eager = true;
     } else if (words[i].starts_with("-")) {
       throw Error("07_gpt", "[FILE] [--steps N] [--batch N] [--seed N] [--eager]", words[i],
-                  "leave it out, or give what it lacks");
+                  "leave it out, or add the number after it");
     } else {
       options.file = words[i];
     }
@@ -203,11 +204,11 @@ int main(int count, char** words) try {
     const double before = seconds_since(start);
     train(names, options.steps, options.batch, step);
     const double all = seconds_since(start);  // printed on stderr, so that stdout is the same each time
-    std::fprintf(stderr, "made ready in %.2f s, trained in %.2f s, %.1f us a name\n", before, all - before,
+    std::fprintf(stderr, "prepared in %.2f s, trained in %.2f s, %.1f us per name\n", before, all - before,
                  1e6 * (all - before) / static_cast<double>(std::max<std::size_t>(options.steps * options.batch, 1)));
   }  // the Trainer ends here and writes the parameters back to the model's Values
 
-  std::printf("\nnames it invents:\n");
+  std::printf("\ninvented names:\n");
   for (int i = 0; i < 20; ++i) std::printf("%s\n", invent(model, random).c_str());
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());

@@ -10,7 +10,8 @@
 
 using namespace gradwalk;
 
-double microseconds(auto what) {  // the shortest of several runs
+// Returns the time of the shortest of several runs.
+double microseconds(auto what) {
   double shortest = 1e9;
   for (int i = 0; i < 20; ++i) {
     const auto begin = std::chrono::steady_clock::now();
@@ -21,7 +22,7 @@ double microseconds(auto what) {  // the shortest of several runs
   return shortest;
 }
 
-// The squared error of the network for one row; any function of Values can be compiled.
+// Returns the squared error of the network for one row. Any function of Values can be compiled.
 Value loss(const MLP& model, const Value& x0, const Value& x1, const Value& y) {
   return pow(tanh(model(std::vector{x0, x1})[0]) - y, 2);
 }
@@ -29,7 +30,7 @@ Value loss(const MLP& model, const Value& x0, const Value& x1, const Value& y) {
 int main() {
   const MLP model(2, {16, 16, 1});
   std::vector<Value> parameters = model.parameters();
-  std::vector<double> rows;  // x0, x1, y; one row after the other
+  std::vector<double> rows;  // x0, x1 and y of one row after another
   for (int i = 0; i < 200; ++i) {
     const double x0 = -1 + i % 20 * 0.1, x1 = -1 + i / 20 * 0.2;
     rows.insert(rows.end(), {x0, x1, x0 * x1 > 0 ? 1.0 : -1.0});
@@ -40,12 +41,12 @@ int main() {
     for (Value& p : parameters) p.grad() = 0;
     sum = 0;
     for (std::size_t i = 0; i < rows.size(); i += 3) {
-      const Value one = loss(model, rows[i], rows[i + 1], rows[i + 2]);
-      one.backward();
-      sum += one.data();
+      const Value row_loss = loss(model, rows[i], rows[i + 1], rows[i + 2]);
+      row_loss.backward();
+      sum += row_loss.data();
     }
   });
-  std::printf("eager:    loss %.6f, first gradient %.6f, %.1f us a step\n", sum, parameters[0].grad(), eager);
+  std::printf("eager:    loss %.6f, first gradient %.6f, %.1f us per step\n", sum, parameters[0].grad(), eager);
 
   // The inputs stand for the numbers of one row. The same function records the loss, and compile() makes the program.
   Value x0, x1, y;
@@ -54,7 +55,7 @@ int main() {
     for (Value& p : parameters) p.grad() = 0;
     sum = program.run(rows);
   });
-  std::printf("compiled: loss %.6f, first gradient %.6f, %.1f us a step\n", sum, parameters[0].grad(), compiled);
+  std::printf("compiled: loss %.6f, first gradient %.6f, %.1f us per step\n", sum, parameters[0].grad(), compiled);
 
   const Program::Description about = program.describe();
   std::printf("%zu nodes became %zu instructions, among them matrix products of", about.recorded, about.instructions);

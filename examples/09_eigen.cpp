@@ -25,7 +25,7 @@ const VectorXd places =
     VectorXd::NullaryExpr(count, [](Index i) { return (i < 12 ? 0.0 : 1.2) + 0.14 * static_cast<double>(i); });
 const VectorXd heights = VectorXd::NullaryExpr(count, [](Index i) { return curve(places(i)) + noise(i); });
 
-// The covariance of the curve at the points a with the curve at the points b.
+// Returns the covariance of the curve at the points a with the curve at the points b.
 template <class T> Matrix<T> covariance(const VectorXd& a, const VectorXd& b, const Parameters<T>& p) {
   using std::exp;
   const T variance = exp(2 * p(1)), scale = -0.5 * exp(-2 * p(0));

@@ -13,7 +13,7 @@ using namespace gradwalk;
 // Rosenbrock's valley: steep walls, and a floor that bends and hardly falls.
 Value valley(const std::vector<Value>& x) { return 100 * pow(x[1] - x[0] * x[0], 2) + pow(1 - x[0], 2); }
 
-// The positions of a planet after each time step of 0.01, attracted by a sun at (0, 0). T is double or Value.
+// Returns the positions of a planet after each time step of 0.01. A sun at (0, 0) attracts it. T is double or Value.
 template <class T> std::vector<T> orbit(const std::vector<T>& parameters, int steps) {
   T pull = parameters[0], x = parameters[1], y = parameters[2], u = parameters[3], v = parameters[4];
   std::vector<T> places;

@@ -18,12 +18,12 @@ using gradwalk::Random, gradwalk::Value;
 using Vector = std::vector<Value>;
 using Matrix = std::vector<Vector>;  // one Vector per row
 
-// {f(0), f(1), ..., f(n - 1)}
+// Returns {f(0), f(1), ..., f(n - 1)}.
 template <class F> Vector vector_of(std::size_t n, F f) {
-  Vector made;
-  made.reserve(n);
-  for (std::size_t i = 0; i < n; ++i) made.push_back(f(i));
-  return made;
+  Vector result;
+  result.reserve(n);
+  for (std::size_t i = 0; i < n; ++i) result.push_back(f(i));
+  return result;
 }
 
 inline Value dot(std::span<const Value> x, std::span<const Value> y) {
@@ -56,14 +56,15 @@ inline Value total(const Vector& x) {
   return sum;
 }
 
-// The largest element. It is recorded, so that a compiled program finds it for each row; no gradient passes through it.
+// Returns the largest element. It is recorded, so that a compiled program finds it for each row; no gradient passes
+// through it.
 inline Value largest(const Vector& x) {
   Value found = x[0];
   for (std::size_t i = 1; i < x.size(); ++i) found = max(found, x[i]);
   return stop(found);
 }
 
-// exp() of each score divided by exp(most), which prevents overflow.
+// Returns exp() of each score, divided by exp(most), which prevents overflow.
 inline Vector powers(const Vector& scores, const Value& most) {
   return vector_of(scores.size(), [&](std::size_t i) { return exp(scores[i] - most); });
 }
@@ -71,12 +72,12 @@ inline Vector powers(const Vector& scores, const Value& most) {
 // Turns scores into probabilities.
 inline Vector softmax(const Vector& scores) {
   const Vector parts = powers(scores, largest(scores));
-  const Value all = total(parts);
-  return vector_of(parts.size(), [&](std::size_t i) { return parts[i] / all; });
+  const Value sum = total(parts);
+  return vector_of(parts.size(), [&](std::size_t i) { return parts[i] / sum; });
 }
 
-// -log of the probability that softmax(scores) gives to a token. The token is an index, or a one-hot Vector. Inputs of
-// a compiled program can form a one-hot Vector, so that each row has its own token.
+// Returns -log of the probability that softmax(scores) gives to a token. The token is an index, or a one-hot Vector.
+// Inputs of a compiled program can form a one-hot Vector, so that each row has its own token.
 inline Value surprise(const Vector& scores, std::size_t token) { return softmax_cross_entropy(scores, token); }
 inline Value surprise(const Vector& scores, const Vector& token) {
   const Value most = largest(scores);
@@ -90,9 +91,9 @@ struct OneHot {
     for (std::size_t i = 0; i < count; ++i) tokens.emplace_back(vocabulary);
   }
   Vector inputs() const {
-    Vector all;
-    for (const Vector& token : tokens) all.insert(all.end(), token.begin(), token.end());
-    return all;
+    Vector leaves;
+    for (const Vector& token : tokens) leaves.insert(leaves.end(), token.begin(), token.end());
+    return leaves;
   }
 };
 
@@ -130,10 +131,10 @@ class Model {
   Model(const Shape& shape, Random& random) : shape_(shape) {
     const std::size_t n = shape.embedding;
     const auto matrix = [&](std::size_t rows, std::size_t columns) {
-      Matrix made(rows);
-      for (Vector& row : made)
+      Matrix weights(rows);
+      for (Vector& row : weights)
         for (std::size_t i = 0; i < columns; ++i) row.emplace_back(random.normal(0, 0.08));
-      return made;
+      return weights;
     };
     tokens_ = matrix(shape.vocabulary, n);
     positions_ = matrix(shape.context, n);
@@ -152,8 +153,8 @@ class Model {
     return linear(head_, x);
   }
 
-  // The mean surprise() of the tokens after the first; there are at least two tokens. Tokens are indices, or one-hot
-  // Vectors: then this is the loss of any document of this length.
+  // Returns the mean surprise() of the tokens after the first; there are at least two tokens. Tokens are indices, or
+  // one-hot Vectors: then this is the loss of any document of this length.
   template <class Token> Value loss(const std::vector<Token>& tokens) const {
     const std::size_t count = std::min(tokens.size() - 1, shape_.context);
     Memory memory(shape_);
@@ -165,16 +166,16 @@ class Model {
   const Shape& shape() const { return shape_; }
 
   Vector parameters() const {
-    Vector all;
+    Vector leaves;
     const auto append = [&](const Matrix& matrix) {
-      for (const Vector& row : matrix) all.insert(all.end(), row.begin(), row.end());
+      for (const Vector& row : matrix) leaves.insert(leaves.end(), row.begin(), row.end());
     };
     append(tokens_), append(positions_);
     for (const Layer& layer : layers_)
       for (const Matrix* matrix : {&layer.query, &layer.key, &layer.value, &layer.output, &layer.up, &layer.down})
         append(*matrix);
     append(head_);
-    return all;
+    return leaves;
   }
 
  private:

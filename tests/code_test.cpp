@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Graphs as programs. tests/python/test_code.py runs them.
+// to_code(): graphs as programs. tests/python/test_code.py runs the programs.
 #include "gradwalk/code.hpp"
 
 #include <gmock/gmock.h>
@@ -36,7 +36,7 @@ int main() {
 )");
 }
 
-TEST(Code, IsInPythonWhatUsersOfMicrogradWrite) {
+TEST(Code, ReadsLikeMicrogradInPython) {
   EXPECT_EQ(code_of(text, Language::python), R"(from gradwalk import Value
 
 a = Value(2.0)
@@ -62,14 +62,14 @@ print("a:", a.grad.item())
 )");
 }
 
-TEST(Code, TellsWhichNodeEachLineMakesAndWhichLineCallsBackward) {
+TEST(Code, ListsTheNodeOfEachLineAndTheLineThatCallsBackward) {
   const Snapshot graph = snapshot(parse("a=2; b=a*3").root);
   for (const Language language : {Language::cpp, Language::python, Language::pytorch}) {
     const Code code = to_code(graph, language);
-    std::vector<std::size_t> made;
+    std::vector<std::size_t> nodes;
     for (const Code::Line& line : code.lines)
-      if (line.node) made.push_back(*line.node);
-    EXPECT_EQ(made, (std::vector<std::size_t>{*graph.find("a"), *graph.find("b")})) << name(language);
+      if (line.node) nodes.push_back(*line.node);
+    EXPECT_EQ(nodes, (std::vector<std::size_t>{*graph.find("a"), *graph.find("b")})) << name(language);
     EXPECT_THAT(code.lines[code.backward].text, testing::HasSubstr("b.backward()"));
   }
 }

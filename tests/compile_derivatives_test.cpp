@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Derivatives of compiled functions: Jacobians, Hessians, and derivatives as programs, against those of the engine and
-// against differences.
+// Jacobians, Hessians and derivatives of compiled functions, compared with those of the engine and with differences.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +14,7 @@ namespace gradwalk::compile_derivatives_test {
 using testing::HasSubstr;
 using tests::error_of;
 
-// Of n numbers: sums of products, functions, choices, and a largest one.
+// A function of n numbers with sums of products, functions, selections and a maximum.
 Value objective(const std::vector<Value>& x) {
   Value sum = 0, most = x[0];
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -28,7 +27,7 @@ Value objective(const std::vector<Value>& x) {
 
 std::vector<Value> outputs(const std::vector<Value>& x) {
   Value norm = 0;
-  for (const Value& one : x) norm += one * one;
+  for (const Value& number : x) norm += number * number;
   return {objective(x), sqrt(norm), x[1] / norm, Value(3.0), x[0], max(x[0], x[1]) * x[2]};
 }
 
@@ -52,13 +51,13 @@ void expect_near(std::span<const double> got, const std::vector<Numbers>& wanted
 class Sizes : public testing::TestWithParam<std::size_t> {};
 INSTANTIATE_TEST_SUITE_P(Compile, Sizes, testing::Values(3, 50));
 
-TEST_P(Sizes, AJacobianIsTheEngines) {
+TEST_P(Sizes, GiveTheJacobianOfTheEngine) {
   const std::size_t n = GetParam();
   for (const Precision precision : {Precision::float64, Precision::float32}) {
     std::vector<Value> own(n);
     Program program = compile(outputs(own), {.parameters = own, .precision = precision});
     std::vector<double> jacobian(6 * n);
-    for (const double shift : {0.0, 1.0, 2.5}) {  // other choices at each
+    for (const double shift : {0.0, 1.0, 2.5}) {  // each shift selects other operands
       program.jacobian_at(point(n, shift), jacobian);
       expect_near(jacobian, gradwalk::jacobian(outputs, point(n, shift)),
                   precision == Precision::float64 ? 1e-12 : 2e-4);
@@ -67,11 +66,11 @@ TEST_P(Sizes, AJacobianIsTheEngines) {
     program.gradient_at(point(n), gradient);
     program.jacobian_at(point(n), jacobian);
     EXPECT_TRUE(std::equal(gradient.begin(), gradient.end(), jacobian.begin())) << "its first row is the gradient";
-    for (const Value& one : own) EXPECT_EQ(one.grad(), 0);
+    for (const Value& parameter : own) EXPECT_EQ(parameter.grad(), 0);
   }
 }
 
-TEST_P(Sizes, AHessianIsTheJacobianOfTheDerivatives) {
+TEST_P(Sizes, GiveTheHessianAsTheJacobianOfTheDerivatives) {
   const std::size_t n = GetParam();
   std::vector<Value> p(n);
   const Numbers at = point(n);
@@ -83,7 +82,7 @@ TEST_P(Sizes, AHessianIsTheJacobianOfTheDerivatives) {
     slope.jacobian_at(point(n, shift), hessian);
     expect_near(hessian, gradwalk::hessian(objective, point(n, shift)), 1e-11);
   }
-  // By differences of compiled gradients.
+  // Compare with differences of compiled gradients.
   Program program = compile(objective(p), {.parameters = p});
   slope.jacobian_at(at, hessian);
   const double h = 1e-5;
@@ -98,7 +97,7 @@ TEST_P(Sizes, AHessianIsTheJacobianOfTheDerivatives) {
   }
 }
 
-TEST(Derivatives, AreAProgramRowByRow) {
+TEST(Derivatives, AreOutputsOfAProgramForEachRow) {
   Value w{2.0}, b{1.0}, x, y;
   Program slope = compile_derivatives(pow(tanh(w * x + b) - y, 2), {.inputs = {x, y}, .parameters = {w, b}});
   std::vector<double> outputs(6);
@@ -121,7 +120,7 @@ TEST(AJacobian, FollowsTheRulesForInfiniteDerivatives) {
   EXPECT_EQ(jacobian[3], 0);
 }
 
-TEST(AJacobian, RefusesWhatItCannotDo) {
+TEST(AJacobian, RefusesProgramsWithInputsAndBuffersOfTheWrongSize) {
   Value w{2.0}, x, c{3.0};
   c.label("c");
   Program rows = compile(w * x, {.inputs = {x}, .parameters = {w}}), program = compile(w * w * c, {.parameters = {w}});

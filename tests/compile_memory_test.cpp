@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How much memory programs keep: by their own count, and by the allocator's.
+// The memory that programs keep, by their own count and by that of the allocator.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -14,12 +14,12 @@ double bytes_in_use() {
   return static_cast<double>(info.uordblks + info.hblkhd);
 }
 
-// The program of what record() gives, and no more than 64 bytes a node of it.
+// Expects that the program of a graph takes at most 64 bytes per node.
 template <class Record>
 void expect_small(const Record& recorded, std::vector<Value> inputs, std::vector<Value> parameters) {
   const Value root = recorded();
   const CompileOptions options{.inputs = std::move(inputs), .parameters = std::move(parameters)};
-  compile(Value(1.0), {});  // what is made once in a process
+  compile(Value(1.0), {});  // creates what exists once per process
   const double before = bytes_in_use();
   const Program program = compile(root, options);
   const double kept = bytes_in_use() - before;

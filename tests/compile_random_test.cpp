@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Compiled programs against the engine on 2,000 random graphs, in both precisions. Each graph gets one batch size, one
-// instruction set and one number of threads, so that all of them, and their combinations, come up many times.
+// Compares compiled programs with the engine on 2,000 random graphs, in both precisions. Each graph gets one batch
+// size, one instruction set and one number of threads, so that each combination occurs many times.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,13 +16,13 @@ namespace gradwalk::compile_random_test {
 
 using tests::RandomFunction, tests::Rounded, tests::RoundedGraph;
 
-// All that a run gives, of the first output; outputs and input gradients row by row.
+// All results of a run: the sum and gradient of the first output; the input gradients and outputs of each row.
 template <class N> struct Results {
   N sum = 0;
   std::vector<N> gradient, inputs, outputs;
 };
 
-// A random function on numbers that differ from row to row, with what it gives and how exactly.
+// A random function, its rows, and the results that a program must give, with bounds on their error.
 class Subject {
  public:
   Subject(std::size_t seed, Precision precision)
@@ -52,7 +52,7 @@ class Subject {
                              .instruction_set = instruction_set});
   }
 
-  // Rows that leave no doubt, of which the larger batches have each several times; false if there are too few.
+  // Finds rows whose results are not in doubt; a large batch repeats them. Returns false if there are too few.
   bool find_rows(std::size_t count) {
     constexpr std::size_t most = 65;
     const std::size_t wanted = std::min(count, most);
@@ -73,7 +73,7 @@ class Subject {
     return all;
   }
 
-  // Each row has its weight, or counts once.
+  // Adds up the results of the rows, with a weight per row or none.
   Results<Rounded> wanted(const std::vector<double>& weights) const {
     Rounded::precision = &rounding_;
     Results<Rounded> all;
@@ -83,7 +83,7 @@ class Subject {
       const Rounded weight = weights.empty() ? Rounded(1) : Rounded::leaf(weights[r]);
       all.sum += weight * row.results.sum;
       for (std::size_t i = 0; i < all.gradient.size(); ++i) all.gradient[i] += weight * row.results.gradient[i];
-      for (const Rounded& one : row.results.inputs) all.inputs.push_back(weight * one);
+      for (const Rounded& gradient : row.results.inputs) all.inputs.push_back(weight * gradient);
       all.outputs.insert(all.outputs.end(), row.results.outputs.begin(), row.results.outputs.end());
     }
     return all;
@@ -98,7 +98,7 @@ class Subject {
   std::size_t below(std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random_); }
   static std::vector<Value> values(const std::vector<double>& numbers) { return {numbers.begin(), numbers.end()}; }
 
-  // Whether there is no doubt about anything that a run gives, and all of it is finite.
+  // Returns true if all results of a row are finite and none is in doubt.
   bool measure(const std::vector<double>& numbers) {
     Rounded::precision = &rounding_;
     Rounded::in_doubt = false;
@@ -113,7 +113,7 @@ class Subject {
     return is_finite && !Rounded::in_doubt;
   }
 
-  // The engine's numbers are what is wanted: the measured ones must be the same.
+  // Adds a row with its results, and checks that they equal those of the engine.
   void add_row(const std::vector<double>& numbers) {
     const std::vector<Value> in = values(numbers), of = values(function_.parameters), all = function_.all(in, of);
     all[outputs_[0]].backward();
@@ -160,7 +160,7 @@ Results<double> run(const Subject& subject, Program program, const std::vector<d
   return all;
 }
 
-// How many numbers were compared, and how many of them with a bound that means something.
+// Counts the numbers that were compared, and those that were compared with a tight bound.
 struct Compared {
   std::size_t all = 0, closely = 0;
 
@@ -221,8 +221,8 @@ TEST_P(RandomGraphs, AgreeWithTheEngineForAnyBatchInstructionSetAndThreads) {
   EXPECT_GT(compared.closely, compared.all / 2);
 }
 
-std::string graphs_name(const testing::TestParamInfo<std::tuple<Precision, std::size_t>>& one) {
-  const auto [precision, shard] = one.param;
+std::string graphs_name(const testing::TestParamInfo<std::tuple<Precision, std::size_t>>& info) {
+  const auto [precision, shard] = info.param;
   return (precision == Precision::float64 ? "float64_" : "float32_") + std::to_string(shard);
 }
 INSTANTIATE_TEST_SUITE_P(Compile, RandomGraphs,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a program promises on every row: choices made anew, what is not finite as in the engine, nothing passed on by a
-// gradient that is 0, and Errors that leave every gradient as it was.
+// The guarantees of a program: it selects for each row, treats numbers that are not finite as the engine does, passes
+// nothing on from a gradient of 0, and leaves every gradient unchanged when it throws.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using tests::error_of;
 
 constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
 
-// The same number to rounding, or not finite in the same way.
+// Returns true for numbers that are equal up to rounding, or the same infinity, or both NaN.
 bool is_alike(double x, double y) {
   if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
   return x == y || std::abs(x - y) <= 1e-14 * std::abs(x);
@@ -26,7 +26,7 @@ bool is_alike(double x, double y) {
 
 class EverySet : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Compile, EverySet, testing::ValuesIn(instruction_sets()),
-                         [](const auto& one) { return one.param; });
+                         [](const auto& info) { return info.param; });
 
 TEST_P(EverySet, ChoosesForEachRow) {
   const std::vector<std::pair<const char*, std::function<Value(const Value&, const Value&)>>> choices{
@@ -40,7 +40,7 @@ TEST_P(EverySet, ChoosesForEachRow) {
       {"select !=", [](const Value& w, const Value& x) { return select(x != w, w, x); }},
       {"in each other", [](const Value& w, const Value& x) { return max(select(x < 0, w, x), min(x, abs(w - x))); }},
   };
-  const std::vector rows{-2.0, -0.5, 0.0, 0.25, 0.5, 1.0, 3.0, -1.0, 0.5, -4.0, 8.0};  // ties among them
+  const std::vector rows{-2.0, -0.5, 0.0, 0.25, 0.5, 1.0, 3.0, -1.0, 0.5, -4.0, 8.0};  // with ties
   for (const auto& [name, choice] : choices)
     for (const Precision precision : {Precision::float64, Precision::float32}) {
       Value w{0.5}, x;
@@ -62,7 +62,7 @@ TEST_P(EverySet, ChoosesForEachRow) {
 
 const std::vector special{0.0, -0.0, 1.0, -1.0, 0.5, -2.0, infinity, -infinity, nan};
 
-// Every op on every kind of number, each once as it is and once with a gradient of 0 from above.
+// Every op on every kind of number, once plainly and once with an incoming gradient of 0.
 template <class Check> void each_op(Check check) {
   for (auto op = static_cast<std::size_t>(Op::add); op < static_cast<std::size_t>(Op::custom); ++op)
     for (const double from_above : {1.0, 0.0}) {
@@ -83,7 +83,7 @@ std::vector<double> all_special() {
   return rows;
 }
 
-// The value, then its gradient by each of the three.
+// Returns the value and its gradient with respect to each of the three operands.
 std::vector<double> by_the_engine(const RowFunction& function, std::span<const double> row) {
   const std::vector<Value> in(row.begin(), row.end());
   const Value out = function(in);
@@ -91,7 +91,7 @@ std::vector<double> by_the_engine(const RowFunction& function, std::span<const d
   return {out.data(), in[0].grad(), in[1].grad(), in[2].grad()};
 }
 
-TEST_P(EverySet, FollowsTheEngineWhereNumbersAreNotFinite) {
+TEST_P(EverySet, FollowsTheEngineForNumbersThatAreNotFinite) {
   const std::vector<double> rows = all_special();
   each_op([&](const RowFunction& function) {
     std::vector<Value> in(3);
@@ -109,7 +109,7 @@ TEST_P(EverySet, FollowsTheEngineWhereNumbersAreNotFinite) {
   });
 }
 
-TEST_P(EverySet, FollowsTheEngineAsAFunctionOfParametersToo) {
+TEST_P(EverySet, FollowsTheEngineAsAFunctionOfParameters) {
   const std::vector<double> rows = all_special();
   each_op([&](const RowFunction& function) {
     std::vector<Value> in(3);
@@ -127,8 +127,8 @@ TEST_P(EverySet, FollowsTheEngineAsAFunctionOfParametersToo) {
   });
 }
 
-TEST_P(EverySet, PassesNothingOnThroughLayersOfInfiniteWeights) {
-  // Units that are off, and a row whose weight is 0, below weights that are infinite.
+TEST_P(EverySet, PassesNoGradientThroughInfiniteWeightsOfInactiveUnits) {
+  // The layer below infinite weights has inactive units, and one row has the weight 0.
   std::vector<Value> w{infinity, -1.0, -infinity, 2.0, 1.0, -3.0}, v{1.0, 1.0, -1.0}, x(2);
   std::vector<Value> parameters(w);
   parameters.insert(parameters.end(), v.begin(), v.end());
@@ -151,7 +151,7 @@ TEST_P(EverySet, PassesNothingOnThroughLayersOfInfiniteWeights) {
         << "parameter " << i << ": " << gradient[i] << ", not " << parameters[i].grad();
 }
 
-TEST(Constants, OfAnyKindCanBeDividedByAndMultipliedWith) {
+TEST(Constants, CanBeFactorsAndDivisorsOfAnySize) {
   for (const double number : {0.0, -0.0, 1e-310, 1e100, infinity, nan, 3.0})
     for (const double again : {1e-100, -2.0, 0.0}) {
       Value w{0.75}, x;
@@ -172,7 +172,7 @@ TEST(Constants, OfAnyKindCanBeDividedByAndMultipliedWith) {
     }
 }
 
-TEST(Constants, AreNotMultipliedWhereTheirProductIsTooLarge) {
+TEST(Constants, AreNotMultipliedIfTheirProductOverflows) {
   Value x;
   Program program = compile(1e200 * (1e200 * x) + x / 1e-200 / 1e-200, {.inputs = {x}});
   std::vector<double> outputs(2);
@@ -181,7 +181,7 @@ TEST(Constants, AreNotMultipliedWhereTheirProductIsTooLarge) {
   EXPECT_EQ(outputs[1], 0);
 }
 
-TEST(Constants, ThatAreNoFactorsStandBesideTermsThatHaveNone) {
+TEST(Constants, ThatAreSubnormalCanBeInSumsWithPlainTerms) {
   std::vector<Value> p;
   for (int i = 0; i < 40; ++i) p.emplace_back(0.25 * i + 1);
   for (const int every : {2, 3, 20}) {
@@ -200,7 +200,7 @@ TEST(Constants, ThatAreNoFactorsStandBesideTermsThatHaveNone) {
   }
 }
 
-TEST(Extremes, OfOneNumberAgainAndAgainShareItsGradient) {
+TEST(MaxReductions, OfEqualOperandsPassOnTheGradientOfTheEngine) {
   Value p{3.0}, own{3.0};
   const auto most = [](const Value& x) {
     Value found = x;
@@ -213,7 +213,7 @@ TEST(Extremes, OfOneNumberAgainAndAgainShareItsGradient) {
   EXPECT_EQ(gradient[0], own.grad());
 }
 
-TEST(AnError, LeavesEveryGradientAsItWas) {
+TEST(AnError, LeavesEveryGradientUnchanged) {
   Value w{2.0}, x, c{3.0};
   const RowFunction function = [&](const std::vector<Value>& in) { return in[0] < 1 ? w * in[0] / c : w + in[0]; };
   Program program = compile(function, {{0.5}, {-3}}, {.parameters = {w}});
@@ -246,7 +246,7 @@ TEST(AnError, LeavesEveryGradientAsItWas) {
   EXPECT_EQ(w.grad(), 7.25);
 }
 
-TEST(AnError, LeavesATrainerWhereItWas) {
+TEST(AnError, LeavesATrainerUnchanged) {
   Value w{2.0};
   const RowFunction function = [&](const std::vector<Value>& in) { return in[0] < 1 ? w * in[0] : w + in[0]; };
   Trainer trainer(compile(function, {{0.5}, {-3}}, {.parameters = {w}}), SGD{.lr = 1});
@@ -258,7 +258,7 @@ TEST(AnError, LeavesATrainerWhereItWas) {
   EXPECT_EQ(w.grad(), 0);
 }
 
-TEST(AConstantThatHasChanged, IsAnErrorOfEveryCall) {
+TEST(AConstant, MakesEveryCallThrowAfterItChanged) {
   Value w{2.0}, x, c{3.0};
   c.label("c");
   Program rows_of = compile(w * x / c, {.inputs = {x}, .parameters = {w}}),
@@ -288,7 +288,7 @@ TEST(AConstantThatHasChanged, IsAnErrorOfEveryCall) {
   for (const auto& [name, call] : calls) EXPECT_EQ(error_of(call), "no error") << name;
 }
 
-TEST(NoRows, GiveNothingAndChangeNothing) {
+TEST(AnEmptyBatch, ReturnsZeroAndChangesNothing) {
   Value w{2.0}, x;
   for (const Value& output : {w * x, w * w, w + x * 0}) {
     Program program = compile(output, {.inputs = {x}, .parameters = {w}});
@@ -307,7 +307,7 @@ TEST(NoRows, GiveNothingAndChangeNothing) {
   EXPECT_EQ(w.data(), 2);
 }
 
-TEST(ACustomNode, IsRefusedByItsName) {
+TEST(ACustomNode, IsNamedInTheError) {
   Value w{2.0}, x;
   const Value mine = custom(1.0, {{w, 1.0}}, "mine");
   EXPECT_EQ(error_of([&] { compile(tanh(mine * x), {.inputs = {x}, .parameters = {w}}); }),

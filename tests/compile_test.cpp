@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Compiled programs against the engine, row by row.
+// Compares compiled programs with the engine, row by row.
 #include "gradwalk/compile.hpp"
 
 #include <gmock/gmock.h>
@@ -37,16 +37,16 @@ struct Batch {
   bool operator==(const Batch&) const = default;
 };
 
-// A network with everything a batch can meet: layers, functions, uniform terms, numbers that are used by all rows.
+// A network with layers, functions, uniform terms, and parameters that all rows use directly.
 struct Network {
   MLP model{3, {20, 12, 2}};
   Value scale{0.7}, shift{0.1};
   std::vector<Value> inputs = std::vector<Value>(4), parameters = all_parameters();
 
   std::vector<Value> all_parameters() const {
-    std::vector<Value> all = model.parameters();
-    all.insert(all.end(), {scale, shift});
-    return all;
+    std::vector<Value> values = model.parameters();
+    values.insert(values.end(), {scale, shift});
+    return values;
   }
   Value loss(const std::vector<Value>& in) const {
     const std::vector<Value> out = model(std::vector<Value>(in.begin(), in.begin() + 3));
@@ -56,18 +56,18 @@ struct Network {
   }
   Batch eager(const std::vector<double>& rows, const std::vector<double>& weights = {}) {
     for (Value& p : parameters) p.grad() = 0;
-    Batch all{0, {}, {}};
+    Batch batch{0, {}, {}};
     for (std::size_t r = 0; r < rows.size() / 4; ++r) {
       const std::vector<Value> in(rows.begin() + static_cast<std::ptrdiff_t>(4 * r),
                                   rows.begin() + static_cast<std::ptrdiff_t>(4 * r + 4));
-      const Value one = loss(in);
+      const Value row_loss = loss(in);
       const double weight = weights.empty() ? 1 : weights[r];
-      one.backward(weight);
-      all.sum += weight * one.data();
-      for (const Value& x : in) all.inputs.push_back(x.grad());
+      row_loss.backward(weight);
+      batch.sum += weight * row_loss.data();
+      for (const Value& x : in) batch.inputs.push_back(x.grad());
     }
-    for (const Value& p : parameters) all.gradient.push_back(p.grad());
-    return all;
+    for (const Value& p : parameters) batch.gradient.push_back(p.grad());
+    return batch;
   }
   Program compiled(CompileOptions options = {}) const {
     options.inputs = inputs;
@@ -75,9 +75,9 @@ struct Network {
     return compile(loss(inputs), options);
   }
   Batch run(Program& program, const std::vector<double>& rows, const std::vector<double>& weights = {}) const {
-    Batch all{0, std::vector<double>(parameters.size()), std::vector<double>(rows.size())};
-    all.sum = program.gradients(rows, all.gradient, {.weights = weights, .input_gradients = all.inputs});
-    return all;
+    Batch batch{0, std::vector<double>(parameters.size()), std::vector<double>(rows.size())};
+    batch.sum = program.gradients(rows, batch.gradient, {.weights = weights, .input_gradients = batch.inputs});
+    return batch;
   }
 };
 
@@ -220,7 +220,7 @@ TEST(Compile, LiftsALayerFromEveryWayOfWritingANeuron) {
   }
 }
 
-// ---- what users meet ----
+// ---- the interface ----
 
 using testing::HasSubstr;
 using tests::error_of;
@@ -235,7 +235,7 @@ TEST(Compile, AddsToTheParametersGradientsAndReadsThemAtEachRun) {
   EXPECT_EQ(w.grad(), 4);
 }
 
-TEST(Compile, GivesMeansAndWeightedMeans) {
+TEST(Compile, ReturnsMeansAndWeightedMeans) {
   Value w{2.0}, x{0.0};
   Program program = compile(w * x, {.inputs = {x}, .parameters = {w}});
   const std::vector rows{1.0, 2.0, 6.0}, weights{1.0, 1.0, 2.0};
@@ -245,7 +245,7 @@ TEST(Compile, GivesMeansAndWeightedMeans) {
   EXPECT_DOUBLE_EQ(program.run(rows, {.result = RunOptions::Result::mean, .weights = weights}), 7.5);
 }
 
-TEST(Compile, GivesNothingForNoRows) {
+TEST(Compile, ReturnsZeroForAnEmptyBatch) {
   Value w{2.0}, x{0.0};
   Program program = compile(w * x + w, {.inputs = {x}, .parameters = {w}});
   EXPECT_EQ(program.run({}), 0);
@@ -255,7 +255,7 @@ TEST(Compile, GivesNothingForNoRows) {
   EXPECT_EQ(gradient[0], 0);
 }
 
-TEST(Compile, ComputesUniformTermsOnceARowAllTheSame) {
+TEST(Compile, CountsUniformTermsOncePerRow) {
   Value w{3.0}, x{0.0};
   Program program = compile(w * x + w * w, {.inputs = {x}, .parameters = {w}});
   EXPECT_EQ(program.run(std::vector{1.0, 2.0}), 3 * 3 + 2 * 9);
@@ -271,7 +271,7 @@ TEST(Compile, EvaluatesSeveralOutputs) {
   EXPECT_THAT(numbers, testing::ElementsAre(2, 3, 1, 7, 6, 3, 9, 7));
 }
 
-TEST(Compile, IsAFunctionOfItsParametersWhereItHasNoInputs) {
+TEST(Compile, MakesAFunctionOfParametersIfThereAreNoInputs) {
   std::vector<Value> p{1.0, 2.0};
   Program program = compile(p[0] * p[0] * p[1], {.parameters = p});
   std::vector<double> gradient(2);
@@ -283,8 +283,8 @@ TEST(Compile, IsAFunctionOfItsParametersWhereItHasNoInputs) {
   EXPECT_EQ(p[0].grad(), 4);
 }
 
-// Nothing to put side by side: what is uniform goes step by step.
-TEST(Compile, TakesARecursionStepByStep) {
+// A recursion has no parallel operations, so the scalar interpreter runs it.
+TEST(Compile, RunsARecursionLikeTheEngine) {
   for (const Precision precision : {Precision::float64, Precision::float32}) {
     const std::vector<Value> p{0.9, 0.3, -0.2};
     Value x = p[1], y = 1, total = 0;
@@ -306,8 +306,8 @@ TEST(Compile, TakesARecursionStepByStep) {
   }
 }
 
-// A few rows go step by step, more as a block: both are what the engine gives.
-TEST(Compile, TakesFewRowsOfASmallProgramAsItTakesMany) {
+// The scalar interpreter runs few rows, and vector code runs many; both must agree with the engine.
+TEST(Compile, RunsFewRowsLikeManyRows) {
   const std::vector<Value> x{0.5, 0.25}, w{0.5, -0.25, 0.75};
   const auto loss = [&](const Value& u, const Value& v) {
     const Value a = relu(w[0] * u + w[1] * v + w[2]), b = exp(w[2] * a), c = a / b;
@@ -328,13 +328,13 @@ TEST(Compile, TakesFewRowsOfASmallProgramAsItTakesMany) {
     double wanted = 0;
     for (std::size_t r = 0; r < count; ++r) {
       const Value u{rows[2 * r]}, v{rows[2 * r + 1]};
-      const Value one = loss(u, v);
-      one.backward(weights[r]);
-      wanted += weights[r] * one.data();
+      const Value row_loss = loss(u, v);
+      row_loss.backward(weights[r]);
+      wanted += weights[r] * row_loss.data();
       const std::string row = std::to_string(count) + " rows, row " + std::to_string(r);
       expect_near(inputs[2 * r], u.grad(), std::abs(u.grad()), 1e-14, row);
       expect_near(inputs[2 * r + 1], v.grad(), std::abs(v.grad()), 1e-14, row);
-      expect_near(got[3 * r], one.data(), std::abs(one.data()), 1e-14, row);
+      expect_near(got[3 * r], row_loss.data(), std::abs(row_loss.data()), 1e-14, row);
       expect_near(got[3 * r + 1], u.data() * -0.25, 1, 1e-14, row);
       EXPECT_EQ(got[3 * r + 2], 1.5) << row;
     }
@@ -350,7 +350,7 @@ TEST(Compile, FollowsTheRulesForInfiniteDerivatives) {
   EXPECT_EQ(root.run(std::vector{4.0}), 0);
   EXPECT_EQ(w.grad(), 0) << "a gradient that is 0 passes nothing on";
 
-  // Through layers: a weight that is infinite, and a unit that is off.
+  // In a layer, one weight is infinite and one unit is inactive.
   const double infinity = std::numeric_limits<double>::infinity();
   std::vector<Value> a{1.0, 1.0}, u{0.0, 0.0}, v{infinity, 1.0, 1.0, 1.0};
   std::vector<Value> h;
@@ -364,7 +364,7 @@ TEST(Compile, FollowsTheRulesForInfiniteDerivatives) {
   EXPECT_EQ(inputs[0], 2) << "what is off has an infinite weight, and passes nothing on";
 }
 
-TEST(Compile, PassesNothingToWhatWasNotChosen) {
+TEST(Compile, PassesNoGradientToTheOperandThatWasNotSelected) {
   const double infinity = std::numeric_limits<double>::infinity();
   for (const double x : {-1.0, 1.0}) {
     Value a{2.0}, b{3.0}, in{0.0};
@@ -377,10 +377,10 @@ TEST(Compile, PassesNothingToWhatWasNotChosen) {
   }
 }
 
-TEST(Compile, TakesGraphsThatWereLookedAt) {
+TEST(Compile, TakesGraphsWhoseRecordsWereExpanded) {
   Value w{2.0}, x{0.0};
   const Value root = tanh(w * x + 0.5) * 3 - 2 * w;
-  const std::vector<Value> order = topological_order(root);  // splits records, and makes nodes of numbers
+  const std::vector<Value> order = topological_order(root);  // expands fused records and their constants
   Program program = compile(root, {.inputs = {x}, .parameters = {w}});
   EXPECT_NEAR(program.run(std::vector{1.0}), 3 * std::tanh(2.5) - 4, 1e-14);
   const Value number = root.inputs()[0].inputs()[1];
@@ -390,7 +390,7 @@ TEST(Compile, TakesGraphsThatWereLookedAt) {
   EXPECT_EQ(outputs[0], 3);
 }
 
-TEST(Compile, RefusesWhatItCannotDo) {
+TEST(Compile, RefusesCustomNodesWrongLeavesAndWrongSizes) {
   Value w{2.0}, x{0.0};
   const Value other = custom(1.0, {{w, 1.0}}, "mine");
   EXPECT_THAT(error_of([&] { compile(other * x, {.inputs = {x}, .parameters = {w}}); }), HasSubstr("custom"));
@@ -409,7 +409,7 @@ TEST(Compile, RefusesWhatItCannotDo) {
   EXPECT_THAT(error_of([&] { program.evaluate(buffer, std::span(buffer).first(2)); }), HasSubstr("room for 3"));
 }
 
-TEST(Compile, SaysWhenAProgramWasMovedFrom) {
+TEST(Compile, MakesProgramsThatThrowAfterAMove) {
   Value w{2.0}, x{0.0};
   Program program = compile(w * x, {.inputs = {x}, .parameters = {w}});
   Program taken = std::move(program);
@@ -419,7 +419,7 @@ TEST(Compile, SaysWhenAProgramWasMovedFrom) {
   EXPECT_THAT(error_of([&] { trainer.step(std::vector{1.0}); }), HasSubstr("moved from"));
 }
 
-TEST(Compile, NamesConstantsAndNoticesWhenOneHasChanged) {
+TEST(Compile, NamesConstantsAndDetectsThatOneHasChanged) {
   Value w{2.0}, x{0.0}, c{3.0};
   c.label("temperature");
   Program program = compile(w * x / c, {.inputs = {x}, .parameters = {w}});
@@ -429,7 +429,7 @@ TEST(Compile, NamesConstantsAndNoticesWhenOneHasChanged) {
   EXPECT_EQ(w.grad(), 0);
 }
 
-TEST(Compile, OfAFunctionGuardsItsComparisons) {
+TEST(Compile, GuardsTheComparisonsOfAFunction) {
   Value w{2.0};
   const RowFunction clipped = [&](const std::vector<Value>& in) { return in[0] < 1 ? w * in[0] : w + 0; };
   Program program = compile(clipped, {{0.5}, {-3}}, {.parameters = {w}});
@@ -439,7 +439,7 @@ TEST(Compile, OfAFunctionGuardsItsComparisons) {
   EXPECT_EQ(w.grad(), before) << "an error leaves every gradient as it was";
 }
 
-TEST(Compile, OfAFunctionGuardsWhatItAsksOfANumber) {
+TEST(Compile, GuardsThePredicatesOfAFunction) {
   Value w{2.0};
   const RowFunction whole = [&](const std::vector<Value>& in) {
     return isfinite(in[0]) && !signbit(in[0]) ? w * floor(in[0]) : w + 0;
@@ -451,7 +451,7 @@ TEST(Compile, OfAFunctionGuardsWhatItAsksOfANumber) {
     EXPECT_THAT(error_of([&] { program.run(std::vector{0.25, other}); }), HasSubstr("row 1")) << other;
 }
 
-TEST(Compile, OfAFunctionRefusesGraphsThatDiffer) {
+TEST(Compile, RefusesAFunctionWhoseGraphsDiffer) {
   Value w{2.0};
   const auto message = [&](const RowFunction& function) {
     return error_of([&] { compile(function, {{0.5}, {2}}, {.parameters = {w}}); });
@@ -463,7 +463,7 @@ TEST(Compile, OfAFunctionRefusesGraphsThatDiffer) {
   EXPECT_EQ(message([&](const auto& in) { return select(in[0] < 1, w, in[0]); }), "no error");
 }
 
-TEST(Trainer, MovesParametersAsAnOptimizerDoes) {
+TEST(Trainer, UpdatesParametersAsAnOptimizerDoes) {
   for (const OptimizerConfig& config : {OptimizerConfig(SGD{.lr = 0.1, .momentum = 0.5, .weight_decay = 0.01}),
                                         OptimizerConfig(Adam{.lr = 0.02}), OptimizerConfig(AdamW{.lr = 0.02})}) {
     Network network, twin;
@@ -489,7 +489,7 @@ TEST(Trainer, MovesParametersAsAnOptimizerDoes) {
   }
 }
 
-TEST(Trainer, GivesWhatElseIsAskedOfARun) {
+TEST(Trainer, WritesOutputsAndInputGradientsAsARunDoes) {
   Value w{2.0}, x{0.0};
   const Program program = compile(w * x, {.inputs = {x}, .parameters = {w}});
   Trainer trainer(program, SGD{.lr = 1});
@@ -499,7 +499,7 @@ TEST(Trainer, GivesWhatElseIsAskedOfARun) {
   EXPECT_THAT(outputs, testing::ElementsAre(2, 6));
 }
 
-TEST(Trainer, ShowsTheGradientBeforeItIsUsed) {
+TEST(Trainer, CallsTheHookWithTheGradientBeforeEachUpdate) {
   Value w{2.0}, x{0.0};
   const Program program = compile(w * x, {.inputs = {x}, .parameters = {w}});
   Trainer trainer(program, SGD{.lr = 1});
@@ -510,7 +510,7 @@ TEST(Trainer, ShowsTheGradientBeforeItIsUsed) {
   EXPECT_EQ(w.data(), 2 - 5);
 }
 
-// Sums of any number of terms with the same weight each: a program a length.
+// Sums of several lengths over the same weights, with one program per length.
 struct Lengths {
   std::vector<Value> w{0.5, -0.3, 0.8};
 
@@ -520,16 +520,16 @@ struct Lengths {
     return pow(tanh(sum), 2);
   }
   std::vector<Program> programs(Precision precision = Precision::float64) const {
-    std::vector<Program> all;
+    std::vector<Program> programs;
     for (const std::size_t length : {2u, 3u, 5u}) {
       std::vector<Value> inputs(length);
-      all.push_back(compile(loss(inputs), {.inputs = inputs, .parameters = w, .precision = precision}));
+      programs.push_back(compile(loss(inputs), {.inputs = inputs, .parameters = w, .precision = precision}));
     }
-    return all;
+    return programs;
   }
 };
 
-TEST(Trainer, OfSeveralProgramsTakesOneStepForAllTheirRows) {
+TEST(Trainer, TakesOneStepForTheRowsOfSeveralPrograms) {
   for (const Precision precision : {Precision::float64, Precision::float32}) {
     const double tolerance = precision == Precision::float64 ? 1e-13 : 1e-6;
     Lengths compiled;
@@ -558,7 +558,7 @@ TEST(Trainer, OfSeveralProgramsTakesOneStepForAllTheirRows) {
           loss.backward(*weight / all);
           mean += *weight++ / all * loss.data();
           losses.push_back(loss.data());
-          for (const Value& one : x) slopes.push_back(one.grad());
+          for (const Value& input : x) slopes.push_back(input.grad());
         }
       optimizer.step();
       std::vector<double> outputs(losses.size()), inputs(slopes.size());
@@ -575,7 +575,7 @@ TEST(Trainer, OfSeveralProgramsTakesOneStepForAllTheirRows) {
   }
 }
 
-TEST(Trainer, OfSeveralProgramsSaysWhatItNeeds) {
+TEST(Trainer, RefusesWrongNumbersOfRowsAndProgramsThatDiffer) {
   Lengths lengths;
   const Lengths others;
   std::vector<Program> programs = lengths.programs();
@@ -593,7 +593,7 @@ TEST(Trainer, OfSeveralProgramsSaysWhatItNeeds) {
   EXPECT_THAT(with(std::move(lengths.programs(Precision::float32)[0])), HasSubstr("one precision"));
 }
 
-TEST(ThePasses, AreWhatTheirPageSays) {
+TEST(ThePasses, PrintWhatTheDocumentationShows) {
   std::vector<Value> x(2), w(4), b(2);
   Value y;
   Value first = b[0], second = w[2] * x[0];  // two ways to write a neuron
@@ -614,10 +614,10 @@ TEST(ThePasses, AreWhatTheirPageSays) {
 
 std::vector<std::string> all_sets() {
   std::vector<std::string> names = instruction_sets();
-  names[0].clear();  // the best is what users have
+  names[0].clear();  // the empty name, which users have by default, selects the best
   return names;
 }
-std::string set_name(const testing::TestParamInfo<std::string>& one) { return one.param.empty() ? "best" : one.param; }
+std::string set_name(const testing::TestParamInfo<std::string>& set) { return set.param.empty() ? "best" : set.param; }
 INSTANTIATE_TEST_SUITE_P(InstructionSets, Batches, testing::ValuesIn(all_sets()), set_name);
 
 }  // namespace gradwalk::compile_test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Programs and threads: those a program has of its own, and those of its user. What rounds of work share is for the
-// thread sanitizer to look at.
+// Programs and threads: the threads of a program, and the threads of its user. The thread sanitizer checks the data
+// that threads share.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -21,7 +21,7 @@ using tests::error_of;
 
 template <class F> void elsewhere(F job) { std::thread(job).join(); }
 
-// Enough work a row that a thousand rows are shared by all threads: layers, functions, and sums over rows.
+// A network with layers, functions and sums. It has so much work per row that a thousand rows occupy all threads.
 struct Network {
   MLP model{4, {40, 40, 1}};
   std::vector<Value> inputs = std::vector<Value>(5), parameters = model.parameters();
@@ -56,20 +56,20 @@ Result run(Program& program, std::size_t rows) {
 
 constexpr std::size_t many = 1000;  // rows
 
-TEST(AProgramWithThreads, GivesTheSameBitsAgainAndAgain) {
+TEST(AProgramWithThreads, GivesTheSameBitsInEveryRun) {
   const Network network;
   for (const Precision precision : {Precision::float64, Precision::float32}) {
     Program alone = network.compiled(1, precision);
     for (const std::size_t threads : {2u, 3u, 8u}) {
       Program program = network.compiled(threads, precision);
-      for (std::size_t i = 0; i < tests::sized(20, 4); ++i)  // sizes that go to few threads, to all, and back
+      for (std::size_t i = 0; i < tests::sized(20, 4); ++i)  // the sizes occupy few threads, then all, then few
         for (const std::size_t rows : {many, many + 1, std::size_t{9}})
           ASSERT_EQ(run(program, rows), run(alone, rows)) << rows << " rows, " << threads << " threads";
     }
   }
 }
 
-TEST(AProgramWithThreads, GoesOnAfterAnErrorInOneOfThem) {
+TEST(AProgramWithThreads, WorksAfterAnErrorInOneThread) {
   const Network network;
   const RowFunction guarded = [&](const std::vector<Value>& in) {
     const Value out = network.model(std::vector<Value>(in.begin(), in.begin() + 4))[0];
@@ -86,7 +86,7 @@ TEST(AProgramWithThreads, GoesOnAfterAnErrorInOneOfThem) {
   }
 }
 
-TEST(AProgramWithThreads, MayBeMovedAndReplaced) {
+TEST(AProgramWithThreads, CanBeMovedAndReplaced) {
   const Network network;
   Program first = network.compiled(3);
   const Result wanted = run(first, many);
@@ -115,8 +115,8 @@ TEST(Threads, RunProgramsOfTheirOwnAtTheSameTime) {
   EXPECT_EQ(right, 2);
 }
 
-// What reads Values belongs to their thread; what only computes does not.
-TEST(AProgramOfAnotherThread, IsRefusedWhereItWouldReadValues) {
+// A call that reads Values must be on their thread. A call that only computes can be on any thread.
+TEST(AProgramOfAnotherThread, ThrowsIfItWouldReadValues) {
   Value w{2.0}, x{0.0};
   Program program = compile(w * x, {.inputs = {x}, .parameters = {w}});
   elsewhere([&] {
@@ -131,7 +131,7 @@ TEST(AProgramOfAnotherThread, IsRefusedWhereItWouldReadValues) {
   EXPECT_EQ(w.grad(), 3);
 }
 
-TEST(AProgramOfAnotherThread, IsAFunctionOfNumbersWhereverItIs) {
+TEST(AProgramOfAnotherThread, ComputesWithNumbersOnAnyThread) {
   std::optional<Program> program;
   elsewhere([&] {
     const std::vector<Value> p{1.0, 2.0};
@@ -146,7 +146,7 @@ TEST(AProgramOfAnotherThread, IsAFunctionOfNumbersWhereverItIs) {
   });
 }
 
-TEST(AProgramOfAnotherThread, RunsWhereItsTapeWasHandedOver) {
+TEST(AProgramOfAnotherThread, RunsAfterItsTapeWasHandedOver) {
   const Tape tape;
   std::optional<Program> program;
   Value w{0.1}, x{0.1};
@@ -184,7 +184,7 @@ TEST(ATrainerWithThreads, StepsOnAnyThread) {
   EXPECT_LT(trainer.step(rows), first);
 }
 
-TEST(AFork, LeavesTheChildItsPrograms) {
+TEST(AFork, LetsTheChildRunItsPrograms) {
   if (tests::sanitized) GTEST_SKIP() << "the thread sanitizer wants no threads in a child";
   const Network network;
   Program program = network.compiled(3);
@@ -196,7 +196,8 @@ TEST(AFork, LeavesTheChildItsPrograms) {
       alarm(20);
       Program own = i == 0 ? network.compiled(3) : std::move(program);
       bool right = run(own, many) == wanted && run(own, 9).gradient.size() == wanted.gradient.size();
-      if (i == 2) own = network.compiled(2);  // ends threads that were never there, or those of the child
+      if (i == 2)
+        own = network.compiled(2);  // destroys a program whose threads exist only in the parent, or one of the child
       right = right && run(own, many) == wanted;
       _exit(right ? 0 : 1);
     }
@@ -207,7 +208,7 @@ TEST(AFork, LeavesTheChildItsPrograms) {
   EXPECT_EQ(run(program, many), wanted);
 }
 
-TEST(AFork, LetsTheChildEndProgramsItHasNotUsed) {
+TEST(AFork, LetsTheChildDestroyProgramsThatItHasNotUsed) {
   const Network network;
   std::optional<Program> program(network.compiled(3));
   run(*program, many);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Counts every allocation of the process that includes it (in one source file), to see what a call takes at most.
+// Counts every allocation of a process, to measure the largest amount of memory that a call uses. Include it in one
+// source file of the process.
 #pragma once
 
 #include <malloc.h>
@@ -16,8 +17,8 @@ inline std::atomic<std::size_t> bytes_in_use{0}, most_in_use{0};
 inline void* counted_allocation(std::size_t size) {
   void* at = std::malloc(size);
   if (at == nullptr) throw std::bad_alloc();
-  const std::size_t all = bytes_in_use += ::malloc_usable_size(at);
-  most_in_use = std::max(most_in_use.load(), all);
+  const std::size_t in_use = bytes_in_use += ::malloc_usable_size(at);
+  most_in_use = std::max(most_in_use.load(), in_use);
   return at;
 }
 inline void counted_deallocation(void* at) {
@@ -25,10 +26,11 @@ inline void counted_deallocation(void* at) {
   std::free(at);
 }
 
+// Measures the memory from its construction on.
 class CountedAllocations {
  public:
   CountedAllocations() : before_(bytes_in_use) { most_in_use = before_; }
-  // The most bytes in use at once since then, beyond those there were.
+  // Returns the largest number of bytes in use since the construction, minus those in use then.
   std::size_t highest() const { return most_in_use - before_; }
 
  private:

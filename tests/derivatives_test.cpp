@@ -19,7 +19,7 @@ using Values = std::vector<Value>;
 Value polynomial(const Values& x) { return x[0] * x[0] * x[1] + 3 * x[1] * x[1] + x[0]; }
 Values polar(const Values& x) { return {x[0] * cos(x[1]), x[0] * sin(x[1]), x[0]}; }
 
-TEST(Gradient, OfAFunctionOfTwo) { EXPECT_THAT(gradient(polynomial, {2, 3}), ElementsAre(13, 22)); }
+TEST(Gradient, OfAFunctionOfTwoNumbersIsExact) { EXPECT_THAT(gradient(polynomial, {2, 3}), ElementsAre(13, 22)); }
 
 TEST(Gradient, OfAnUnusedCoordinateIsZero) {
   EXPECT_THAT(gradient([](const Values& x) { return x[1] * 2; }, {1, 2, 3}), ElementsAre(0, 2, 0));
@@ -30,7 +30,7 @@ TEST(Gradient, OfACoordinateItselfIsOne) {
   EXPECT_THAT(gradient([](const Values& x) { return x[1]; }, {1, 2}), ElementsAre(0, 1));
 }
 
-TEST(Gradient, LeavesOutWhatTheFunctionDepositedItself) {
+TEST(Gradient, ExcludesWhatTheFunctionDepositedItself) {
   const auto f = [](const std::vector<Value>& x) {
     const Value square = x[0] * x[0];
     square.backward();
@@ -39,13 +39,13 @@ TEST(Gradient, LeavesOutWhatTheFunctionDepositedItself) {
   EXPECT_THAT(gradient(f, {3}), ElementsAre(6));
 }
 
-TEST(Derivatives, LeaveEveryNodeTheFunctionCapturedAsItWas) {
+TEST(Derivatives, LeaveCapturedNodesUnchanged) {
   Value a{0.5}, b{2};
   const Value inner = a * b + tanh(a);
   inner.backward();
   const double before[] = {a.grad(), b.grad(), std::as_const(inner).grad()};
   const auto f = [&](const Values& x) { return x[0] * inner + a * x[1] * x[1] + sin(b * x[0]); };
-  const auto g = [&](const Values& x) { return a * x[0] * x[0] * b + x[1]; };  // captures leaves alone
+  const auto g = [&](const Values& x) { return a * x[0] * x[0] * b + x[1]; };  // captures only leaves
   const double value = inner.data();
   EXPECT_THAT(gradient(f, {1, 3}), ElementsAre(DoubleEq(value + 2 * std::cos(2)), DoubleEq(3)));
   EXPECT_THAT(gradient(g, {3, 4}), ElementsAre(DoubleEq(6), DoubleEq(1)));
@@ -56,7 +56,7 @@ TEST(Derivatives, LeaveEveryNodeTheFunctionCapturedAsItWas) {
   EXPECT_THAT((std::vector<double>{a.grad(), b.grad(), inner.grad()}), testing::ElementsAreArray(before));
 }
 
-TEST(APass, GivesGradientsAndLeavesThoseOfTheNodesAsTheyWere) {
+TEST(APass, ReturnsGradientsAndLeavesThoseOfTheNodesUnchanged) {
   Value a{3}, b{2}, unrelated{1};
   Value square = a * a;
   const Value root = square * b + a;
@@ -73,19 +73,19 @@ TEST(APass, GivesGradientsAndLeavesThoseOfTheNodesAsTheyWere) {
   EXPECT_EQ(a.grad(), 13);
 }
 
-TEST(ValueAndGradient, GivesBoth) {
+TEST(ValueAndGradient, ReturnsBoth) {
   const auto [value, slope] = value_and_gradient(polynomial, {2, 3});
   EXPECT_EQ(value, 41);
   EXPECT_THAT(slope, ElementsAre(13, 22));
 }
 
-TEST(Jacobian, HasARowAnOutput) {
+TEST(Jacobian, HasOneRowPerOutput) {
   const double s = std::sin(0.5), c = std::cos(0.5);
   EXPECT_THAT(jacobian(polar, {2, 0.5}), ElementsAre(ElementsAre(DoubleEq(c), DoubleEq(-2 * s)),
                                                      ElementsAre(DoubleEq(s), DoubleEq(2 * c)), ElementsAre(1, 0)));
 }
 
-TEST(Jacobian, OfOutputsThatAreTheSameNodeOrAnInput) {
+TEST(Jacobian, AllowsOutputsThatAreEqualOrInputs) {
   const auto f = [](const Values& x) {
     const Value product = x[0] * x[1];
     return Values{product, product, x[0], product + x[1], Value(7)};
@@ -102,14 +102,14 @@ TEST(JacobianVectorProduct, EqualsTheJacobianTimesTheVector) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_DOUBLE_EQ(product[i], rows[i][0] * v[0] + rows[i][1] * v[1]);
 }
 
-TEST(JacobianVectorProduct, OfFusedSumsAndCustomNodes) {
+TEST(JacobianVectorProduct, PassesFusedSumsAndCustomNodes) {
   const auto f = [](const Values& x) {
     return Values{x[0] * x[1] + x[0] * 2 + x[1], custom(1, {{x[0], 5.0}, {x[1], 7.0}}), x[1], Value(1)};
   };
   EXPECT_THAT(jacobian_vector_product(f, {2, 3}, {1, 10}), ElementsAre(3 + 20 + 2 + 10, 75, 10, 0));
 }
 
-TEST(Hessian, OfAPolynomial) {
+TEST(Hessian, OfAPolynomialIsExact) {
   EXPECT_THAT(hessian(polynomial, {2, 3}), ElementsAre(ElementsAre(6, 4), ElementsAre(4, 6)));
 }
 
@@ -159,11 +159,12 @@ TEST(HessianVectorProduct, EqualsTheHessianTimesTheVector) {
   EXPECT_THAT(hessian_vector_product(polynomial, {2, 3}, {0, 0}), ElementsAre(0, 0));
 }
 
-TEST(VectorProducts, NeedOneNumberACoordinate) {
-  EXPECT_EQ(error_of([] { (void)jacobian_vector_product(polar, {1, 2}, {1}); }),
-            "jacobian_vector_product: needs a vector as long as x, got 1 numbers for 2; give one number a coordinate");
+TEST(VectorProducts, NeedOneNumberPerCoordinate) {
+  EXPECT_EQ(
+      error_of([] { (void)jacobian_vector_product(polar, {1, 2}, {1}); }),
+      "jacobian_vector_product: needs a vector as long as x, got 1 numbers for 2; give one number per coordinate");
   EXPECT_EQ(error_of([] { (void)hessian_vector_product(polynomial, {1, 2}, {1, 2, 3}); }),
-            "hessian_vector_product: needs a vector as long as x, got 3 numbers for 2; give one number a coordinate");
+            "hessian_vector_product: needs a vector as long as x, got 3 numbers for 2; give one number per coordinate");
 }
 
 TEST(Derivatives, NeedRecording) {
@@ -196,7 +197,7 @@ TEST(Derivatives, CanBeDifferentiatedAgainAndAgain) {
   EXPECT_EQ(derivatives(nth, x)[0].data(), 0);
 }
 
-TEST(Derivatives, OfTheExponentialAreItself) {
+TEST(Derivatives, OfTheExponentialAreTheExponential) {
   const Values x{0.3};
   Value nth = exp(x[0]);
   for (int n = 0; n < 6; ++n) {
@@ -205,7 +206,7 @@ TEST(Derivatives, OfTheExponentialAreItself) {
   }
 }
 
-TEST(Derivatives, LeaveGradientsAndTheGraphAsTheyWere) {
+TEST(Derivatives, LeaveGradientsAndTheGraphUnchanged) {
   const Values x{2, 3};
   const Value root = x[0] * x[1] + x[0] * 2;
   root.backward();
@@ -218,7 +219,7 @@ TEST(Derivatives, LeaveGradientsAndTheGraphAsTheyWere) {
   EXPECT_EQ(x[1].grad(), 2 + 1);
 }
 
-TEST(Derivatives, MayBeByAnInnerNode) {
+TEST(Derivatives, CanBeWithRespectToAnInnerNode) {
   const Value a{2}, inner = a * a, root = inner * inner * 3;
   EXPECT_EQ(derivatives(root, Values{inner})[0].data(), 24);
   EXPECT_EQ(derivatives(root, Values{root})[0].data(), 1);
@@ -243,12 +244,12 @@ TEST(CheckGradient, NamesTheWorstCoordinateOfAWrongCustomOp) {
   EXPECT_EQ(check.message, "coordinate 1: gradient 6, central difference 4, error 0.3333333333333333");
 }
 
-TEST(CheckGradient, RefusesNotANumber) {
+TEST(CheckGradient, FailsOnNaN) {
   EXPECT_FALSE(check_gradient([](const Values& x) { return log(x[0]); }, {-1}));
   EXPECT_TRUE(check_gradient([](const Values&) { return Value(1); }, {}));
 }
 
-TEST(CheckGradient, RecordsAgainAfterwards) {
+TEST(CheckGradient, LeavesRecordingOn) {
   (void)check_gradient(polynomial, {2, 3});
   const Value a{2};
   EXPECT_EQ((a * a).op(), Op::mul);

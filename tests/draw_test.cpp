@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Drawings: the text of small ones whole, labels of any bytes read back from the picture, large graphs collapsed.
+// Drawings: the whole text of small ones, labels of any bytes as they appear in the picture, and limits for large
+// graphs.
 #include "gradwalk/draw.hpp"
 
 #include <gmock/gmock.h>
@@ -14,8 +15,8 @@
 #include "support.hpp"
 
 #ifdef GRADWALK_TESTS_SANITIZED
-// Graphviz 2.42 leaks 72 bytes for each text of an HTML-like label, fontconfig what it has read about fonts. gradwalk
-// calls neither's allocator, so its own leaks do not match.
+// Graphviz 2.42 leaks 72 bytes for each text of an HTML-like label, and fontconfig keeps its data about fonts. Leaks of
+// gradwalk do not match these patterns.
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() { return "leak:libfontconfig\nleak:libgvc\n"; }
 #endif
@@ -49,7 +50,7 @@ std::string decoded(std::string text) {
   return text;
 }
 
-// What a reader of the SVG sees, text by text.
+// Returns the texts of an SVG, decoded.
 std::vector<std::string> texts(const std::string& svg) {
   std::vector<std::string> result;
   for (std::size_t at = 0; (at = svg.find("<text", at)) != std::string::npos;) {
@@ -60,7 +61,7 @@ std::vector<std::string> texts(const std::string& svg) {
   return result;
 }
 
-// How the label of a leaf looks in the picture.
+// Returns the label of a leaf as it appears in the picture.
 std::string drawn(std::string_view label) {
   testing::internal::CaptureStderr();
   const std::vector<std::string> seen = texts(draw_svg(Value(2).label(label)));
@@ -69,7 +70,7 @@ std::string drawn(std::string_view label) {
   return seen.empty() ? "" : seen[0];
 }
 
-TEST(Dot, OfASmallGraphIsThisText) {
+TEST(Dot, OfASmallGraphIsExactlyThisText) {
   EXPECT_EQ(draw_dot(graph_of("a=3; b=a/2")), R"(digraph gradwalk {
   rankdir=LR
   bgcolor=white; pad=0.15; nodesep=0.18; ranksep=0.28
@@ -89,7 +90,7 @@ TEST(Dot, OfASmallGraphIsThisText) {
 
 TEST(Dot, HasTwoEdgesForANodeUsedTwice) { EXPECT_EQ(count(draw_dot(graph_of("a=3; a*a")), "n0 -> op1\n"), 2); }
 
-TEST(Dot, MarksTheOrderOfOperandsWhereItMatters) {
+TEST(Dot, NumbersOperandsIfTheirOrderMatters) {
   EXPECT_THAT(draw_dot(graph_of("a=3; b=2; a-b")), HasSubstr("  n0 -> op2\n  n1 -> op2 [headlabel=\"2nd\"]\n"));
   EXPECT_THAT(draw_dot(graph_of("a=3; b=2; a+b")), HasSubstr("  n0 -> op2\n  n1 -> op2\n"));
   EXPECT_THAT(draw_dot(graph_of("a=3; a-a")), Not(HasSubstr("headlabel")));
@@ -115,10 +116,10 @@ TEST(Dot, WritesHiddenConstantsIntoTheirOperations) {
   EXPECT_EQ(count(draw_dot(graph_of("a=3; a**2"), hide), " -> "), 2);
   EXPECT_EQ(count(draw_dot(graph_of("a=3; a**2"), hide), "headlabel"), 0);
   const Value product = Value(3) * 2;
-  EXPECT_THAT(texts(draw_svg(product.inputs()[1], hide)), ElementsAre("2"));  // the root is drawn whatever it is
+  EXPECT_THAT(texts(draw_svg(product.inputs()[1], hide)), ElementsAre("2"));  // the root is always drawn
 }
 
-TEST(Numbers, AreFixedWhereThatSaysSomething) {
+TEST(Numbers, HaveFixedDecimalsUnlessTooSmallOrLarge) {
   const auto shown = [](double number, int digits = 4) {
     const std::string dot = draw_dot(Value(number), {.digits = digits});
     const std::size_t from = dot.find("<td>data ") + 9;
@@ -137,7 +138,7 @@ TEST(Numbers, AreFixedWhereThatSaysSomething) {
   EXPECT_EQ(shown(std::nan("")), "nan");
 }
 
-TEST(Labels, AreShownAsTheyAre) {
+TEST(Labels, AreShownUnchanged) {
   for (const char* label :
        {"plain", "\"quoted\" 'twice'", "{a|b}", "<b>bold</b>", "a < b > c", "</td></tr></table>>",
         "\\N \\G \\E \\L \\l \\n \\r", "ends in \\", "\\\\", "&amp; &lt; &#65; & &&amp;", "]]>", "<!-- -->",
@@ -145,16 +146,16 @@ TEST(Labels, AreShownAsTheyAre) {
     EXPECT_EQ(drawn(label), label);
 }
 
-TEST(Labels, OfBytesThatAreNoTextShowWhereTheyWere) {
+TEST(Labels, ShowReplacementCharactersForInvalidBytes) {
   EXPECT_EQ(drawn("a\xFF"
                   "b"),
             "a\xEF\xBF\xBD"
             "b");
-  EXPECT_EQ(drawn("\xC3"), "\xEF\xBF\xBD");                                  // cut short
-  EXPECT_EQ(drawn("\xC0\xAF"), "\xEF\xBF\xBD\xEF\xBF\xBD");                  // longer than needed
-  EXPECT_EQ(drawn("\xED\xA0\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");  // half a pair
+  EXPECT_EQ(drawn("\xC3"), "\xEF\xBF\xBD");                                  // a truncated character
+  EXPECT_EQ(drawn("\xC0\xAF"), "\xEF\xBF\xBD\xEF\xBF\xBD");                  // an overlong encoding
+  EXPECT_EQ(drawn("\xED\xA0\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");  // a surrogate
   EXPECT_EQ(drawn("\xF4\x90\x80\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
-  EXPECT_EQ(drawn("\xEF\xBF\xBF"), "\xEF\xBF\xBD");  // no character of XML
+  EXPECT_EQ(drawn("\xEF\xBF\xBF"), "\xEF\xBF\xBD");  // not a character of XML
   EXPECT_EQ(drawn("\xC2\x85"), "\xEF\xBF\xBD");
   EXPECT_EQ(drawn("a\nb\tc"),
             "a\xE2\x86\xB5"
@@ -163,7 +164,7 @@ TEST(Labels, OfBytesThatAreNoTextShowWhereTheyWere) {
   EXPECT_EQ(drawn(std::string_view("\0\x1F\x7F", 3)), "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
-TEST(Labels, ThatAreLongAreShortenedInTheMiddle) {
+TEST(Labels, AreShortenedInTheMiddleIfLong) {
   EXPECT_EQ(drawn(std::string(40, 'x')), std::string(40, 'x'));
   EXPECT_EQ(drawn(std::string(30, 'a') + std::string(30, 'z')),
             std::string(26, 'a') + "\xE2\x80\xA6" + std::string(13, 'z'));
@@ -172,18 +173,18 @@ TEST(Labels, ThatAreLongAreShortenedInTheMiddle) {
   EXPECT_EQ(drawn(wide).size(), 2 * 39 + 3);
 }
 
-TEST(Labels, EveryByteIsDrawnWithoutAWord) {
+TEST(Labels, MayContainAnyByteWithoutAMessage) {
   for (int byte = 0; byte < 256; ++byte) EXPECT_NE(drawn(std::string("x").append(1, static_cast<char>(byte))), "");
 }
 
-TEST(Labels, OfCustomNodesAreTakenAsTheyAreToo) {
+TEST(Labels, OfCustomNodesAreShownUnchanged) {
   const Value a{2};
   const std::vector<std::string> seen = texts(draw_svg(custom(4, {{a, 4}}, "<&lt;\\N>")));
   EXPECT_THAT(seen, testing::Contains("<&lt;\\N>"));
   EXPECT_THAT(texts(draw_svg(custom(4, {{a, 4}}, ""))), testing::Contains("custom"));
 }
 
-TEST(Svg, HoldsATitleTheNumbersAndNothingOfItsMakersHeader) {
+TEST(Svg, HasATitleAndTheNumbersButNotGraphvizsHeader) {
   const std::string svg = draw_svg(graph_of("a=2; b=-3; c=a*b"));
   EXPECT_THAT(svg, testing::StartsWith("<svg "));
   EXPECT_THAT(svg, HasSubstr("<title>c = -6.0000</title>"));
@@ -201,7 +202,7 @@ TEST(Png, IsAPicture) {
   EXPECT_GT(png.size(), 1000);
 }
 
-TEST(LargeGraphs, ShowTheNodesNearestToTheRootAndSayWhatIsMissing) {
+TEST(LargeGraphs, ShowTheNodesNearestToTheRootAndCountTheOthers) {
   Value sum{0};
   for (int i = 0; i < 2500; ++i) sum = (sum + Value(i)).label("s" + std::to_string(i));
   const std::string dot = draw_dot(sum, {.limit = 5});
@@ -213,7 +214,7 @@ TEST(LargeGraphs, ShowTheNodesNearestToTheRootAndSayWhatIsMissing) {
   EXPECT_THAT(draw_dot(sum, {.limit = 5001}), Not(HasSubstr("not drawn")));
 }
 
-TEST(LargeGraphs, WhereManyOperationsAreCutHaveABoxAtEach) {
+TEST(LargeGraphs, HaveOneBoxPerCutOperationIfThereAreMany) {
   std::vector<Value> row;
   for (int i = 0; i < 32; ++i) row.emplace_back(i);
   while (row.size() > 1) {
@@ -226,7 +227,7 @@ TEST(LargeGraphs, WhereManyOperationsAreCutHaveABoxAtEach) {
   EXPECT_THAT(dot, HasSubstr("32 of 63 nodes are not drawn"));
 }
 
-TEST(LargeGraphs, NameAnOperandThatIsFarAwayInsteadOfDrawingALongEdge) {
+TEST(LargeGraphs, NameADistantOperandInsteadOfDrawingALongEdge) {
   Value a = Value(1.5).label("a"), sum = a * 2;
   for (int i = 0; i < 20; ++i) sum = sum * a;
   const std::string dot = draw_dot(sum, {});
@@ -234,15 +235,15 @@ TEST(LargeGraphs, NameAnOperandThatIsFarAwayInsteadOfDrawingALongEdge) {
   EXPECT_THAT(dot, HasSubstr("label=<a dashed name stands for the box of that name>\n"));
 }
 
-TEST(LargeGraphs, AreLaidOutInSecondsByDefault) {  // minutes, were a's edges drawn
+TEST(LargeGraphs, AreLaidOutInSecondsByDefault) {  // with the edges of `a` drawn, it would take minutes
   Value a = Value(1).label("a"), sum = a;
   for (int i = 0; i < 5000; ++i) sum = (sum + a).label("s");
   EXPECT_THAT(draw_svg(sum), HasSubstr("4,601 of 5,001 nodes are not drawn"));
 }
 
-TEST(Options, OutOfRangeSayWhatIsNeeded) {
+TEST(Options, OutOfRangeThrowAnError) {
   const Value a{1};
-  EXPECT_EQ(error_of([&] { draw_dot(a, {.digits = 18}); }), "draw: needs 0 to 17 digits, got 18; 4 is a good number");
+  EXPECT_EQ(error_of([&] { draw_dot(a, {.digits = 18}); }), "draw: needs 0 to 17 digits, got 18; try 4");
   EXPECT_EQ(error_of([&] { draw_dot(a, {.limit = 0}); }),
             "draw: needs a limit of at least 1, got 0; the root is always drawn");
   EXPECT_EQ(error_of([&] { draw_dot(Snapshot{}); }),
@@ -253,7 +254,7 @@ TEST(Options, OutOfRangeSayWhatIsNeeded) {
       "program for large graphs");
 }
 
-TEST(Threads, DrawOneAfterTheOther) {
+TEST(Threads, DrawOneAfterAnother) {
   const Snapshot graph = graph_of("a=2; b=-3; c=a*b");
   const std::string expected = draw_svg(graph);
   std::vector<std::string> drawings(4);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Values in Eigen: decompositions against finite differences, what numeric_limits is needed for, products with doubles,
-// and which entries are nodes of their own.
+// Values in Eigen: decompositions compared with finite differences, the uses of numeric_limits, products with doubles,
+// and which entries are separate nodes.
 #include "gradwalk/eigen.hpp"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ using tests::error_of;
 
 constexpr Index size = 4;
 
-// Numbers without a pattern, and the same for everybody.
+// Returns a matrix of numbers without a pattern, which are the same in every run.
 MatrixXd some_matrix(Index rows, Index columns, double shift = 0) {
   return MatrixXd::NullaryExpr(rows, columns, [&](Index i, Index j) {
     return std::sin(static_cast<double>(3 * i + 7 * j) + shift) + (i == j ? 1.5 : 0);
@@ -39,7 +39,7 @@ Vector solved(const auto& decomposition) { return decomposition.solve(right.cast
 struct Case {
   const char* name;
   std::function<Value(const Matrix&)> f;
-  friend void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
+  friend void PrintTo(const Case& tested, std::ostream* out) { *out << tested.name; }
 };
 
 const std::vector<Case> decompositions{
@@ -93,7 +93,7 @@ TEST_P(Decomposition, HasTheGradientOfItsValue) {
   }
 }
 
-TEST(LeastSquares, OfATallMatrixHaveTheGradientOfTheirValue) {
+TEST(LeastSquares, OfATallMatrixHasTheGradientOfItsValue) {
   const VectorXd b = some_matrix(6, 1, 0.3);
   const auto by_qr = [&](const Matrix& a) {
     return Value(a.colPivHouseholderQr().solve(b.cast<Value>().eval()).sum());
@@ -101,9 +101,9 @@ TEST(LeastSquares, OfATallMatrixHaveTheGradientOfTheirValue) {
   EXPECT_TRUE(check_gradient(by_qr, some_matrix(6, 3), 1e-7));
 }
 
-// ---- what std::numeric_limits is for ----
+// ---- uses of std::numeric_limits ----
 
-TEST(StableNorm, IsTheNormAlsoWhereSquaresWouldOverflow) {
+TEST(StableNorm, IsTheNormEvenIfSquaresOverflow) {
   for (const double scale : {1.0, 1e200, 1e-200}) {
     const VectorXd numbers = scale * right;
     const Vector x = leaves(numbers);
@@ -115,7 +115,7 @@ TEST(StableNorm, IsTheNormAlsoWhereSquaresWouldOverflow) {
   }
 }
 
-TEST(StableNorm, OfZeroInfinityAndNotANumberIsAsThatOfTheNumbers) {
+TEST(StableNorm, OfZeroInfinityAndNaNEqualsThatOfNumbers) {
   const double infinity = std::numeric_limits<double>::infinity(), tiny = std::numeric_limits<double>::denorm_min();
   for (const Vector2d& numbers :
        {Vector2d(0, 0), Vector2d(infinity, 1), Vector2d(1, -infinity), Vector2d(tiny, tiny)}) {
@@ -130,7 +130,7 @@ TEST(StableNorm, OfZeroInfinityAndNotANumberIsAsThatOfTheNumbers) {
   EXPECT_TRUE(isnan(leaves(Vector2d(1, std::nan(""))).stableNorm()));
 }
 
-TEST(Rank, IsThatOfTheNumbers) {
+TEST(Rank, EqualsThatOfNumbers) {
   MatrixXd numbers(3, 3);
   numbers << 1, 2, 3, 4, 5, 6, 7, 8, 9;
   EXPECT_EQ(numbers.fullPivLu().rank(), 2);
@@ -140,7 +140,7 @@ TEST(Rank, IsThatOfTheNumbers) {
   EXPECT_EQ(Eigen::JacobiSVD<Matrix>(a).rank(), 2);
 }
 
-TEST(IsApprox, IsThatOfTheNumbers) {
+TEST(IsApprox, EqualsThatOfNumbers) {
   const Matrix a = leaves(weights);
   EXPECT_TRUE(a.isApprox(a));
   EXPECT_TRUE(a.isApprox(leaves((weights * (1 + 1e-14)).eval())));
@@ -150,11 +150,11 @@ TEST(IsApprox, IsThatOfTheNumbers) {
   EXPECT_TRUE(a.allFinite() && !a.hasNaN());
 }
 
-// ---- which entries are nodes of their own ----
+// ---- which entries are separate nodes ----
 
 Value cost(const Eigen::Matrix<Value, 2, 2>& w) { return (w * Vector2d(1, 2)).sum(); }
 
-TEST(Zero, IsOneNodeInEveryEntryAndItsGradientIsTheirSum) {
+TEST(Zero, HasOneNodeInAllEntriesWhoseGradientIsTheirSum) {
   const Eigen::Matrix<Value, 2, 2> w = Eigen::Matrix<Value, 2, 2>::Zero();
   EXPECT_TRUE(same_node(w(0, 0), w(1, 1)));
   cost(w).backward();
@@ -164,7 +164,7 @@ TEST(Zero, IsOneNodeInEveryEntryAndItsGradientIsTheirSum) {
             "matrix by leaves()");
 }
 
-TEST(Leaves, AreNodesOfTheirOwn) {
+TEST(Leaves, AreDifferentNodes) {
   const Matrix2d wanted{{1, 2}, {1, 2}};
   const auto expect_own = [&](const Eigen::Matrix<Value, 2, 2>& w) {
     cost(w).backward();
@@ -174,11 +174,11 @@ TEST(Leaves, AreNodesOfTheirOwn) {
   expect_own(leaves(Matrix2d::Zero()));
   expect_own(leaves(Eigen::Matrix<Value, 2, 2>::Zero()));
   expect_own(leaves(Matrix2d::Constant(0.1)));
-  expect_own(Matrix2d::Zero());  // numbers become leaves where they become Values
+  expect_own(Matrix2d::Zero());  // each number becomes its own leaf
   expect_own(Eigen::Matrix<Value, 2, 2>());
 }
 
-TEST(LeavesValuesAndGradients, AreOfTheShapeOfTheirMatrix) {
+TEST(LeavesValuesAndGradients, HaveTheShapeOfTheirMatrix) {
   const Eigen::Matrix<Value, 2, 1> pair = leaves(Vector2d(3, 5));
   EXPECT_EQ(values(pair), Vector2d(3, 5));
   const Eigen::Array<Value, 2, Eigen::Dynamic, Eigen::RowMajor> array =
@@ -198,9 +198,9 @@ concept HasGradients = requires(const M& m) { gradients(m); };
 static_assert(HasGradients<Matrix> && HasGradients<Eigen::Block<const Matrix>>);
 static_assert(!HasGradients<decltype(Matrix() * Matrix())> && !HasGradients<MatrixXd>);
 
-// ---- beside doubles ----
+// ---- Values and doubles ----
 
-TEST(MixedProducts, AreThoseOfTheNumbers) {
+TEST(MixedProducts, EqualThoseOfNumbers) {
   const Matrix a = leaves(weights);
   const Vector x = leaves(right);
   const MatrixXd b = some_matrix(size, 7, 2);
@@ -229,7 +229,7 @@ TEST(MixedProducts, HaveTheGradientOfTheirValue) {
   EXPECT_TRUE(check_gradient(f, some_matrix(size, size), 1e-8));
 }
 
-TEST(AProduct, IsOneRecordAnEntryAndMakesNoLeavesOfNumbers) {
+TEST(AProduct, MakesOneRecordPerEntryAndNoLeavesForNumbers) {
   const Vector x = leaves(right);
   const Vector y = weights * x;
   const Reading graph(std::span(y.data(), static_cast<std::size_t>(y.size())));
@@ -237,7 +237,7 @@ TEST(AProduct, IsOneRecordAnEntryAndMakesNoLeavesOfNumbers) {
   EXPECT_EQ(graph.size(), static_cast<std::size_t>(2 * size));
 }
 
-TEST(Functions, OfArraysAreTheTables) {
+TEST(Functions, OfArraysAreThoseOfTheOpTable) {
   const auto f = [](const auto& x) {
     return (x.exp() + x.abs().log() + x.tanh() + x.pow(2) + x.sin() * 3 + x.abs().sqrt() + x.floor() + x.round() +
             x.ceil() + x.asinh() + x.max(0.0) + x.min(x * x) + x.inverse() + x.cube() + x.log1p().abs() + x.abs2())
@@ -279,7 +279,7 @@ TEST(DerivativesOfAnEigenVector, AreEigenVectorsAndMatrices) {
   EXPECT_TRUE(check_gradient(f, at));
 }
 
-TEST(DerivativesOfAnEigenVector, OfAnySizeTakeExpressionsAndMatrices) {
+TEST(DerivativesOfAnEigenVector, TakeExpressionsAndMatricesOfDynamicSize) {
   const VectorXd numbers = right;
   const VectorXd slope = gradient([](const Vector& x) { return x.squaredNorm(); }, 2 * numbers);
   EXPECT_TRUE(slope.isApprox(4 * numbers));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Small graphs whose gradients are known by hand: micrograd's README and lecture, and the classic cases of shared
-// nodes.
+// Small graphs whose gradients can be computed by hand: micrograd's README and lecture, and cases of shared nodes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -112,7 +111,7 @@ TEST(Examples, PropagateOfAProductDepositsItsGradientTimesTheOtherOperand) {
   EXPECT_EQ(b.grad(), 2);
 }
 
-TEST(Examples, TheReadmesFunctionOfTwo) {
+TEST(Examples, TheReadmesFunctionHasItsGradients) {
   auto f = [](const std::vector<Value>& x) { return sin(x[0]) * exp(x[1]); };
   EXPECT_THAT(gradient(f, {0.5, 1.0}),
               testing::ElementsAre(testing::DoubleNear(2.385516, 1e-6), testing::DoubleNear(1.303213, 1e-6)));

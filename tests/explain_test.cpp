@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// explain(): deposits that sum to the gradient, paths largest first, and how many there are.
+// explain(): deposits sum to the gradient, paths are listed largest first and are counted exactly.
 #include "gradwalk/explain.hpp"
 
 #include <gmock/gmock.h>
@@ -10,15 +10,15 @@
 
 #include "gradwalk/expression.hpp"
 #include "gradwalk/graph.hpp"
-#include "message.hpp"
 #include "random_expression.hpp"
+#include "support.hpp"
 
 namespace gradwalk::explain_test {
 namespace {
 
 using testing::ElementsAre;
 
-Explanation explain_name(const std::string& text, const char* name, std::size_t paths = most_paths) {
+Explanation explain_name(const std::string& text, const char* name, std::size_t paths = default_paths) {
   Snapshot graph = snapshot(parse(text).root);
   const std::size_t node = graph.find(name).value();
   return explain(std::move(graph), node, paths);
@@ -30,7 +30,7 @@ std::vector<std::string> path_names(const Explanation& explanation, std::size_t 
   return names;
 }
 
-// Every path there is, walked one by one, on a graph that has few.
+// Returns all paths of a graph that has few, by enumerating them.
 void each_path(const Snapshot& graph, std::size_t node, std::size_t target, double product, std::vector<double>& out) {
   if (node == target) out.push_back(product);
   for (std::size_t k = 0; k < graph.nodes[node].operands.size(); ++k)
@@ -54,7 +54,7 @@ TEST(Explain, ShowsTheDepositsAndThePathsBehindThem) {
   EXPECT_THAT(path_names(explanation, 1), ElementsAre("d", "b", "a"));
 }
 
-TEST(Explain, TheRootHasOnePathAndNoDeposit) {
+TEST(Explain, GivesTheRootOnePathAndNoDeposit) {
   const Explanation explanation = explain_name("a=3; f=a*a", "f");
   EXPECT_EQ(explanation.gradient, 1);
   EXPECT_TRUE(explanation.deposits.empty());
@@ -62,7 +62,7 @@ TEST(Explain, TheRootHasOnePathAndNoDeposit) {
   EXPECT_THAT(path_names(explanation, 0), ElementsAre("f"));
 }
 
-TEST(Explain, DepositsSumToTheGradientExactlyAndPathsNearly) {
+TEST(Explain, ListsDepositsThatSumToTheGradientExactlyAndPathsNearly) {
   std::mt19937_64 random(5);
   for (int i = 0; i < 500; ++i) {
     const Expression expression = parse(random_expression(random, 14));
@@ -106,19 +106,19 @@ TEST(Explain, ListsTheLargestPathsFirst) {
   }
 }
 
-TEST(Explain, CountsPathsExactlyHoweverManyThereAre) {
+TEST(Explain, CountsAnyNumberOfPathsExactly) {
   std::string text = "a=1; b=a;";
   for (int i = 0; i < 64; ++i) text += "b=b+b;";
   const Explanation explanation = explain_name(text, "a");
   EXPECT_EQ(explanation.path_count, "18446744073709551616");
   EXPECT_EQ(explanation.gradient, 18446744073709551616.0);
-  EXPECT_EQ(explanation.paths.size(), most_paths);
+  EXPECT_EQ(explanation.paths.size(), default_paths);
   for (int i = 64; i < 200; ++i) text += "b=b+b;";
   EXPECT_EQ(explain_name(text, "a").path_count, "1606938044258990275541962092341162602522202993782792835301376");
 }
 
 TEST(Explain, FindsTheLargestOfVeryManyPaths) {
-  // Each layer has a strong and a weak way; the strong one all the way is 3^100.
+  // Each layer has a strong and a weak edge. The product of all strong edges is 3^100.
   std::string text = "a=1; b=a;";
   for (int i = 0; i < 100; ++i) text += "b=3*b+0.5*b;";
   const Explanation explanation = explain_name(text, "a", 3);
@@ -127,21 +127,21 @@ TEST(Explain, FindsTheLargestOfVeryManyPaths) {
   EXPECT_NEAR(explanation.paths[1].product / (std::pow(3, 99) * 0.5), 1, 1e-12);
 }
 
-TEST(Explain, SurvivesInfiniteAndMissingSlopes) {
+TEST(Explain, TakesInfiniteAndNaNDerivatives) {
   const Explanation explanation = explain_name("a=0; b=sqrt(a); c=b*0+a/0+log(a)*b; c+a", "a");
   EXPECT_EQ(explanation.path_count, "5");
   EXPECT_EQ(explanation.paths.size(), 5u);
 }
 
-TEST(Explain, RefusesWhatHasNoGradient) {
+TEST(Explain, RefusesNodesWithoutAGradient) {
   Value a{1.0}, b{2.0};
   a.label("a"), b.label("b");
   const Value c = a * 2;
-  EXPECT_EQ(message([&] { explain(c, b); }),
+  EXPECT_EQ(tests::error_of([&] { explain(c, b); }),
             "explain: needs a node below the root, got 'b'; its gradient from this root is 0");
-  EXPECT_EQ(message([&] { explain(c, c.inputs()[1]); }),
+  EXPECT_EQ(tests::error_of([&] { explain(c, c.inputs()[1]); }),
             "explain: needs a node that takes a gradient, got the constant 2; give it a name to make it a leaf");
-  EXPECT_EQ(message([&] { explain(snapshot(c), 7); }),
+  EXPECT_EQ(tests::error_of([&] { explain(snapshot(c), 7); }),
             "explain: needs a node of the graph, got the number 7; there are 3, from 0");
   EXPECT_EQ(explain(c, a).gradient, 2);
 }

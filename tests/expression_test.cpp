@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Expressions as text: the lesson's presets and their numbers, precedence, what is refused and how it is said.
+// Parsing expressions: the presets of the lesson, precedence, names, and error messages.
 #include "gradwalk/expression.hpp"
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ std::string message(const std::string& text) {
   return "no error";
 }
 
-TEST(Presets, GiveTheLessonsNumbers) {
+TEST(Presets, HaveTheLessonsNumbers) {
   using Numbers = std::map<std::string, double>;
   EXPECT_EQ(gradients("a=2; b=-3; c=10; e=a+b; f=e*c"),
             (Numbers{{"a", 10}, {"b", 10}, {"c", -1}, {"e", 10}, {"f", 1}}));
@@ -46,7 +46,7 @@ TEST(Presets, GiveTheLessonsNumbers) {
   EXPECT_EQ(gradients("x=2; a=x*x; b=a+1; c=3*a; d=b*c")["x"], 108);
 }
 
-TEST(Presets, TheNeuron) {
+TEST(Presets, IncludeTheNeuron) {
   const auto numbers = gradients("x1=2; x2=0; w1=-3; w2=1; b=6.8813735870195432; n=x1*w1 + x2*w2 + b; o=tanh(n)");
   EXPECT_NEAR(numbers.at("x1"), -1.5, 1e-12);
   EXPECT_NEAR(numbers.at("w1"), 1.0, 1e-12);
@@ -69,19 +69,20 @@ TEST(Precedence, IsPythons) {
   EXPECT_EQ(value("2^3"), 8);
 }
 
-TEST(Expressions, UnderstandPastedSigns) {
+TEST(Expressions, AcceptPastedSigns) {
   EXPECT_EQ(value("a=3; a² − 2·a"), 3);
   EXPECT_EQ(value("a=2; -a³"), -8);
   EXPECT_EQ(value("6 × 2 ÷ 3"), 4);
 }
 
-TEST(Expressions, TakeGreekLettersAndSubscriptsInNames) {
+TEST(Expressions, AcceptGreekLettersAndSubscriptsInNames) {
   EXPECT_EQ(value("α=2; β₁=3; x₂=α*β₁"), 6);
   EXPECT_EQ(value("θ_1=2; Ω=θ_1; Ω²"), 4);
   EXPECT_EQ(value("wₙ=5; wₙ-1"), 4);
   EXPECT_EQ(parse("ϕ=1; ϕ+1").names[0].first, "ϕ");
   for (const char* no : {"₁=2", "é=2", "a=1; a–1", "\xce", "\xe2\x82", "a=1; a\xe2\x82"})
-    EXPECT_THAT(message(no), testing::HasSubstr("names are letters, Greek ones too, digits, subscripts and _")) << no;
+    EXPECT_THAT(message(no), testing::HasSubstr("names consist of letters, also Greek ones, digits, subscripts and _"))
+        << no;
   EXPECT_THAT(message("₁=2"), testing::HasSubstr("got '₁'"));
 }
 
@@ -96,7 +97,7 @@ TEST(Expressions, KnowPiAndEUnlessTheyAreGivenAValue) {
   EXPECT_THAT(message("pi(2)"), testing::HasSubstr("needs a function of the op table"));
 }
 
-TEST(Expressions, KeepANodeForANumberThatIsNone) {
+TEST(Expressions, KeepANodeForAResultThatIsNotFinite) {
   const std::optional<NonFinite> found = find_nonfinite(parse("a=2; a*log(-1)").root);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->message, "a node is nan: log(-1); log needs x > 0");
@@ -104,7 +105,7 @@ TEST(Expressions, KeepANodeForANumberThatIsNone) {
   EXPECT_FALSE(find_nonfinite(parse("a=2; a*log(1)").root));
 }
 
-TEST(Expressions, TellWhatNamesWereGivenBefore) {
+TEST(Expressions, ListTheEarlierValuesOfNames) {
   const Expression expression = parse("a=2; b=a; a=a*3; a=a+b");
   ASSERT_EQ(expression.earlier.size(), 2u);
   EXPECT_EQ(expression.earlier[0].first, "a");
@@ -142,12 +143,12 @@ TEST(Expressions, KeepNumbersConstantsAndNamedNumbersLeaves) {
   EXPECT_EQ(inputs[1].op(), Op::constant);
 }
 
-TEST(Expressions, MayRebindANameAndGoOnOverLinesInParentheses) {
+TEST(Expressions, MayRebindANameAndSpanLinesInParentheses) {
   EXPECT_EQ(value("a=2; a=a+1; a*a"), 9);
   EXPECT_EQ(value("a=(1 +\n 2)\n\na*2;;"), 6);
 }
 
-TEST(Errors, PointAtThePlace) {
+TEST(Errors, PointAtThePlaceWithACaret) {
   EXPECT_EQ(message("a=2; b=a)"),
             "expression: needs an operator or the end, got ')'; open a parenthesis first\n  a=2; b=a)\n          ^");
   EXPECT_EQ(message("a=1\nb=a*\nc=2"),
@@ -158,13 +159,13 @@ TEST(Errors, PointAtThePlace) {
             "expression: needs a number, a name or '(', got '·'; write one before the operator\n  a=2; · a\n       ^");
 }
 
-TEST(Errors, StayShortHoweverLongTheWord) {
+TEST(Errors, StayShortForAnyWord) {
   EXPECT_EQ(message(std::string(1'000'000, 'q')),
             "expression: needs a name that has a value, got '" + std::string(40, 'q') + "...'; give it one first: " +
                 std::string(40, 'q') + "... = 2;\n  " + std::string(30, 'q') + "...\n  ^");
 }
 
-TEST(Errors, SayWhatWasExpected) {
+TEST(Errors, NameWhatTheParserExpected) {
   const auto starts = [](const char* text) { return testing::StartsWith(std::string("expression: needs ") + text); };
   EXPECT_THAT(message(""), starts("an expression, got the end"));
   EXPECT_THAT(message("2 3"), starts("an operator, ';' or the end, got '3'"));
@@ -199,7 +200,7 @@ std::string repeated(std::string_view part, std::size_t size) {
   return text;
 }
 
-TEST(Hostile, AMegabyteOfAnythingIsAnsweredOrRefused) {
+TEST(Hostile, TextsOfAMegabyteAreParsedOrRefused) {
   constexpr std::size_t megabyte = 1u << 20;
   EXPECT_THAT(message(repeated("(", megabyte)), testing::HasSubstr("got the end"));
   EXPECT_THAT(message(repeated("-", megabyte)), testing::HasSubstr("got the end"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whole files in and out: what is refused, and what a save that failed or was killed leaves behind.
+// Reading and writing whole files: what is refused, and what a failed or killed write leaves behind.
 #include "gradwalk/files.hpp"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include <functional>
 #include <random>
 
-#include "gradwalk/error.hpp"
+#include "support.hpp"
 
 namespace gradwalk {
 namespace {
@@ -55,22 +55,14 @@ class Files : public testing::Test {
   fs::path folder_;
 };
 
-std::string message(const std::function<void()>& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 std::string message_reading(const std::string& path) {
-  return message([&] { read_file(path, most); });
+  return tests::error_of([&] { read_file(path, most); });
 }
 std::string message_writing(const std::string& path, std::string_view bytes = "new") {
-  return message([&] { write_beside(path, bytes); });
+  return tests::error_of([&] { write_file(path, bytes); });
 }
 
-// Runs in a child process and gives what it returns, or -1 - the signal that ended it.
+// Runs a function in a child process and returns its result, or -1 - the signal that ended the process.
 int in_child(const std::function<int()>& run) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(run());
@@ -82,23 +74,23 @@ int in_child(const std::function<int()>& run) {
 TEST_F(Files, AreReadAsTheyWereWritten) {
   std::string bytes(100'000, '\0');
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 7 % 256);
-  for (const std::string& one : {bytes, std::string(), std::string("x")}) {
-    write_beside(path("a"), one);
-    EXPECT_EQ(read_file(path("a"), most), one);
+  for (const std::string& contents : {bytes, std::string(), std::string("x")}) {
+    write_file(path("a"), contents);
+    EXPECT_EQ(read_file(path("a"), most), contents);
   }
   EXPECT_THAT(names(), ElementsAre("a"));
 }
 
-TEST_F(Files, MayLieInTheWorkingFolder) {
+TEST_F(Files, CanBeInTheWorkingFolder) {
   const fs::path before = fs::current_path();
   fs::current_path(folder_);
-  write_beside("here", "1");
+  write_file("here", "1");
   EXPECT_EQ(read_file("here", most), "1");
   fs::current_path(before);
   EXPECT_THAT(names(), ElementsAre("here"));
 }
 
-TEST_F(Files, ThatAreNoneAreRefusedAndNeverWaitedFor) {
+TEST_F(Files, OfOtherKindsAreRefusedWithoutBlocking) {
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
   const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
   sockaddr_un address{};
@@ -121,7 +113,7 @@ TEST_F(Files, ThatAreNoneAreRefusedAndNeverWaitedFor) {
   ::close(socket);
 }
 
-TEST_F(Files, ThatAreNotThereAreRefused) {
+TEST_F(Files, ThatDoNotExistAreRefused) {
   EXPECT_EQ(
       message_reading(path("no")),
       path("no") + ": needs a file that can be read, got No such file or directory; check its name and its folder's");
@@ -135,64 +127,64 @@ TEST_F(Files, ThatAreNotThereAreRefused) {
             path("a/") + ": needs a file to write, got a folder's name; add the file's name to it");
   EXPECT_EQ(message_writing(path("a") + '\0' + "b"),
             path("a") + "?b: needs a name without zero bytes, got one; choose another");
-  write_beside(path("file"), "old");
+  write_file(path("file"), "old");
   EXPECT_EQ(message_writing(path("file/a")),
-            path("file/a") + ": needs a file to write, got Not a directory; a part of its path is no folder");
+            path("file/a") + ": needs a file to write, got Not a directory; a part of its path is not a folder");
   const std::string longest(255, 'n');
-  write_beside(path(longest), "fits");  // the temporary name does not grow with it
+  write_file(path(longest), "fits");  // the temporary file has a short name
   EXPECT_EQ(message_writing(path(longest + "n")),
             path(longest + "n") + ": needs a file to write, got File name too long; choose a shorter name");
 }
 
-TEST_F(Files, ThatAreTooLongAreRefusedUnread) {
-  write_beside(path("a"), "12345");
+TEST_F(Files, ThatAreTooLargeAreRefusedUnread) {
+  write_file(path("a"), "12345");
   EXPECT_EQ(read_file(path("a"), 5), "12345");
-  EXPECT_EQ(message([&] { read_file(path("a"), 4); }),
+  EXPECT_EQ(tests::error_of([&] { read_file(path("a"), 4); }),
             path("a") + ": needs at most 4 bytes, got 5; use a smaller file");
   fs::resize_file(path("a"), std::uintmax_t{1} << 40);
   EXPECT_EQ(message_reading(path("a")),
             path("a") + ": needs at most 1048576 bytes, got 1099511627776; use a smaller file");
 }
 
-TEST_F(Files, ThatGrowWhileReadAreRefused) {
-  // Files in /proc say they have no bytes and then have some, which looks the same.
+TEST_F(Files, ThatGrowWhileTheyAreReadAreRefused) {
+  // Files in /proc report size 0 but have bytes, which looks like a file that grows.
   EXPECT_EQ(
       message_reading("/proc/self/status"),
       "/proc/self/status: needs a file that stays as it is while it is read, got one that grew; try again when it is "
       "complete");
 }
 
-TEST_F(Files, KeepTheirPermissionsAndTakeNewOnesFromTheUmask) {
+TEST_F(Files, KeepTheirPermissionsAndNewFilesFollowTheUmask) {
   const mode_t before = ::umask(027);
-  write_beside(path("new"), "1");
+  write_file(path("new"), "1");
   EXPECT_EQ(mode(path("new")), 0640u);
   for (const mode_t kept : {0600u, 0666u, 0755u}) {
     ASSERT_EQ(::chmod(path("new").c_str(), kept), 0);
-    write_beside(path("new"), "2");
+    write_file(path("new"), "2");
     EXPECT_EQ(mode(path("new")), kept);
   }
   ::umask(before);
 }
 
-TEST_F(Files, ThatAreLinkedToAreWrittenThroughTheLink) {
+TEST_F(Files, AreWrittenThroughSymbolicLinks) {
   fs::create_directory(path("there"));
   fs::create_symlink("there/two", path("one"));
   fs::create_symlink("three", path("there/two"));
-  write_beside(path("one"), "first");  // where nothing was yet
+  write_file(path("one"), "first");  // the target does not exist yet
   EXPECT_EQ(read_file(path("there/three"), most), "first");
-  write_beside(path("one"), "second");
+  write_file(path("one"), "second");
   EXPECT_EQ(read_file(path("there/three"), most), "second");
   EXPECT_TRUE(fs::is_symlink(path("one")) && fs::is_symlink(path("there/two")));
   EXPECT_THAT(names(), ElementsAre("one", "there"));
   fs::create_symlink(path("there/three"), path("absolute"));
-  write_beside(path("absolute"), "third");
+  write_file(path("absolute"), "third");
   EXPECT_EQ(read_file(path("one"), most), "third");
   fs::create_symlink("circle", path("circle"));
   EXPECT_THAT(message_writing(path("circle")), EndsWith("; its symbolic links lead in a circle"));
 }
 
-TEST_F(Files, AreUntouchedByASaveThatFindsNoRoom) {
-  write_beside(path("a"), "old");
+TEST_F(Files, AreUnchangedIfTheDiskIsFull) {
+  write_file(path("a"), "old");
   EXPECT_EQ(in_child([&] {
               ::signal(SIGXFSZ, SIG_IGN);
               const rlimit limit{1000, 1000};
@@ -209,8 +201,8 @@ TEST_F(Files, AreUntouchedByASaveThatFindsNoRoom) {
   EXPECT_THAT(names(), ElementsAre("a"));
 }
 
-TEST_F(Files, AreUntouchedByASaveThatMayNotBe) {
-  write_beside(path("a"), "old");
+TEST_F(Files, AreUnchangedIfPermissionIsDenied) {
+  write_file(path("a"), "old");
   ASSERT_EQ(::chmod(folder_.c_str(), 0555), 0);
   ASSERT_EQ(::chmod(path("a").c_str(), 0666), 0);
   const auto as_nobody = [&](const std::string& expected) {
@@ -223,7 +215,7 @@ TEST_F(Files, AreUntouchedByASaveThatMayNotBe) {
                                   "permissions, or choose another place"),
             0);
   ASSERT_EQ(::chmod(path("a").c_str(), 0444), 0);
-  ASSERT_EQ(::chmod(folder_.c_str(), 0777), 0);  // the folder takes files, this one is not to be replaced
+  ASSERT_EQ(::chmod(folder_.c_str(), 0777), 0);  // the folder is writable, the file is not
   EXPECT_EQ(as_nobody(path("a") +
                       ": needs a file that may be written, got Permission denied; check the permissions, or choose "
                       "another place"),
@@ -232,26 +224,26 @@ TEST_F(Files, AreUntouchedByASaveThatMayNotBe) {
   EXPECT_THAT(names(), ElementsAre("a"));
 }
 
-TEST_F(Files, AreWrittenBesideStraysOfOtherProcesses) {
+TEST_F(Files, AreWrittenDespiteTemporaryFilesOfOtherProcesses) {
   for (int i = 0; i < 100; ++i)
     std::ofstream(path(".gradwalk-" + std::to_string(::getpid()) + "-" + std::to_string(i) + ".tmp")) << "stray";
-  write_beside(path("a"), "new");
+  write_file(path("a"), "new");
   EXPECT_EQ(read_file(path("a"), most), "new");
   EXPECT_EQ(names().size(), 101u);
 }
 
-TEST_F(Files, AreAlwaysWholeWhenASaveIsKilled) {
+TEST_F(Files, AreCompleteIfTheWriterIsKilled) {
   const std::array<std::string, 2> contents{std::string(300'000, 'a'), std::string(200'000, 'b')};
-  write_beside(path("model"), contents[0]);
+  write_file(path("model"), contents[0]);
   std::mt19937 random(7);
   std::array<int, 2> seen{};
   std::size_t strays = 0;
   for (std::size_t i = 0; i < 200; ++i) {
     const pid_t child = ::fork();
     if (child == 0) {
-      for (std::size_t save = i;; ++save) write_beside(path("model"), contents[save % 2]);
+      for (std::size_t save = i;; ++save) write_file(path("model"), contents[save % 2]);
     }
-    // A few wait long enough for a whole save on a busy machine.
+    // A few processes live long enough for a complete write on a busy machine.
     ::usleep(i % 20 < 2 ? 50'000 : std::uniform_int_distribution<useconds_t>(0, 8000)(random));
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);

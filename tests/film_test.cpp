@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Films: the file is an animation of the right length, and every scene of it tells the record's numbers, whatever the
-// rule.
+// Films: the file is an animation of the right length, and every scene shows the numbers of the record, for every rule.
 #include "gradwalk/film.hpp"
 
 #include <gmock/gmock.h>
@@ -14,7 +13,7 @@
 #include "support.hpp"
 
 #ifdef GRADWALK_TESTS_SANITIZED
-// As in draw_test.cpp: what Graphviz and fontconfig keep.
+// Graphviz and fontconfig leak; see draw_test.cpp.
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() { return "leak:libfontconfig\nleak:libgvc\n"; }
 #endif
@@ -30,7 +29,7 @@ constexpr const char* diamond = "x=2; a=x*x; b=a+1; c=3*a; d=b*c";
 
 Walk walk_of(const char* text, WalkOptions options = {}) { return Walk(parse(text).root, std::move(options)); }
 
-// The parts of an animated WebP: https://developers.google.com/speed/webp/docs/riff_container
+// Reads the chunks of an animated WebP: https://developers.google.com/speed/webp/docs/riff_container
 struct File {
   std::size_t width = 0, height = 0, frames = 0, milliseconds = 0;
 };
@@ -59,7 +58,7 @@ TEST(Film, IsAnAnimationAsLongAsItsMoments) {
   double wanted = 0;
   for (const FilmMoment& moment : moments_of(walk)) wanted += moment.milliseconds;
   const File file = read(film_webp(walk));
-  EXPECT_GT(file.frames, 60u);  // a token on its way is a picture of its own at every place
+  EXPECT_GT(file.frames, 60u);  // each place of a moving token is one picture
   EXPECT_NEAR(static_cast<double>(file.milliseconds), wanted, 1.0 * static_cast<double>(file.frames));
   EXPECT_GT(file.width, 500u);
   EXPECT_LT(file.width, 1000u);
@@ -68,7 +67,7 @@ TEST(Film, IsAnAnimationAsLongAsItsMoments) {
   EXPECT_NEAR(static_cast<double>(fast.width), static_cast<double>(file.width) / 2, 1);
 }
 
-TEST(Film, RefusesWhatNobodyWouldWatch) {
+TEST(Film, RefusesLongWalksAndOptionsOutOfRange) {
   std::string sum = "x=1; y=x";
   for (int i = 0; i < 70; ++i) sum += "+x";
   EXPECT_EQ(error_of([&] { film_webp(walk_of(sum.c_str())); }),
@@ -78,19 +77,19 @@ TEST(Film, RefusesWhatNobodyWouldWatch) {
   EXPECT_THAT(error_of([&] { film_webp(walk_of(tower.c_str(), {.rule = WalkRule::recursion})); }),
               HasSubstr("film: needs a walk of at most 400 steps, got "));
   EXPECT_EQ(error_of([] { film_webp(walk_of("a=2"), {.speed = 0}); }),
-            "film: needs a speed from 0.1 to 10, got 0.000000; 1 is a good one");
+            "film: needs a speed from 0.1 to 10, got 0.000000; try 1");
   EXPECT_EQ(error_of([] { film_webp(walk_of("a=2"), {.scale = std::nan("")}); }),
-            "film: needs a scale from 0.25 to 4, got nan; 1 is a good one");
+            "film: needs a scale from 0.25 to 4, got nan; try 1");
 }
 
-TEST(Film, TakesLabelsOfAnyBytesAndNumbersThatAreNone) {
+TEST(Film, TakesLabelsOfAnyBytesAndNumbersThatAreNotFinite) {
   Value a = Value(0).label("<b>\xff\n\"&"), c = log(a) * a;
   EXPECT_GT(read(film_webp(Walk(c))).frames, 5u);
   EXPECT_GT(read(film_webp(walk_of("2"))).frames, 0u);
   EXPECT_GT(read(film_webp(walk_of("a=2"))).frames, 0u);
 }
 
-// The walk as it stands after so many steps and so many deposits of the next.
+// Returns the state of a walk after some steps and some deposits of the next step.
 std::vector<double> gradients_at(Walk& walk, std::size_t step, std::size_t landed) {
   walk.go_to(std::min(step, walk.steps().size()));
   std::vector<double> result;
@@ -142,19 +141,19 @@ void check_scenes(Walk walk) {
   for (const Walk::Step& step : walk.steps()) expected += step.deposits.size();
   EXPECT_GE(seen, 2 * expected);
   for (std::size_t i = 0; i < stage.cards.size(); ++i) {
-    const Box& one = stage.cards[i].box;
-    EXPECT_GE(one.left, 0);
-    EXPECT_LE(one.right(), stage.width);
+    const Box& box = stage.cards[i].box;
+    EXPECT_GE(box.left, 0);
+    EXPECT_LE(box.right(), stage.width);
     for (std::size_t k = i + 1; k < stage.cards.size(); ++k) {
       const Box& other = stage.cards[k].box;
-      EXPECT_TRUE(one.right() <= other.left || other.right() <= one.left || one.bottom() <= other.top ||
-                  other.bottom() <= one.top)
+      EXPECT_TRUE(box.right() <= other.left || other.right() <= box.left || box.bottom() <= other.top ||
+                  other.bottom() <= box.top)
           << graph.nodes[stage.cards[i].node].name << " lies on " << graph.nodes[stage.cards[k].node].name;
     }
   }
 }
 
-TEST(Film, TellsTheRecordsNumbersByEveryRule) {
+TEST(Film, ShowsTheNumbersOfTheRecordForEveryRule) {
   for (int rule = 0; rule <= static_cast<int>(WalkRule::no_zeroing); ++rule) {
     SCOPED_TRACE(info(static_cast<WalkRule>(rule)).name);
     check_scenes(walk_of(diamond, {.rule = static_cast<WalkRule>(rule)}));
@@ -162,7 +161,7 @@ TEST(Film, TellsTheRecordsNumbersByEveryRule) {
   }
 }
 
-TEST(Film, TellsWhatCameTooLate) {
+TEST(Film, ShowsLateDeposits) {
   const Expression expression = parse("a=2; b=a+1; c=3*a; d=b*c");
   const Snapshot graph = snapshot(expression.root);
   Walk walk(graph, {.order = parse_order(graph, "b,d,c,a")});

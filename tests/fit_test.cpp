@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// fit(): NIST's certified problems, an orbit, and what standard errors say.
+// fit(): NIST's certified problems, an orbit, and standard errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -100,11 +100,11 @@ const Certified mgh09{.name = "MGH09",
 
 class Nist : public testing::TestWithParam<Certified> {};
 
-TEST_P(Nist, DataHaveTheCertifiedSumOfSquaresAtTheCertifiedParameters) {
+TEST_P(Nist, HasTheCertifiedSumOfSquaresAtTheCertifiedParameters) {
   const Certified& problem = GetParam();
   double sum = 0;
-  for (const Value& one : problem.residuals()({problem.parameters.begin(), problem.parameters.end()}))
-    sum += one.data() * one.data();
+  for (const Value& residual : problem.residuals()({problem.parameters.begin(), problem.parameters.end()}))
+    sum += residual.data() * residual.data();
   EXPECT_NEAR(sum / problem.sum_of_squares, 1, 1e-10);
 }
 
@@ -126,12 +126,12 @@ TEST_P(Nist, IsSolvedToNineDigitsFromBothStarts) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Problems, Nist, testing::Values(misra1a, thurber, mgh09),
-                         [](const testing::TestParamInfo<Certified>& one) { return one.param.name; });
+                         [](const testing::TestParamInfo<Certified>& info) { return info.param.name; });
 
 // ---- an orbit ----
 
-// Where a planet is after each step of Verlet's method, two numbers a step. Parameters: the sun's pull, position and
-// velocity at the start.
+// Returns the position of a planet after each step of Verlet's method, two numbers per step. The parameters are the
+// pull of the sun, and the position and velocity at the start.
 template <class T> std::vector<T> orbit(const std::vector<T>& p, std::size_t steps) {
   const double h = 0.01;
   const T pull = p[0];
@@ -183,10 +183,10 @@ TEST(Fit, FindsAnOrbitWithinThreeStandardErrors) {
 
 // ---- standard errors ----
 
-// A line through three points: everything about it is known by heart.
+// A line through three points, whose fit can be computed by hand.
 std::vector<Value> line(Inputs p) { return {p[0] - 1, p[0] + p[1] - 3, p[0] + 2 * p[1] - 2}; }
 
-TEST(Fit, TellsWhatLinearRegressionTells) {
+TEST(Fit, AgreesWithLinearRegression) {
   const Fit found = fit(line, {10, 10});
   EXPECT_TRUE(found.converged()) << told(found);
   EXPECT_NEAR(found.x[0], 1.5, 1e-12);
@@ -202,13 +202,13 @@ TEST(Fit, TellsWhatLinearRegressionTells) {
   EXPECT_THAT(found.residuals, testing::Pointwise(testing::DoubleNear(1e-12), {0.5, -1.0, 0.5}));
 }
 
-TEST(Fit, TakesKnownErrorsAsTheyAre) {
+TEST(Fit, UsesKnownErrorsUnscaled) {
   const Fit found = fit(line, {10, 10}, {.known_errors = true});
   EXPECT_EQ(found.deviation, 1);
   EXPECT_NEAR(found.standard_errors[0], std::sqrt(5.0 / 6), 1e-12);
 }
 
-TEST(Fit, SaysWhatIsNotDetermined) {
+TEST(Fit, ReportsParametersThatAreNotDetermined) {
   const auto sums = [](Inputs p) {
     return std::vector<Value>{p[0] + p[1] - 3, 2 * (p[0] + p[1]) - 5, p[0] + p[1] - 1, p[2] - 1, p[2] - 2};
   };
@@ -235,20 +235,20 @@ TEST(Fit, HasNoStandardErrorsWithoutResidualsToSpare) {
   EXPECT_EQ(under.standard_errors[0], INFINITY);
 }
 
-// ---- residuals that are not nice ----
+// ---- difficult residuals ----
 
-TEST(Fit, BacksOffWhereResidualsAreNotFinite) {
+TEST(Fit, BacksOffFromResidualsThatAreNotFinite) {
   const auto logs = [](Inputs p) { return std::vector<Value>{log(p[0]) - 3, p[1] - 2, 0.1 * p[0]}; };
   const Fit found = fit(logs, {100, 1});
   EXPECT_TRUE(found.converged()) << told(found);
-  // Where (log(x) - 3) / x + x / 100 is 0.
+  // The minimum is where (log(x) - 3) / x + x / 100 is 0.
   EXPECT_NEAR((std::log(found.x[0]) - 3) / found.x[0] + found.x[0] / 100, 0, 1e-9);
   const Fit refused = fit(logs, {-100, 1});
   EXPECT_EQ(refused.stop, Stop::not_finite);
   EXPECT_EQ(refused.x, (Numbers{-100, 1}));
 }
 
-TEST(Fit, DoesNotCallAKinkAFloor) {
+TEST(Fit, DoesNotConvergeAtAKink) {
   const auto creased = [](Inputs p) {
     return std::vector<Value>{abs(p[0] - 1) + 1, abs(p[1] - 2) + 0.5 * p[0], 0.1 * p[1]};
   };
@@ -263,7 +263,7 @@ TEST(Fit, EndsAtItsLimits) {
   EXPECT_EQ(fit(misra1a.residuals(), misra1a.starts[1], {.value_tolerance = 1e-3}).stop, Stop::value);
 }
 
-TEST(Fit, IsRightWhereABranchIsHidden) {
+TEST(Fit, FindsTheMinimumDespiteAHiddenBranch) {
   const auto hidden = [](Inputs p) {
     const Value miss = p[0].data() < 2 ? 2 * (p[0] - 1) : 3 * (p[0] - 0.5) * p[0];
     return std::vector<Value>{miss, miss + 1, p[1] - 4};
@@ -273,7 +273,7 @@ TEST(Fit, IsRightWhereABranchIsHidden) {
   EXPECT_NEAR(found.x[0], 0.75, 1e-9) << told(found);
 }
 
-TEST(Fit, RefusesWhatIsNoLeastSquaresProblem) {
+TEST(Fit, RefusesAnEmptyStartAndNoOrChangingResiduals) {
   EXPECT_EQ(error_of([] { fit(line, {}); }),
             "fit: needs a parameter to find, got an empty start; give a number to start from for each");
   EXPECT_EQ(error_of([] { fit([](Inputs) { return std::vector<Value>{}; }, {1}); }),

@@ -43,10 +43,10 @@ refuses() {
 }
 : >empty
 readable="apt-get install miscfiles brings Debian's names; or give a file of yours: 07_gpt FILE"
-refuses "07_gpt: needs a file with one name a line, got nowhere, which cannot be read; $readable" nowhere
-refuses "07_gpt: needs a file with one name a line, got ., which cannot be read; $readable" .
-refuses "07_gpt: needs at least one name, got none in empty; write one name a line, in a to z" empty
+refuses "07_gpt: needs a file with one name per line, got nowhere, which cannot be read; $readable" nowhere
+refuses "07_gpt: needs a file with one name per line, got ., which cannot be read; $readable" .
+refuses "07_gpt: needs at least one name, got none in empty; write one name per line, in a to z" empty
 refuses "07_gpt: needs --steps N, a whole number, got many; try --steps 1000" plain --steps many
 refuses "07_gpt: needs --batch N, a whole number above 0, got 0; try --batch 32" plain --batch 0
-refuses "07_gpt: needs [FILE] [--steps N] [--batch N] [--seed N] [--eager], got --seed; leave it out, or give what it lacks" \
+refuses "07_gpt: needs [FILE] [--steps N] [--batch N] [--seed N] [--eager], got --seed; leave it out, or add the number after it" \
   plain --seed

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Texts and model files of about a megabyte, made to cost much: what they take at once stays within a multiple of their
-// size, and their time too (the worst of them would not end otherwise). Counts every allocation of the process.
+// Texts and model files of about a megabyte that are made to be expensive. Their memory stays within a multiple of
+// their size, and so does their time (the worst would otherwise not end). The test counts every allocation of the
+// process.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -15,7 +16,7 @@
 namespace gradwalk::hostile_sizes_test {
 namespace {
 
-// The most bytes in use at once for each byte of the text.
+// Returns the largest number of bytes in use at once, per byte of the text.
 double factor(const std::string& text, const std::function<void(const std::string&)>& run) {
   const tests::CountedAllocations allocations;
   try {
@@ -25,10 +26,10 @@ double factor(const std::string& text, const std::function<void(const std::strin
   return static_cast<double>(allocations.highest()) / static_cast<double>(text.size());
 }
 double csv_factor(const std::string& text, const CsvOptions& options = {}) {
-  return factor(text, [&](const std::string& one) { read_csv(one, options); });
+  return factor(text, [&](const std::string& csv) { read_csv(csv, options); });
 }
 double features_factor(const std::string& text) {
-  return factor(text, [](const std::string& one) { read_csv_features(one); });
+  return factor(text, [](const std::string& csv) { read_csv_features(csv); });
 }
 
 std::string repeated(std::string_view part, std::size_t bytes = 1 << 20) {
@@ -37,7 +38,7 @@ std::string repeated(std::string_view part, std::size_t bytes = 1 << 20) {
   return text;
 }
 
-TEST(HostileSizes, CsvRowsTakeAFewTimesTheirText) {
+TEST(HostileSizes, CsvRowsTakeAFewTimesTheMemoryOfTheirText) {
   EXPECT_LT(csv_factor(repeated("1,2\n")), 8);
   EXPECT_LT(csv_factor(repeated("1,2,3,4,5,6,7,8,9,a\n")), 8);
   EXPECT_LT(features_factor(repeated("1\n")), 8);
@@ -50,7 +51,7 @@ TEST(HostileSizes, CsvRowsTakeAFewTimesTheirText) {
 }
 
 TEST(HostileSizes, CsvColumnsAndClassesAreBounded) {
-  // Of more columns or classes the text is refused, so these are constants: 30 MB and 1 MB.
+  // Texts with more columns or classes are refused, so memory has constant bounds: 30 MB and 1 MB.
   EXPECT_LT(csv_factor(repeated(",")), 32);
   std::string names, classes;
   for (int i = 0; i < 90'000; ++i) names += std::to_string(i) + "n,";
@@ -70,7 +71,7 @@ double model_factor(const std::string& header) {
   return factor(model_of(header), [](const std::string& bytes) { SafetensorsFile::parse(bytes); });
 }
 
-TEST(HostileSizes, ModelHeadersTakeAFewTimesTheirText) {
+TEST(HostileSizes, ModelHeadersTakeAFewTimesTheMemoryOfTheirText) {
   std::string tensors = "{", metadata = R"({"__metadata__":{)",
               shape = R"({"a":{"dtype":"F64","data_offsets":[0,0],"shape":[0)";
   for (int i = 0; i < 20'000; ++i)
@@ -85,7 +86,7 @@ TEST(HostileSizes, ModelHeadersTakeAFewTimesTheirText) {
   EXPECT_LT(model_factor("{\"a\":" + repeated("[")), 8);
 }
 
-TEST(HostileSizes, ModelNumbersTakeTheirBytesOnceMore) {
+TEST(HostileSizes, ModelNumbersTakeAsMuchMemoryAsTheirBytes) {
   const SafetensorsFile file{{{"a", {1 << 17}, std::vector<double>(1 << 17)}}, {}};
   EXPECT_LT(factor(file.to_bytes(), [](const std::string& bytes) { SafetensorsFile::parse(bytes); }), 1.1);
 }

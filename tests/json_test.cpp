@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The JSON writer on its own: commas, nesting, and what JSON has no word for.
+// JsonWriter: commas, nesting, escapes, and numbers that JSON does not have.
 #include "gradwalk/json.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The kernels of compiled programs, each on every instruction set of the machine, as floats and as doubles: against
-// the scalar rules of the table, and against plain loops. What lies around an output must stay as it is.
+// The kernels of compiled programs, on every instruction set of the machine, for float and double. They are compared
+// with the scalar rules of the table and with plain loops, and must not write outside their outputs.
 #include "compile/kernels.hpp"
 
 #include <gtest/gtest.h>
@@ -24,8 +24,8 @@ constexpr std::size_t lengths[] = {1, 2, 7, 8, 9, 15, 16, 17, 33, 100};
 template <class T> constexpr T inf = std::numeric_limits<T>::infinity();
 template <class T> constexpr T nan = std::numeric_limits<T>::quiet_NaN();
 
-// n numbers to write to, between guards that tell who wrote beyond. What is read lies in vectors of its exact length,
-// so that a sanitizer tells who read beyond.
+// An output of n numbers between guards, which detect writes outside it. Inputs are vectors of their exact length, so
+// that a sanitizer detects reads outside them.
 template <class T> class Array {
  public:
   static constexpr std::size_t guard = 16;
@@ -55,12 +55,12 @@ template <class T> std::vector<T> numbers(std::size_t n, std::uint64_t seed, dou
   return result;
 }
 
-// How far got is from want, in units of the last place of want's size, but of no less than `size`'s.
+// Returns the error of `got` in units of the last place of `want`, or of `size` if that is larger.
 template <class T> double error_in_ulp(T got, double want, double size = 0) {
   if (std::isnan(got) || std::isnan(want)) return std::isnan(got) == std::isnan(want) ? 0 : inf<double>;
   const T near = static_cast<T>(want);
   if (std::isinf(got) || std::isinf(near)) {
-    // Beyond the largest number: a neighbour may round to infinity.
+    // A number near the largest one may round to infinity.
     if (std::isinf(got) && std::isinf(near)) return got == near ? 0 : inf<double>;
     const T finite = std::isinf(got) ? near : got;
     return std::abs(finite) > std::numeric_limits<T>::max() * static_cast<T>(0.99999) ? 0 : inf<double>;
@@ -73,7 +73,7 @@ template <class T> double error_in_ulp(T got, double want, double size = 0) {
 // A rule of the table as a function of its operands and its result.
 template <class T> struct RuleCase {
   Op op;
-  std::size_t by;  // the operand it is the derivative by; none: the value
+  std::size_t by;  // the operand of the derivative; `none` for the value
   T (*apply)(const T* in, T r);
 };
 constexpr std::size_t none = 9;
@@ -98,8 +98,8 @@ template <class T> const std::vector<RuleCase<T>> rule_cases{
 
 std::size_t operands(Op op) { return static_cast<std::size_t>(info(op).operands); }
 
-// The largest intermediate of the rule whose errors the result inherits. Where a rule subtracts (1 - r * r), or adds
-// what may cancel, its error is that of the larger part, not of the difference.
+// Returns the largest intermediate result of a rule whose error the result inherits. A rule that subtracts, such as
+// 1 - r * r, has the error of its terms, not of their difference.
 double size_of(Op op, std::size_t by, const double* in, double r) {
   if (by == none) return op == Op::add || op == Op::sub ? std::abs(in[0]) + std::abs(in[1]) : 0;
   switch (op) {
@@ -121,7 +121,7 @@ template <class T> class KernelsOf : public testing::Test {
     }
   }
 
-  // One rule on the given operands, which are read with these strides: near the scalar rule at every place.
+  // Expects that a kernel, which reads its operands with these strides, is close to the scalar rule for every element.
   void expect_near(const Kernels<T>& k, const RuleCase<double>& rule, const std::vector<T>* operand,
                    const std::size_t* stride, std::size_t n, double tolerance) {
     In<T> in[3];
@@ -130,7 +130,7 @@ template <class T> class KernelsOf : public testing::Test {
       for (std::size_t o = 0; o < operands(rule.op); ++o) x[o] = static_cast<double>(operand[o][i * stride[o]]);
     };
     const RuleCase<double>& value =
-        *std::ranges::find_if(rule_cases<double>, [&](const RuleCase<double>& one) { return one.op == rule.op; });
+        *std::ranges::find_if(rule_cases<double>, [&](const RuleCase<double>& other) { return other.op == rule.op; });
     std::vector<T> r(n), g = numbers<T>(n, 5);
     Array<T> out(n, T{3});
     double x[3] = {};
@@ -168,28 +168,29 @@ TYPED_TEST(KernelsOf, FollowEveryRuleOfTheTable) {
           const std::size_t stride[] = {strides & 1, strides >> 1 & 1, strides >> 2 & 1};
           const double low = rule.op == Op::acosh ? 1.05 : 0.05;
           const std::vector<T> operand[] = {numbers<T>(n, 1, low, low + 0.9), numbers<T>(n, 2), numbers<T>(n, 3)};
-          // Six roundings and Highway's own error; less exact where one float rounding is followed by a steep rule.
+          // 12 covers six roundings, Highway's own error, and a float rounding that a steep rule enlarges.
           this->expect_near(k, rule, operand, stride, n, 12);
           if (this->HasFailure()) return;
         }
   });
 }
 
-TYPED_TEST(KernelsOf, AreNearTheRulesOverTheWholeRange) {
+TYPED_TEST(KernelsOf, AreCloseToTheRulesOverTheWholeRange) {
   using T = TypeParam;
   const std::size_t n = tests::sized(20000, 2000), stride[] = {1, 1, 1};
   std::mt19937_64 generator(7);
   std::vector<T> operand[3];
-  for (std::vector<T>& one : operand)
+  for (std::vector<T>& numbers_of_operand : operand)
     for (std::size_t i = 0; i < n; ++i) {
       const double size = std::uniform_real_distribution<double>(-60, sizeof(T) == 4 ? 7 : 10)(generator);
-      one.push_back(static_cast<T>((generator() % 2 == 0 ? 1 : -1) * std::exp2(size)));
+      numbers_of_operand.push_back(static_cast<T>((generator() % 2 == 0 ? 1 : -1) * std::exp2(size)));
     }
   this->each_set([&](const Kernels<T>& k) {
     for (const RuleCase<double>& rule : rule_cases<double>) {
       if (rule.by != none || operands(rule.op) > 1) continue;
-      if (rule.op == Op::sigmoid || rule.op == Op::softplus || rule.op == Op::gelu) continue;  // of several functions
-      this->expect_near(k, rule, operand, stride, n, 4.6);  // 4, and the scalar function's own
+      if (rule.op == Op::sigmoid || rule.op == Op::softplus || rule.op == Op::gelu)
+        continue;                                           // their rules combine several functions
+      this->expect_near(k, rule, operand, stride, n, 4.6);  // 4 for the kernel, 0.6 for the scalar function
     }
   });
 }
@@ -244,7 +245,7 @@ TYPED_TEST(KernelsOf, KeepSpecialValuesAsTheScalarRulesDo) {
       for (std::size_t i = 0; i < n; ++i) {
         const T x[] = {operand[0][i], operand[1][i], operand[2][i]};
         const T want = rule.apply(x, r[i]);
-        // The scalar rule's y - 1 is a double's, and there is no such float.
+        // The scalar rule computes y - 1 in double, which has no equal float.
         if (rule.op == Op::pow && rule.by == 0 && std::abs(x[1]) < static_cast<T>(1e-6) && sizeof(T) == 4) continue;
         ASSERT_EQ(kind(out[i]), kind(want)) << name(rule.op) << " by " << rule.by << " of " << x[0] << ", " << x[1]
                                             << ", " << x[2] << ": " << out[i] << ", not " << want;
@@ -253,7 +254,7 @@ TYPED_TEST(KernelsOf, KeepSpecialValuesAsTheScalarRulesDo) {
   });
 }
 
-TYPED_TEST(KernelsOf, PassNothingOnWhereTheGradientIsZeroAndKeepItsNaN) {
+TYPED_TEST(KernelsOf, PassNoGradientOnIfItIsZeroAndKeepNaN) {
   using T = TypeParam;
   this->each_set([&](const Kernels<T>& k) {
     const std::vector<T> x{0, 0, 0, 4}, y{0, 0, 0, 2}, r(4), g{0, -T{0}, nan<T>, 1};
@@ -297,7 +298,7 @@ TYPED_TEST(KernelsOf, ReadOnlyTheOperandsThatARuleMentions) {
   });
 }
 
-TYPED_TEST(KernelsOf, WriteInPlaceAndAddToWhatIsThere) {
+TYPED_TEST(KernelsOf, WriteInPlaceAndAccumulate) {
   using T = TypeParam;
   this->each_set([&](const Kernels<T>& k) {
     for (const std::size_t n : lengths) {
@@ -388,7 +389,8 @@ TYPED_TEST(KernelsOf, AddUpTermsOfSeveralVectorsInSteps) {
   });
 }
 
-// Term after term for each vector: what the first has written over, the others may add to, in this vector or the next.
+// The kernel handles term after term for each vector. The first term overwrites; later terms may add to the same place,
+// in this vector or the next.
 TYPED_TEST(KernelsOf, PassOnToTheTermsOfSumsInTurn) {
   using T = TypeParam;
   this->each_set([&](const Kernels<T>& k) {
@@ -399,7 +401,7 @@ TYPED_TEST(KernelsOf, PassOnToTheTermsOfSumsInTurn) {
       const std::vector<T> g = numbers<T>(vectors * n, 4);
       Array<T> to_x((vectors + 1) * n, T{9}), to_y(n, T{1});
       std::fill_n(to_x.begin(), n, T{0});
-      // c[v] * x[v] * y, x[v] * x[v + 1], and x[v + 1] alone: the last of x is written first by the second term.
+      // The terms are c[v] * x[v] * y, x[v] * x[v + 1] and x[v + 1]. The second term is the first to write the last x.
       const InSteps<T> here{{x.data()}, length}, next{{x.data() + n}, length}, factor{{c.data(), 0}, 1},
           same{{y.data()}, 0};
       const Target<T> to_here{to_x.begin(), length, true}, to_next{to_x.begin() + n, length, false};
@@ -483,7 +485,7 @@ TYPED_TEST(KernelsOf, GatherScatterAndTranspose) {
   });
 }
 
-// A product with numbers of its own; rows of X lie in another order where indexed.
+// A matrix product with its numbers. If it is indexed, the rows of X are in another order.
 template <class T> struct ProductCase {
   std::vector<T> a, x, bias;
   std::vector<std::uint32_t> order;
@@ -538,7 +540,7 @@ TYPED_TEST(KernelsOf, MultiplyMatrices) {
   });
 }
 
-TYPED_TEST(KernelsOf, MultiplyToTheSameBitsHoweverAProductIsCut) {
+TYPED_TEST(KernelsOf, MultiplyToTheSameBitsForAnySplitOfAProduct) {
   using T = TypeParam;
   this->each_set([&](const Kernels<T>& k) {
     ProductCase<T> c(13, 230, 5 * k.lanes + 3, false, false);
@@ -569,7 +571,7 @@ TYPED_TEST(KernelsOf, MultiplyToTheSameBitsHoweverAProductIsCut) {
   });
 }
 
-TYPED_TEST(KernelsOf, SkipZerosWhereTheOtherFactorIsInfinite) {
+TYPED_TEST(KernelsOf, SkipZerosIfTheOtherFactorIsInfinite) {
   using T = TypeParam;
   this->each_set([&](const Kernels<T>& k) {
     for (const std::size_t columns : {1u, 5u, 19u}) {
@@ -618,7 +620,7 @@ template <class T> struct OuterCase {
   }
 };
 
-TYPED_TEST(KernelsOf, MultiplyByTheOtherTurnedRound) {
+TYPED_TEST(KernelsOf, MultiplyByATransposedMatrix) {
   using T = TypeParam;
   this->each_set([&](const Kernels<T>& k) {
     std::size_t variant = 0;
@@ -647,7 +649,7 @@ TYPED_TEST(KernelsOf, MultiplyByTheOtherTurnedRound) {
   });
 }
 
-TYPED_TEST(KernelsOf, SumUpThePartsOfAnOuterProduct) {
+TYPED_TEST(KernelsOf, SumThePartsOfAnOuterProduct) {
   using T = TypeParam;
   this->each_set([&](const Kernels<T>& k) {
     constexpr std::size_t parts = 3, rows = 7;
@@ -676,7 +678,7 @@ TYPED_TEST(KernelsOf, SumUpThePartsOfAnOuterProduct) {
   });
 }
 
-TYPED_TEST(KernelsOf, SumUpOuterProductsToTheSameBitsHoweverRowsAreShared) {
+TYPED_TEST(KernelsOf, SumOuterProductsToTheSameBitsForAnySplitOfRows) {
   using T = TypeParam;
   this->each_set([&](const Kernels<T>& k) {
     for (const std::size_t depth : {2u, 16u, 33u, 150u})
@@ -717,7 +719,7 @@ TEST(InstructionSets, EndWithPlainCodeAndAreChosenByName) {
             "kernels: needs an instruction set of this machine, got 'MMX'; give one of " + all);
 }
 
-TEST(InstructionSets, HaveNoKernelForWhatHasNoRule) {
+TEST(InstructionSets, HaveNoKernelForOpsWithoutARule) {
   for (const Op op : {Op::leaf, Op::constant, Op::custom}) {
     EXPECT_EQ(kernels<double>().value(op), nullptr);
     EXPECT_EQ(kernels<double>().local(op, 0), nullptr);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Two shared libraries in one process see one tape: a host that is not linked to gradwalk loads two plug-ins, each on
-// its own, and passes a Value made in one to the other.
+// Two shared libraries in one process share one tape: a host that is not linked to gradwalk loads two plug-ins and
+// passes a Value from one to the other.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -59,7 +59,7 @@ TEST(TwoSharedLibraries, CatchTheLibrarysErrors) {
                  "backward: needs a Value, got one that was moved from; assign to it before you use it again");
 }
 
-// Each has its own idea of what a tape is; the one must neither read nor leak what is the other's.
+// Each copy of the library has its own tape. One copy must neither read nor leak the nodes of the other.
 TEST(TwoCopiesOfTheLibrary, RefuseEachOthersValues) {
   const Plugin shared(GRADWALK_PLUGIN_ONE), with_its_own(GRADWALK_PLUGIN_WITH_ITS_OWN);
   const std::string refused =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What loops in scalar code become: layers whose weights are shared by the places of a text, a series or a picture,
-// recurrent steps, attention. Each is compared with the engine, row by row, and described.
+// Loops in scalar code become layers: convolutions, recurrent steps, attention, with weights that all positions of a
+// text, series or picture share. Each program is described, and compared with the engine row by row.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace gradwalk::lift_test {
 
 using testing::ElementsAre;
 using Vector = std::vector<Value>;
-using Matrix = std::vector<Vector>;  // a Vector a row
+using Matrix = std::vector<Vector>;  // one Vector per row
 
 std::vector<double> random_numbers(std::size_t count, std::size_t seed) {
   std::mt19937_64 random(seed);
@@ -27,11 +27,11 @@ std::vector<double> random_numbers(std::size_t count, std::size_t seed) {
 
 struct Sums {
   double loss = 0;
-  std::vector<double> gradient, inputs;  // by the parameters, and by the inputs, row by row
+  std::vector<double> gradient, inputs;  // with respect to the parameters, and to the inputs of each row
   bool operator==(const Sums&) const = default;
 };
 
-// Scalar code with the parameters it uses, which it makes one by one.
+// Scalar code and the parameters that it uses, which parameter() makes.
 struct Model {
   std::function<Value(const Vector& inputs)> loss = {};
   std::size_t inputs = 0;
@@ -65,9 +65,9 @@ struct Model {
     for (std::size_t first = 0; first < rows.size(); first += inputs) {
       const Vector row(rows.begin() + static_cast<std::ptrdiff_t>(first),
                        rows.begin() + static_cast<std::ptrdiff_t>(first + inputs));
-      const Value one = loss(row);
-      one.backward();
-      sums.loss += one.data();
+      const Value row_loss = loss(row);
+      row_loss.backward();
+      sums.loss += row_loss.data();
       for (const Value& x : row) sums.inputs.push_back(x.grad());
     }
     for (const Value& p : parameters) sums.gradient.push_back(p.grad());
@@ -88,7 +88,7 @@ void expect_near(const Sums& got, const Sums& wanted, double tolerance) {
   expect_near(got.inputs, wanted.inputs, tolerance);
 }
 
-// As the engine has it, with every instruction set, in both precisions, and with the same bits on any number of
+// Expects the results of the engine for every instruction set and both precisions, and the same bits for any number of
 // threads.
 void expect_right(Model& model) {
   for (const std::size_t count : {1u, 5u, 70u}) {
@@ -135,7 +135,7 @@ Vector joined(const Matrix& parts) {
   return all;
 }
 
-TEST(AConvolution, OfASeriesIsOneLayerHoweverManyPlaces) {
+TEST(AConvolution, OverASeriesIsOneLayerForAnyLength) {
   Model model{.inputs = 2 * 10};
   const std::vector<Matrix> first{model.matrix(2, 3), model.matrix(2, 3), model.matrix(2, 3)},
       second{model.matrix(3, 3), model.matrix(3, 3)};
@@ -143,16 +143,16 @@ TEST(AConvolution, OfASeriesIsOneLayerHoweverManyPlaces) {
   model.loss = [=](const Vector& x) {
     Matrix h = convolved(cut(x, 2), first, {first_bias[2], first_bias[0], first_bias[1]});
     for (Vector& channel : h)
-      for (Value& one : channel) one = tanh(one);
+      for (Value& output : channel) output = tanh(output);
     Vector out = joined(convolved(h, second, second_bias));
-    for (Value& one : out) one = relu(one);
+    for (Value& output : out) output = relu(output);
     return pow(dot(last, out), 2);
   };
   EXPECT_THAT(model.compiled().describe().layers, ElementsAre("3 x 6, 8 times", "2 x 9, 6 times", "1 x 12"));
   expect_right(model);
 }
 
-TEST(AConvolution, OfAPictureIsOneLayerHoweverManyPlaces) {
+TEST(AConvolution, OverAPictureIsOneLayerForAnySize) {
   constexpr std::size_t side = 6, channels = 2, filters = 4, inner = side - 2;
   Model model{.inputs = channels * side * side};
   std::vector<Matrix> weights;
@@ -161,7 +161,7 @@ TEST(AConvolution, OfAPictureIsOneLayerHoweverManyPlaces) {
   model.loss = [=](const Vector& x) {
     Value loss = 0;
     for (std::size_t f = 0; f < filters; ++f) {
-      Value mean = 0;  // of what the filter finds, which is all that goes on
+      Value mean = 0;  // the mean of the filter's outputs, which is all that the next layer uses
       for (std::size_t row = 0; row < inner; ++row)
         for (std::size_t column = 0; column < inner; ++column) {
           Value sum = bias[f];
@@ -178,7 +178,7 @@ TEST(AConvolution, OfAPictureIsOneLayerHoweverManyPlaces) {
   expect_right(model);
 }
 
-TEST(AConvolution, WithPaddingHasLayersOfItsOwnAtTheEdges) {
+TEST(AConvolution, WithPaddingHasSeparateLayersAtTheEdges) {
   Model model{.inputs = 8};
   const Matrix weights = model.matrix(3, 3);
   model.loss = [=](const Vector& x) {
@@ -196,7 +196,7 @@ TEST(AConvolution, WithPaddingHasLayersOfItsOwnAtTheEdges) {
   expect_right(model);
 }
 
-TEST(ALayer, MayHaveABiasOfEachCopyOrOneForAll) {
+TEST(ALayer, MayHaveOneBiasPerCopyOrOneForAll) {
   using Bias = std::function<Value(const Vector& all, std::size_t output, std::size_t copy)>;
   const std::vector<std::pair<const char*, Bias>> ways{
       {"one each, evenly", [](const Vector& all, std::size_t o, std::size_t c) { return all[4 * o + c]; }},
@@ -227,7 +227,7 @@ TEST(ALayer, MayHaveABiasOfEachCopyOrOneForAll) {
   }
 }
 
-TEST(ALayer, OfSomeOfTheWeightsIsPartOfTheLargerOne) {
+TEST(ALayer, IsPartOfALargerOneIfItUsesSomeOfItsWeights) {
   Model model{.inputs = 3 * 4};
   const Matrix keys = model.matrix(5, 4), query = model.matrix(2, 4);
   model.loss = [=](const Vector& x) {
@@ -242,8 +242,8 @@ TEST(ALayer, OfSomeOfTheWeightsIsPartOfTheLargerOne) {
   expect_right(model);
 }
 
-// Lists that were once taken for each other: a list with a bias for one with an input more, and p5 for 1.5 * p13.
-TEST(ALayer, IsNotTakenForAnother) {
+// Pairs of sums that lift once confused: a sum with a bias and one with another input; p5 and 1.5 * p13.
+TEST(ALayer, IsNotConfusedWithAnother) {
   Model one{.inputs = 5};
   const Vector bias = one.vector(1);
   one.loss = [=](const Vector& x) {
@@ -323,7 +323,7 @@ std::vector<std::vector<std::size_t>> documents(std::size_t count, std::size_t t
   return made;
 }
 
-TEST(AGpt, HasSixLayersHoweverLongTheText) {
+TEST(AGpt, HasSixLayersForAnyLengthOfText) {
   Random random(1);
   const gpt::Model model({}, random);
   for (const std::size_t positions : {8u, 13u}) {
@@ -365,9 +365,9 @@ TEST(AGpt, HasTheLossesAndGradientsOfTheEngine) {
   }
 }
 
-// ---- what lies on each other ----
+// ---- overlapping operands ----
 
-TEST(Sums, OfNeighboursPassOnToAllThatMeet) {
+TEST(Sums, OfOverlappingNeighboursPassGradientsToAllOfThem) {
   Model model{.inputs = 12};
   const Vector scale = model.vector(2);
   model.loss = [=](const Vector& x) {
@@ -381,7 +381,7 @@ TEST(Sums, OfNeighboursPassOnToAllThatMeet) {
   expect_right(model);
 }
 
-TEST(Layers, WhoseWeightsLieOnEachOtherAddThemUp) {
+TEST(Layers, WithOverlappingWeightsAddTheirGradients) {
   for (const std::size_t depth : {4u, 40u}) {
     Model model{.inputs = depth};
     const Vector weights = model.vector(depth + 2), bias = model.vector(1);
@@ -399,7 +399,7 @@ TEST(Layers, WhoseWeightsLieOnEachOtherAddThemUp) {
   }
 }
 
-TEST(Layers, OfParametersAndOfNumbersAreApart) {
+TEST(Layers, OfParametersAndOfConstantsAreSeparate) {
   Model model{.inputs = 5};
   const Vector weights = model.vector(5);
   model.loss = [=](const Vector& x) {
@@ -411,7 +411,7 @@ TEST(Layers, OfParametersAndOfNumbersAreApart) {
   expect_right(model);
 }
 
-TEST(AFactor, OfASumThatManyNeedIsNotTakenApart) {
+TEST(AFactor, OfASumWithManyUsersIsNotDistributed) {
   Model model{.inputs = 4};
   model.loss = [=](const Vector& x) {
     const Value score = (x[0] * x[1] + x[2] * x[3]) / 2;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// minimize(): known minima to many digits, functions that have none, and how it tells.
+// minimize(): known minima to many digits, functions without a minimum, and the reported endings.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ constexpr Method quick_methods[]{Method::bfgs, Method::lbfgs, Method::newton};
 
 std::string told(const Ending& ending) { return ending.summary() + " " + ending.not_compiled; }
 
-// Moré, Garbow and Hillstrom's problem 21, of any even number of dimensions; in two it is Rosenbrock's own.
+// Moré, Garbow and Hillstrom's problem 21, for any even number of dimensions; for two it is Rosenbrock's function.
 Value valleys(Inputs x) {
   Value sum = 0.0;
   for (std::size_t i = 0; i < x.size(); i += 2) sum += 100 * pow(x[i + 1] - x[i] * x[i], 2) + pow(1 - x[i], 2);
@@ -68,20 +68,20 @@ TEST(Minimize, FollowsOneValleyThroughAHundredDimensions) {
 TEST(Minimize, DescendsAlongTheGradient) {
   const auto bowl = [](Inputs x) { return pow(x[0] - 3, 2) + 5 * pow(x[1] + 1, 2) + x[0] * x[1]; };
   const Minimum found = minimize(bowl, {10, 10}, {.method = Method::gradient_descent});
-  // Where 2 (x - 3) + y and 10 (y + 1) + x are 0.
+  // The minimum is where 2 (x - 3) + y and 10 (y + 1) + x are 0.
   EXPECT_TRUE(found.converged()) << told(found);
   EXPECT_NEAR(found.x[0], 70.0 / 19, 1e-8);
   EXPECT_NEAR(found.x[1], -26.0 / 19, 1e-8);
 }
 
-TEST(Minimize, TakesOneStepOfNewtonsToTheFloorOfABowl) {
+TEST(Minimize, FindsTheMinimumOfAQuadraticInOneNewtonStep) {
   const auto bowl = [](Inputs x) { return pow(x[0] - 3, 2) + 5 * pow(x[1] + 1, 2) + x[0] * x[1]; };
   const Minimum found = minimize(bowl, {10, 10}, {.method = Method::newton});
   EXPECT_EQ(found.stop, Stop::gradient);
   EXPECT_EQ(found.iterations, 1u);
 }
 
-TEST(Minimize, GetsTheSameCompiledAndRecorded) {
+TEST(Minimize, FindsTheSameMinimumCompiledAndRecorded) {
   for (const Method method : all_methods) {
     const Minimum compiled = minimize(valleys, usual_start(10), {.method = method, .iterations = 30});
     const Minimum recorded = minimize(valleys, usual_start(10), {.method = method, .iterations = 30, .compile = false});
@@ -94,8 +94,8 @@ TEST(Minimize, GetsTheSameCompiledAndRecorded) {
   }
 }
 
-TEST(Minimize, GoesOnWhereValuesTellNothingAnyMore) {
-  // Near the minimum a value of a million hides what the gradient still shows.
+TEST(Minimize, ContinuesWhereRoundingHidesDifferencesOfValues) {
+  // Near the minimum the value is a million, whose rounding hides differences that the gradient still shows.
   const auto high = [](Inputs x) { return 1e6 + pow(x[0] - 1.1, 2) + 2 * pow(x[1] - 3, 2); };
   for (const Method method : quick_methods) {
     const Minimum found = minimize(high, {4, 5}, {.method = method});
@@ -113,9 +113,9 @@ TEST(Minimize, LeavesASaddle) {
   }
 }
 
-// ---- functions that are not nice ----
+// ---- difficult functions ----
 
-TEST(Minimize, SaysThatAStartIsNotFinite) {
+TEST(Minimize, ReportsAStartThatIsNotFinite) {
   for (const Method method : all_methods) {
     const Minimum found = minimize([](Inputs x) { return log(x[0]); }, {-1}, {.method = method});
     EXPECT_EQ(found.stop, Stop::not_finite);
@@ -125,8 +125,8 @@ TEST(Minimize, SaysThatAStartIsNotFinite) {
   }
 }
 
-TEST(Minimize, BacksOffWhereTheFunctionIsNotFinite) {
-  // x log x - x / 2 and x - log(x) / 10^6 end at 0, and long steps lead beyond.
+TEST(Minimize, BacksOffFromValuesThatAreNotFinite) {
+  // x log x - x / 2 and x - log(x) / 10^6 are defined for positive x only, and long steps leave this range.
   for (const Method method : all_methods) {
     const Minimum entropy = minimize([](Inputs x) { return x[0] * log(x[0]) - 0.5 * x[0]; }, {5}, {.method = method});
     EXPECT_TRUE(entropy.converged()) << told(entropy);
@@ -137,7 +137,7 @@ TEST(Minimize, BacksOffWhereTheFunctionIsNotFinite) {
   }
 }
 
-TEST(Minimize, SaysWhereThereIsNoMinimum) {
+TEST(Minimize, ReportsThatThereIsNoMinimum) {
   for (const Method method : all_methods) {
     EXPECT_EQ(minimize([](Inputs x) { return 3 * x[0] - x[1]; }, {1, 1}, {.method = method}).stop, Stop::unbounded);
     EXPECT_EQ(minimize([](Inputs x) { return -pow(x[0], 4); }, {1}, {.method = method}).stop, Stop::unbounded);
@@ -149,11 +149,11 @@ TEST(Minimize, SaysWhereThereIsNoMinimum) {
   }
 }
 
-TEST(Minimize, DoesNotCallAKinkAFloor) {
+TEST(Minimize, DoesNotConvergeAtAKink) {
   const auto creased = [](Inputs x) { return 8 * abs(x[0] * x[0] - x[1]) + pow(1 - x[0], 2); };
   for (const Method method : all_methods) {
     const Minimum found = minimize(creased, {-1.2, 1}, {.method = method});
-    // Stuck in the crease, or at the minimum, on whose crease abs has the gradient 0.
+    // The search ends in the crease, or at the minimum, where abs has the gradient 0.
     EXPECT_TRUE(found.stop == Stop::no_descent || found.stop == Stop::iterations || found.value < 1e-10)
         << told(found) << ", value " << found.value << ", gradient " << found.gradient_norm;
     EXPECT_LE(found.value, 8 * 0.44 + 2.2 * 2.2);
@@ -163,7 +163,7 @@ TEST(Minimize, DoesNotCallAKinkAFloor) {
   EXPECT_NEAR(edge.x[0], 1, 1e-12);
 }
 
-TEST(Minimize, EndsWhateverTheFunctionDoes) {
+TEST(Minimize, EndsForEveryFunction) {
   const std::size_t count = tests::sized(300, 20);
   std::size_t finite = 0;
   for (std::size_t seed = 0; seed < count; ++seed) {
@@ -187,7 +187,7 @@ TEST(Minimize, EndsWhateverTheFunctionDoes) {
   EXPECT_GT(finite, count);
 }
 
-TEST(Minimize, EndsOnToleranceOfStepOrValueWhereAsked) {
+TEST(Minimize, EndsOnTheToleranceOfStepOrValue) {
   const Minimum step = minimize(valleys, {-1.2, 1}, {.step_tolerance = 1e-2});
   EXPECT_EQ(step.stop, Stop::step);
   const Minimum value = minimize(valleys, {-1.2, 1}, {.value_tolerance = 1e-3});
@@ -198,10 +198,10 @@ TEST(Minimize, EndsOnToleranceOfStepOrValueWhereAsked) {
   EXPECT_FALSE(short_run.converged());
 }
 
-// ---- what cannot be compiled ----
+// ---- functions that cannot be compiled ----
 
-TEST(Minimize, IsRightWhereComparisonsDecideTheGraph) {
-  // Two parabolas that meet at 1, with the minimum in the other branch than the start.
+TEST(Minimize, FindsTheMinimumIfComparisonsDecideTheGraph) {
+  // Two parabolas meet at 1. The start is on one of them, the minimum on the other.
   const auto branches = [](Inputs x) {
     if (x[0] > 1) return pow(x[0] - 0.5, 2) + x[1] * x[1];
     return 2 * pow(x[0] + 2, 2) - 17.75 + x[1] * x[1];
@@ -214,8 +214,8 @@ TEST(Minimize, IsRightWhereComparisonsDecideTheGraph) {
   }
 }
 
-TEST(Minimize, IsRightWhereABranchIsHidden) {
-  // data() leaves no trace in the graph; the end is looked at once more.
+TEST(Minimize, FindsTheMinimumDespiteAHiddenBranch) {
+  // A branch on data() leaves no trace in the graph, so only the confirmation at the end detects it.
   const auto hidden = [](Inputs x) {
     if (x[0].data() < 2) return 2 * pow(x[0] - 1, 2) + pow(x[1], 2);
     return 3 * pow(x[0] - 0.5, 4) + pow(x[1], 2);
@@ -232,7 +232,7 @@ TEST(Minimize, RecordsEachPointOfAFunctionWhoseNumbersChange) {
   const Minimum found = minimize(weighted, {4}, {.method = Method::gradient_descent});
   EXPECT_FALSE(found.compiled);
   EXPECT_EQ(found.not_compiled,
-            "the function records another graph from point to point: it branches, or uses numbers of its own");
+            "the function records different graphs at different points: it branches, or uses numbers of its own");
   EXPECT_NEAR(found.x[0], 0, 1e-6);
 }
 
@@ -249,7 +249,7 @@ TEST(Minimize, RecordsEachPointOfACustomNode) {
               testing::HasSubstr("derivatives: needs ops whose rule is in the op table"));
 }
 
-TEST(Minimize, LeavesWhatTheFunctionCapturesAlone) {
+TEST(Minimize, LeavesCapturedValuesUnchanged) {
   Value target{3.0};
   Value(target * target).backward();
   const Minimum found = minimize([&](Inputs x) { return pow(x[0] - target, 2); }, {1});
@@ -258,7 +258,7 @@ TEST(Minimize, LeavesWhatTheFunctionCapturesAlone) {
   EXPECT_EQ(target.data(), 3);
 }
 
-TEST(Minimize, PassesOnWhatTheFunctionThrows) {
+TEST(Minimize, RethrowsWhatTheFunctionThrows) {
   int calls = 0;
   const auto throws = [&](Inputs x) {
     if (++calls == 3) throw std::logic_error("enough");
@@ -268,7 +268,7 @@ TEST(Minimize, PassesOnWhatTheFunctionThrows) {
   EXPECT_TRUE(minimize(throws, {1}).converged());
 }
 
-TEST(Minimize, TellsItsProgressAtEachIterationAndEndsWhenThatThrows) {
+TEST(Minimize, ReportsProgressAtEachIterationAndEndsIfThatThrows) {
   std::vector<double> values;
   const Progress note = [&](std::size_t iteration, double value) {
     EXPECT_EQ(iteration, values.size() + 1);
@@ -286,7 +286,7 @@ TEST(Minimize, TellsItsProgressAtEachIterationAndEndsWhenThatThrows) {
   EXPECT_THROW(descend(), std::runtime_error);
 }
 
-TEST(Minimize, RefusesAStartThatIsNone) {
+TEST(Minimize, RefusesAnEmptyOrInfiniteStart) {
   const auto square = [](Inputs x) { return x[0] * x[0]; };
   EXPECT_EQ(error_of([&] { minimize(square, {}); }),
             "minimize: needs a parameter to find, got an empty start; give a number to start from for each");
@@ -305,7 +305,7 @@ TEST(Endings, HaveNames) {
   for (const auto& [stop, text] : names) EXPECT_EQ(name(stop), text);
 }
 
-TEST(Endings, SumUp) {
+TEST(Endings, HaveASummary) {
   Ending ending{.stop = Stop::gradient, .iterations = 1, .evaluations = 2, .compiled = true};
   EXPECT_EQ(ending.summary(), "converged on gradient after 1 iteration, 2 evaluations (compiled)");
   ending.compiled = false;
@@ -320,7 +320,7 @@ std::string text_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// What stands between ```kind and ```, block after block.
+// Returns the blocks of a page between ```kind and ```.
 std::vector<std::string> blocks(const std::string& page, const std::string& kind) {
   std::vector<std::string> all;
   const std::string begin = "\n```" + kind + "\n";

@@ -406,7 +406,7 @@ TEST(ModelFile, PredictsButDoesNotResumeWithoutItsTraining) {
 }
 
 TEST_F(ModelFiles, AreNamedInMessagesWithoutControlCharacters) {
-  write_beside(at("bad\033[2J"), SafetensorsFile{}.to_bytes());
+  write_file(at("bad\033[2J"), SafetensorsFile{}.to_bytes());
   EXPECT_EQ(error_of([&] { load_model(at("bad\033[2J")); }),
             at("bad?[2J") + ": needs 'format' in the metadata, got none" + std::string(advice));
 }

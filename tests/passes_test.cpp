@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What compile()'s passes hand on: broken on purpose, it must be caught by the verifier.
+// The verifier of compile(): it must detect results of passes that the test breaks on purpose.
 #include "compile/passes.hpp"
 
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@ using namespace compiler;
 using testing::HasSubstr;
 using tests::error_of;
 
-// A network small enough to be looked at, and everything its passes make.
+// A small network, and the results of all passes on it.
 struct Passed {
   std::vector<Value> x = std::vector<Value>(3), w = std::vector<Value>(6);
   Scalars scalars;
@@ -31,7 +31,7 @@ struct Passed {
   }
 };
 
-TEST(TheVerifier, AcceptsWhatThePassesMake) {
+TEST(TheVerifier, AcceptsTheResultsOfThePasses) {
   const Passed passed;
   verify(passed.scalars);
   verify(passed.terms);
@@ -39,7 +39,7 @@ TEST(TheVerifier, AcceptsWhatThePassesMake) {
   verify(passed.program);
 }
 
-TEST(TheVerifier, FindsWhatRecordMustNotLeave) {
+TEST(TheVerifier, FindsErrorsOfRecord) {
   const auto message = [](auto break_it) {
     Passed passed;
     break_it(passed.scalars);
@@ -54,7 +54,7 @@ TEST(TheVerifier, FindsWhatRecordMustNotLeave) {
   EXPECT_THAT(message([](Scalars& all) { all.outputs[0] = none; }), HasSubstr("outputs among the nodes"));
 }
 
-TEST(TheVerifier, FindsWhatSimplifyMustNotLeave) {
+TEST(TheVerifier, FindsErrorsOfSimplify) {
   const auto message = [](auto break_it) {
     Passed passed;
     break_it(passed.terms);
@@ -68,7 +68,7 @@ TEST(TheVerifier, FindsWhatSimplifyMustNotLeave) {
   EXPECT_THAT(message([](Terms& all) { all.products.resize(1); }), HasSubstr("in their list"));
 }
 
-TEST(TheVerifier, FindsWhatLiftMustNotLeave) {
+TEST(TheVerifier, FindsErrorsOfLift) {
   const auto message = [](auto break_it) {
     Passed passed;
     break_it(passed.groups);
@@ -82,7 +82,7 @@ TEST(TheVerifier, FindsWhatLiftMustNotLeave) {
   EXPECT_THAT(message([](Groups& all) { all.groups.back().members.clear(); }), HasSubstr("groups of something"));
 }
 
-TEST(TheVerifier, FindsWhatScheduleMustNotLeave) {
+TEST(TheVerifier, FindsErrorsOfSchedule) {
   const auto message = [](auto break_it) {
     Passed passed;
     break_it(passed.program);

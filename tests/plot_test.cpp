@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pictures of learning: terminal pictures whole, what a reader of an SVG finds in it, and data nobody should plot.
+// Training plots: the whole text of terminal pictures, the contents of SVGs, and extreme data.
 #include "gradwalk/plot.hpp"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ std::size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
-// Between > and </text>, as it stands: escaped.
+// Returns the texts of an SVG, still escaped.
 std::vector<std::string> texts(const std::string& svg) {
   std::vector<std::string> result;
   for (std::size_t at = 0; (at = svg.find("<text", at)) != std::string::npos;) {
@@ -42,7 +42,7 @@ std::vector<std::string> texts(const std::string& svg) {
   return result;
 }
 
-// What is wrong with a text as XML: elements that are not closed in their order, or bytes and signs it may not hold.
+// Returns an error of an XML text, or "": elements that are not nested, control characters, or unescaped signs.
 std::string fault_of(const std::string& xml) {
   std::vector<std::string> open;
   for (std::size_t at = 0; at < xml.size(); ++at) {
@@ -64,7 +64,7 @@ std::string fault_of(const std::string& xml) {
   return open.empty() ? "" : "an open <" + open.back() + ">";
 }
 
-// A line through the middle, four points, and three steps.
+// A plot with a border through the middle, four points, and a curve of three steps.
 TrainingPlot small_plot() {
   TrainingPlot plot;
   plot.title = "Two sides";
@@ -81,7 +81,7 @@ TrainingPlot curve_of(std::vector<double> steps, std::vector<double> loss) {
   return plot;
 }
 
-// Both files, checked for what any picture must be; the SVG is given back.
+// Draws the plot in both formats, checks that the files are well-formed, and returns the SVG.
 std::string drawn(const TrainingPlot& plot) {
   const std::string svg = plot_svg(plot), png = plot_png(plot);
   EXPECT_EQ(fault_of(svg), "");
@@ -94,7 +94,7 @@ std::string drawn(const TrainingPlot& plot) {
   return svg;
 }
 
-TEST(TextPlot, OfALineThroughTheMiddleIsThisText) {
+TEST(TextPlot, OfALineThroughTheMiddleIsExactlyThisText) {
   EXPECT_EQ(plot_text(small_plot(), {.width = 40, .height = 7}),
             " 1.14 ..A............    ------------B--\n"
             "      ...............    ---------------\n"
@@ -107,8 +107,8 @@ TEST(TextPlot, OfALineThroughTheMiddleIsThisText) {
             "      A . left   B - right\n");
 }
 
-// Escape sequences and characters as a reader can tell them: {f110} and {b110} for colours, {} for their end, ^ for a
-// half block, o and x for points.
+// Returns the text in readable form: {f110} and {b110} for colours, {} for their end, ^ for a half block, o and x for
+// points.
 std::string readable(std::string text) {
   const std::pair<const char*, const char*> names[] = {
       {"\x1b[0m", "{}"},     {"\x1b[38;5;", "{f"},  {"\x1b[48;5;", "{b"}, {"m", "}"},
@@ -119,7 +119,7 @@ std::string readable(std::string text) {
   return text;
 }
 
-TEST(TextPlot, InColourIsTwoPixelsACell) {
+TEST(TextPlot, HasTwoPixelsPerCellInColour) {
   TrainingPlot plot = small_plot();
   plot.test = {2, {0.9, 0}, {0}, {}, {}};
   plot.scores = [](std::span<const double> xy) { return std::vector<double>{4 * xy[0] + 3 * xy[1]}; };
@@ -131,7 +131,7 @@ TEST(TextPlot, InColourIsTwoPixelsACell) {
             "      {f130;48;5;222} o {} right\n");
 }
 
-TEST(TextPlot, InColourWithoutUnicodeIsAscii) {
+TEST(TextPlot, IsAsciiInColourWithoutUnicode) {
   TrainingPlot plot = small_plot();
   plot.train.label_names[0] =
       "gau\xC3\xAF"
@@ -160,7 +160,7 @@ TEST(TextPlot, ShowsTestPointsAsSmallLettersAndTheLargestOfManyScores) {
             "      small letters: test\n");
 }
 
-TEST(TextPlot, ShowsWhereScoresAreNoNumbers) {
+TEST(TextPlot, ShowsWhereScoresAreNaN) {
   TrainingPlot plot = small_plot();
   plot.train = {2, {}, {}, {}, {}};
   plot.scores = [](std::span<const double> xy) { return std::vector<double>{xy[0] > 0 ? nan : -inf}; };
@@ -170,7 +170,7 @@ TEST(TextPlot, ShowsWhereScoresAreNoNumbers) {
             "   -1  x1 over x0  1\n");
 }
 
-// What a terminal shows of a line: without escape sequences, in characters.
+// Returns the number of characters that a terminal shows of a line, without escape sequences.
 std::size_t shown_width(const std::string& line) {
   std::size_t width = 0;
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -182,7 +182,7 @@ std::size_t shown_width(const std::string& line) {
   return width;
 }
 
-TEST(TextPlot, HasNoLineWiderThanAsked) {
+TEST(TextPlot, HasNoLineWiderThanItsWidth) {
   TrainingPlot plot = small_plot();
   plot.test = plot.train;
   plot.train.feature_names = {std::string(300, 'x'), "\x1b[31m\n\xE4\xB8\xAD"};
@@ -201,7 +201,7 @@ TEST(TextPlot, HasNoLineWiderThanAsked) {
   }
 }
 
-TEST(Svg, HoldsTheTitleTheAxesAndTheLegend) {
+TEST(Svg, HasTheTitleTheAxesAndTheLegend) {
   const std::string svg = drawn(small_plot());
   EXPECT_THAT(svg, HasSubstr("<title>Two sides</title>"));
   EXPECT_THAT(texts(svg), testing::ElementsAre("Two sides", "told apart", "Decision regions",  //
@@ -219,11 +219,11 @@ TEST(Svg, HoldsTheTitleTheAxesAndTheLegend) {
                                                "100%", "1", "2", "3", "Accuracy", "100% at step 3", "step"));
 }
 
-TEST(Svg, HoldsThePointsAndTheBorder) {
+TEST(Svg, HasThePointsAndTheBorder) {
   TrainingPlot plot = small_plot();
   plot.test = {2, {0.5, 0.5}, {1}, {}, {}};
   const std::string svg = drawn(plot);
-  EXPECT_EQ(count(svg, "<circle"), 4 + 3 + 2);  // points, the legend's, the ends of the curves
+  EXPECT_EQ(count(svg, "<circle"), 4 + 3 + 2);  // four points, three in the legend, and the ends of two curves
   EXPECT_EQ(count(svg, "l5.1 5.1 -5.1 5.1 -5.1 -5.1 z"), 1);
   EXPECT_THAT(texts(svg), IsSupersetOf({"left", "right", "train", "test"}));
   const std::size_t border = svg.find("<path fill=\"none\" stroke=\"#1b222c\"");
@@ -272,20 +272,20 @@ TEST(Png, IsTwiceTheSizeOfTheSvg) {
                              std::to_string(number(20) / 2) + "\""));
 }
 
-TEST(Curves, ThatFallFarHaveALogarithmicAxis) {
+TEST(Curves, HaveALogarithmicAxisIfTheyFallFar) {
   EXPECT_THAT(texts(drawn(curve_of({1, 2, 3}, {50, 10, 1}))), Contains("Loss"));
   EXPECT_THAT(texts(drawn(curve_of({1, 2, 3}, {51, 10, 1}))),
               IsSupersetOf({"Loss (log scale)", "1", "2", "5", "10", "20", "50"}));
   EXPECT_THAT(texts(drawn(curve_of({1, 2, 3}, {1, 1e-3, 1e-6}))),
               IsSupersetOf({"1", "0.1", "0.01", "0.001", "0.0001", "10\xE2\x81\xBB\xE2\x81\xB5"}));
-  EXPECT_THAT(texts(drawn(curve_of({1, 2, 3}, {100, 1, -1}))), Contains("Loss"));  // negative ones have no logarithm
+  EXPECT_THAT(texts(drawn(curve_of({1, 2, 3}, {100, 1, -1}))), Contains("Loss"));  // negative numbers have no logarithm
   EXPECT_THAT(texts(drawn(curve_of({1, 2, 3}, {100, 1, 0}))), IsSupersetOf({"Loss (log scale)", "1 zero"}));
 }
 
 TEST(Curves, HaveGapsWhereTheLossIsNotFinite) {
   const std::string svg = drawn(curve_of({1, 2, 3, 4, 5, 6, 7}, {3, 2, nan, 1, inf, 2, 1}));
   EXPECT_THAT(texts(svg), IsSupersetOf({"2 not finite", "1 at step 7"}));
-  EXPECT_EQ(count(svg, "<circle"), 2);  // the lone one, and the end
+  EXPECT_EQ(count(svg, "<circle"), 2);  // the point between gaps, and the end of the curve
   EXPECT_THAT(texts(drawn(curve_of({1, 2}, {nan, nan}))), IsSupersetOf({"2 not finite", "no finite number"}));
 }
 
@@ -313,7 +313,7 @@ TEST(Curves, OfManyStepsStaySmall) {
   drawn(plot);
 }
 
-TEST(Points, TooManyAreThinnedWithANote) {
+TEST(Points, AreThinnedWithANoteIfThereAreTooMany) {
   TrainingPlot plot = small_plot();
   plot.train = make_moons(100'000, 0.1, 1);
   plot.test = make_moons(100, 0.1, 2);
@@ -323,7 +323,7 @@ TEST(Points, TooManyAreThinnedWithANote) {
   EXPECT_THAT(plot_text(plot), HasSubstr(" of 100,100 points\n"));
 }
 
-TEST(Points, AnywhereAreDrawn) {
+TEST(Points, AreDrawnAnywhere) {
   const double most = std::numeric_limits<double>::max();
   const std::vector<std::vector<double>> places{{2, 3, 2, 3},   {1e15, 1, 1e15 + 1, 1}, {most, most, -most, -most},
                                                 {nan, 1, 1, 2}, {1e-320, 0, 0, 0},      {1e300, -1e300, -1e300, 1e300}};
@@ -368,12 +368,13 @@ TEST(Scores, OfManyClassesAreDrawn) {
   EXPECT_THAT(texts(drawn(plot)), Contains("and 20 more"));
 }
 
-TEST(Mistakes, SayWhatIsNeeded) {
+TEST(Mistakes, ThrowErrors) {
   TrainingPlot plot = small_plot();
   plot.curve.loss.pop_back();
-  EXPECT_EQ(error_of([&] { plot_svg(plot); }),
-            "plot_svg: needs a loss a step, and an accuracy a step or none, got 3 steps, 2 losses and 3 accuracies; "
-            "give lists of one length");
+  EXPECT_EQ(
+      error_of([&] { plot_svg(plot); }),
+      "plot_svg: needs one loss per step, and one accuracy per step or none, got 3 steps, 2 losses and 3 accuracies; "
+      "give lists of one length");
   EXPECT_EQ(error_of([] { plot_png({}); }),
             "plot_png: needs a learning curve, or scores of 2-D data, got neither; fill in curve.steps and curve.loss");
   EXPECT_EQ(error_of([] { plot_text({}); }),
@@ -388,15 +389,15 @@ TEST(Mistakes, SayWhatIsNeeded) {
   plot = small_plot();
   plot.train.x.pop_back();
   EXPECT_EQ(error_of([&] { plot_text(plot); }),
-            "plot_text: needs 8 numbers for the data's labels, got 7; give two numbers a label");
+            "plot_text: needs 8 numbers for the data's labels, got 7; give two numbers per label");
   plot = small_plot();
   plot.scores = [](auto) { return std::vector<double>{}; };
   EXPECT_EQ(error_of([&] { plot_svg(plot); }),
-            "plot_svg: needs scores() to give as many numbers at every point, got 0; give one for two classes, or one "
-            "a class");
+            "plot_svg: needs scores() to return as many numbers at every point, got 0; return one score for two "
+            "classes, or one per class");
 }
 
-TEST(Threads, PlotAtOnce) {
+TEST(Threads, PlotAtTheSameTime) {
   const TrainingPlot plot = small_plot();
   const std::string expected = plot_png(plot);
   std::vector<std::string> pictures(4);
@@ -406,7 +407,7 @@ TEST(Threads, PlotAtOnce) {
   EXPECT_THAT(pictures, testing::Each(expected));
 }
 
-TEST(Pictures, ShowWhatIsTakenForWhat) {
+TEST(Pictures, ShowAConfusionMatrix) {
   TrainingPlot plot;
   plot.confusion = {"Rows kept for testing", {"setosa", "a<b", std::string(300, 'y')}, {9, 1, 0, 2, 7, 0, 0, 0, 123}};
   const std::string svg = plot_svg(plot);

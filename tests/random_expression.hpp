@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Random expressions whose numbers stay finite and whose nodes are shared: text for parse().
+// Random expressions for parse(), with finite numbers and shared nodes.
 #pragma once
 
 #include <random>
@@ -8,7 +8,8 @@
 
 namespace gradwalk {
 
-// A few leaves, then `statements` of one or two operations on what there is; the last uses several of them.
+// Returns the text of a few leaves and `statements` assignments, each of one or two operations on earlier names. The
+// last expression uses several names.
 inline std::string random_expression(std::mt19937_64& random, int statements) {
   const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
   const auto number = [&] { return std::to_string(std::uniform_real_distribution<>(-2, 2)(random)); };

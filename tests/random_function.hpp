@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Random functions of inputs and parameters over every operation of the table, which can be recorded again on other
-// numbers. Among single operations they have what programs are made of: layers, long sums, nested maxima.
+// Random functions of inputs and parameters over every operation of the table, which can be recorded again with other
+// numbers. They contain single operations, and the structures that compile() looks for: layers, long sums, nested
+// maxima.
 #pragma once
 
 #include <cmath>
@@ -13,7 +14,7 @@
 
 namespace gradwalk::tests {
 
-// The op on Values; unused operands may be anything.
+// Applies an op to Values. Operands that it does not have are ignored.
 inline Value applied(Op op, const Value& a, const Value& b, const Value& c) {
   switch (op) {
 #define GRADWALK_UNARY(name, ...) \
@@ -30,7 +31,7 @@ inline Value applied(Op op, const Value& a, const Value& b, const Value& c) {
   }
 }
 
-// Local derivatives, of the operands in order.
+// Returns the local derivatives with respect to each operand.
 inline std::vector<double> locals(Op op, const std::vector<double>& in, double r) {
   using rules::Rule;
   switch (op) {
@@ -53,8 +54,8 @@ struct RandomFunction {
     Op op;
     std::size_t a, b, c;
   };
-  std::vector<double> inputs, parameters, constants;  // the numbers it was made on
-  std::vector<Step> steps;                            // on inputs, parameters, constants and what steps before gave
+  std::vector<double> inputs, parameters, constants;  // the numbers that the function was made with
+  std::vector<Step> steps;                            // operands count inputs, parameters, constants and earlier steps
 
   std::size_t leaves() const { return inputs.size() + parameters.size() + constants.size(); }
   std::size_t nodes() const { return leaves() + steps.size(); }
@@ -88,7 +89,7 @@ class RandomFunctionMaker {
         default: add_any(); break;
       }
     }
-    // A sum of the last ones, so that most of it is needed.
+    // The result is a sum of the last nodes, so that it depends on most of them.
     const std::size_t count = data_.size();
     std::size_t sum = count - 1;
     for (std::size_t i = 2; i < 5 && i <= count; ++i)
@@ -99,13 +100,13 @@ class RandomFunctionMaker {
  private:
   std::size_t below(std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random_); }
   double number() { return std::uniform_real_distribution<>(-2, 2)(random_); }
-  // Recent nodes more often.
+  // Returns any node, but recent ones more often.
   std::size_t any() {
     return below(3) == 0 ? below(data_.size()) : data_.size() - 1 - below(std::min<std::size_t>(data_.size(), 8));
   }
   std::size_t parameter() { return made_.inputs.size() + below(made_.parameters.size()); }
 
-  // Numbers stay moderate where the function was made: nothing is added that would not.
+  // Adds an operation, unless its result or a derivative would be large on the numbers that the function is made with.
   std::optional<std::size_t> add(Op op, std::size_t a, std::size_t b = 0, std::size_t c = 0) {
     const double result = applied(op, data_[a], data_[b], data_[c]).data();
     bool is_tame = std::isfinite(result) && std::abs(result) < 50;
@@ -117,7 +118,7 @@ class RandomFunctionMaker {
     return data_.size() - 1;
   }
 
-  // Sums and products are what programs are made of.
+  // Adds any operation; every second one is a sum, difference, product or negation.
   void add_any() {
     const auto first = static_cast<std::size_t>(Op::add), last = static_cast<std::size_t>(Op::custom);
     const Op op =
@@ -126,8 +127,8 @@ class RandomFunctionMaker {
     add(op, a, b, c);
   }
 
-  // Several sums of parameters times the same nodes, perhaps with relu of each, and perhaps again on other nodes. The
-  // weights lie as a layer's do, or on each other, or next to each other in every direction.
+  // Adds several sums of parameters times the same nodes, perhaps with relu, and perhaps again for other nodes. The
+  // weights are arranged as in a layer, or overlap, or are shifted by one.
   void add_layer() {
     const std::size_t depth = below(8) == 0 ? 30 + below(10) : 2 + below(3), count = 1 + below(4);
     const std::size_t first = below(made_.parameters.size()), along = below(4) == 0 ? 0 : 1;
@@ -138,7 +139,7 @@ class RandomFunctionMaker {
     };
     for (std::size_t again = 1 + below(3); again > 0; --again) {
       std::vector<std::size_t> in(depth), out;
-      for (std::size_t& one : in) one = any();
+      for (std::size_t& operand : in) operand = any();
       for (std::size_t o = 0; o < count; ++o) {
         std::optional<std::size_t> sum;
         if (has_bias) sum = parameter_at(depth * count + o * bias_step);
@@ -149,8 +150,8 @@ class RandomFunctionMaker {
         }
         if (sum) out.push_back(*sum);
       }
-      for (const std::size_t one : out)
-        if (has_relu) add(Op::relu, one);
+      for (const std::size_t sum : out)
+        if (has_relu) add(Op::relu, sum);
     }
   }
 

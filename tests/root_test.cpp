@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// root(): of one Value and of systems, near singular points, and where there is none.
+// root(): functions of one Value, systems, singular Jacobians, and functions without a root.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(
                             1, 0, 1e-12}),
     [](const testing::TestParamInfo<OneRoot>& one) { return one.param.name; });
 
-TEST(Root, OfASystem) {
+TEST(Root, IsFoundForASystem) {
   const auto circle_and_curve = [](Inputs x) {
     return std::vector<Value>{x[0] * x[0] + x[1] * x[1] - 4, exp(x[0]) + x[1] - 1};
   };
@@ -57,7 +57,7 @@ TEST(Root, OfASystem) {
   EXPECT_NEAR(std::exp(found.x[0]) + found.x[1], 1, 1e-13);
 }
 
-TEST(Root, OfAHundredEquations) {
+TEST(Root, IsFoundForAHundredEquations) {
   // Broyden's tridiagonal function.
   const auto tridiagonal = [](Inputs x) {
     std::vector<Value> all;
@@ -76,8 +76,8 @@ TEST(Root, OfAHundredEquations) {
   EXPECT_LT(found.value_norm, 1e-12);
 }
 
-TEST(Root, WhereTheJacobianIsSingular) {
-  // Powell's: the Jacobian has rank 1 at the root (0, 0).
+TEST(Root, IsFoundIfTheJacobianIsSingular) {
+  // In Powell's function the Jacobian has rank 1 at the root (0, 0).
   const auto powell = [](Inputs x) { return std::vector<Value>{x[0], 10 * x[0] / (x[0] + 0.1) + 2 * x[1] * x[1]}; };
   const Root found = root(powell, {3, 1});
   EXPECT_TRUE(found.converged()) << told(found);
@@ -85,7 +85,7 @@ TEST(Root, WhereTheJacobianIsSingular) {
   EXPECT_NEAR(found.x[1], 0, 1e-6);
 }
 
-TEST(Root, IsNotFoundWhereThereIsNone) {
+TEST(Root, IsNotFoundIfThereIsNone) {
   for (const auto& [function, start] : std::vector<std::pair<std::function<Value(const Value&)>, double>>{
            {[](const Value& x) { return x * x + 1; }, 1},
            {[](const Value& x) { return x * x + 1; }, 0.3},
@@ -98,14 +98,14 @@ TEST(Root, IsNotFoundWhereThereIsNone) {
   const auto parallel = [](Inputs x) { return std::vector<Value>{x[0] + x[1] - 1, 2 * x[0] + 2 * x[1] - 3}; };
   const Root found = root(parallel, {3, 1});
   EXPECT_EQ(found.stop, Stop::no_descent) << told(found);
-  EXPECT_NEAR(found.x[0] + found.x[1], 1.4, 1e-9);  // the least sum of squares
+  EXPECT_NEAR(found.x[0] + found.x[1], 1.4, 1e-9);  // the smallest sum of squares
   EXPECT_EQ(root([](const Value& x) { return log(x); }, -20).stop, Stop::not_finite);
 }
 
 TEST(Root, NeedsAsManyValuesAsParameters) {
   EXPECT_EQ(
       error_of([] { root([](Inputs x) { return std::vector<Value>{x[0] + x[1]}; }, {1, 2}); }),
-      "root: needs as many values as parameters: 2, got 1; return one Value a parameter; fit() makes any number of "
+      "root: needs as many values as parameters: 2, got 1; return one Value per parameter; fit() makes any number of "
       "values small");
   EXPECT_EQ(error_of([] { root([](Inputs x) { return std::vector<Value>{x[0]}; }, {}); }),
             "root: needs a parameter to find, got an empty start; give a number to start from for each");

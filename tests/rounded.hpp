@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Numbers that know what rounding may do to them: the measure by which compiled programs are compared with the engine.
+// Rounded: a number with a bound on its rounding error. Tests use it to compare compiled programs with the engine.
 //
-// A Rounded's error is the sum of the magnitudes of all that was rounded on the way to it, each times the steepest
-// slope by which it comes through. Times the unit of a precision, that is how far a computation in this precision may
-// be off, whatever its order of adding up: a sum counts its terms, not what is left of them. The
-// rules are the table's, applied to Rounded, so what is lost inside a rule (1 - r * r) counts as well.
+// The error of a Rounded is the sum of the magnitudes of all rounded intermediate results, each times the largest
+// derivative of the number with respect to it. Times the rounding unit of a precision, this bounds the error of a
+// computation in that precision, whatever the order of its sums: a sum counts all its terms, not their total. The rules
+// of the op table are applied to Rounded, so cancellation inside a rule, as in 1 - r * r, counts, too.
 //
-// Where rounding decides something, no bound is right: a comparison of what lies within each other's reach, a root on
-// the edge of its domain, a number that one precision has and another has not. Then Rounded is in doubt.
+// No bound holds where rounding decides a result: a comparison of numbers that are equal up to their errors, a root at
+// the edge of its domain, a number that overflows in one precision only. Then in_doubt is set.
 #pragma once
 
 #include <algorithm>
@@ -25,59 +25,60 @@ namespace gradwalk::tests {
 class Rounded {
  public:
   struct Precision {
-    double tolerance;    // a result may be off by so much of its error
-    double reach;        // what is nearer than this much of its error counts as the same
-    double least, most;  // magnitudes whose products and quotients it has
+    double tolerance;    // the allowed difference, as a multiple of the error
+    double reach;        // numbers that differ by less than this multiple of their errors count as equal
+    double least, most;  // the range of magnitudes whose products and quotients do not overflow or underflow
     bool is_float;
   };
-  // A function of the kernels may be off by 4 units in the last place, 8 roundings; random graphs were off by 2.
+  // A function of the kernels has an error of at most 4 units in the last place, which is 8 roundings. On random graphs
+  // the error was at most 2 roundings.
   static constexpr Precision float64{16 * 0x1p-53, 1e-9, 1e-150, 1e150, false};
   static constexpr Precision float32{16 * 0x1p-24, 1e-5, 1e-18, 1e18, true};
 
   static inline thread_local const Precision* precision = &float64;
-  static inline thread_local bool in_doubt = false;  // since it was last set to false
+  static inline thread_local bool in_doubt = false;  // set by results that rounding decides; the user resets it
 
   double value = 0, error = 0;
-  std::int64_t origin =
-      0;  // what has the same is the same number however it was rounded; of its negative, the negative
+  // Numbers with the same origin are equal, however they are rounded. The negative number has the negative origin.
+  std::int64_t origin = 0;
 
   Rounded() = default;
   Rounded(double exact) : value(exact) {}
-  // A number that the program is given.
+  // Returns a number that is an input of the program.
   static Rounded leaf(double number) {
     const bool is_exact = !precision->is_float || static_cast<double>(static_cast<float>(number)) == number;
-    return made(number, is_exact ? 0 : std::abs(number));
+    return rounded(number, is_exact ? 0 : std::abs(number));
   }
 
-  // Whether a result is as near as it has to be; what is not finite has to be the same.
+  // Returns true if a result is close enough. Results that are not finite must be equal.
   bool allows(double got) const {
     if (std::isnan(value)) return std::isnan(got);
     return got == value || std::abs(got - value) <= precision->tolerance * error;
   }
   double reach() const { return precision->reach * error; }
-  // A number that is there in one precision, and whose products are not in another.
+  // Returns true for a number whose products may overflow or underflow in this precision.
   static bool is_doubtful(double number) {
     const double size = std::abs(number);
     return std::isfinite(number) && number != 0 && (size < precision->least || size > precision->most);
   }
 
   friend Rounded operator+(const Rounded& x, const Rounded& y) {
-    return made(x.value + y.value, x.error + y.error + std::abs(x.value) + std::abs(y.value));
+    return rounded(x.value + y.value, x.error + y.error + std::abs(x.value) + std::abs(y.value));
   }
   friend Rounded operator-(const Rounded& x, const Rounded& y) { return x + -y; }
   friend Rounded operator-(const Rounded& x) { return copy(-x.value, x.error, -x.origin); }
-  // Both may be off at once: of sums that all but cancelled, that is the most of it.
+  // The product of both errors counts, too: it is the largest part if both factors are sums that nearly cancel.
   friend Rounded operator*(const Rounded& x, const Rounded& y) {
-    // Whether a 0 is a gradient, and passes nothing on, or a factor is for the order of a product's factors to say.
+    // 0 times infinity is NaN, unless the 0 is a gradient, which passes nothing on. The order of factors decides which.
     doubt_if((x.value == 0 && !std::isfinite(y.value)) || (y.value == 0 && !std::isfinite(x.value)));
     const double r = x.value * y.value, both = precision->tolerance * x.error;
-    return made(r, std::abs(r) + passed(std::abs(x.value) + both, y.error) + passed(std::abs(y.value), x.error));
+    return rounded(r, std::abs(r) + passed(std::abs(x.value) + both, y.error) + passed(std::abs(y.value), x.error));
   }
-  // By 0 it depends on the sign of the 0, which a sum has by its order.
+  // A quotient by 0 depends on the sign of the 0, which depends on the order of a sum.
   friend Rounded operator/(const Rounded& x, const Rounded& y) {
     doubt_if(std::abs(y.value) <= y.reach());
     const double r = x.value / y.value, steepest = 1 / (std::abs(y.value) - y.reach());
-    return made(r, std::abs(r) + passed(steepest, x.error) + passed(std::abs(r) * steepest, y.error));
+    return rounded(r, std::abs(r) + passed(steepest, x.error) + passed(std::abs(r) * steepest, y.error));
   }
   Rounded& operator+=(const Rounded& y) { return *this = *this + y; }
 
@@ -88,7 +89,8 @@ class Rounded {
   friend bool operator!=(const Rounded& x, const Rounded& y) { return !(x == y); }
 
   friend Rounded abs(const Rounded& x) { return std::signbit(x.value) ? -x : x; }
-  friend Rounded max(const Rounded& x, const Rounded& y) {  // also right within reach
+  friend Rounded max(const Rounded& x,
+                     const Rounded& y) {  // not in doubt for numbers within reach, whose maximum is either
     return copy(rules::max(x.value, y.value), std::max(x.error, y.error), x.value > y.value ? x.origin : y.origin);
   }
 #define GRADWALK_FUNCTION(name) \
@@ -129,21 +131,21 @@ class Rounded {
   friend Rounded fmod(const Rounded& x, const Rounded& y) {
     const Rounded whole = trunc(x / y);
     const double r = std::fmod(x.value, y.value);
-    return made(r, std::abs(r) + x.error + passed(std::abs(whole.value), y.error));
+    return rounded(r, std::abs(r) + x.error + passed(std::abs(whole.value), y.error));
   }
-  // Of 0 the sign is what the order of a sum makes it, of NaN what the processor does.
+  // The sign of 0 depends on the order of a sum, and that of NaN on the processor.
   friend Rounded copysign(const Rounded& x, const Rounded& y) {
     doubt_if(y.value == 0 || !(std::abs(y.value) > y.reach()));
     return std::signbit(x.value) == std::signbit(y.value) ? x : -x;
   }
   friend Rounded hypot(const Rounded& x, const Rounded& y) { return function<Op::hypot>(x, y); }
   friend Rounded atan2(const Rounded& x, const Rounded& y) {
-    doubt_if(std::abs(x.value) <= x.reach() && y.value <= y.reach());  // the cut
+    doubt_if(std::abs(x.value) <= x.reach() && y.value <= y.reach());  // near the branch cut
     return function<Op::atan2>(x, y);
   }
   friend Rounded pow(const Rounded& x, const Rounded& y) {
     doubt_if(std::abs(x.value) <= x.reach() && y.value < 0);
-    doubt_if(x.value < x.reach() && y.error != 0);  // whether it is a whole number is for rounding to say
+    doubt_if(x.value < x.reach() && y.error != 0);  // rounding decides whether the exponent is an integer
     return function<Op::pow>(x, y);
   }
 
@@ -161,21 +163,21 @@ class Rounded {
     r.origin = origin;
     return r;
   }
-  // What is not finite has no error.
-  static Rounded made(double value, double error) {
+  // Returns a new number. Numbers that are not finite have no error.
+  static Rounded rounded(double value, double error) {
     if (!std::isfinite(value)) return {value};
     doubt_if(!std::isfinite(error) || is_doubtful(value));
     static thread_local std::int64_t last = 0;
     return copy(value, error, ++last);
   }
 
-  // Whole numbers, which are right or wrong by 1.
+  // Returns the result of a function with integer results, which are exact or off by 1.
   template <class Whole> static Rounded step(const Rounded& x, Whole whole) {
     doubt_if(whole(x.value - x.reach()) != whole(x.value + x.reach()));
-    return made(whole(x.value), 0);
+    return rounded(whole(x.value), 0);
   }
 
-  // Within the operand's reach the slope may be steeper, and the result must not come or go.
+  // Applies a function. Uses the largest derivative within the operand's reach, where the result must stay finite.
   template <Op op> static Rounded function(const Rounded& x) {
     using Rule = rules::Rule<op>;
     const double r = Rule::value(x.value);
@@ -185,7 +187,7 @@ class Rounded {
       doubt_if(std::isfinite(there) != std::isfinite(r));
       steepest = std::max(steepest, std::abs(Rule::dx(at, there)));
     }
-    return made(r, std::abs(r) + passed(steepest, x.error));
+    return rounded(r, std::abs(r) + passed(steepest, x.error));
   }
   template <Op op> static Rounded function(const Rounded& x, const Rounded& y) {
     using Rule = rules::Rule<op>;
@@ -198,11 +200,11 @@ class Rounded {
         by_x = std::max(by_x, std::abs(Rule::dx(a, b, there)));
         by_y = std::max(by_y, std::abs(Rule::dy(a, b, there)));
       }
-    return made(r, std::abs(r) + passed(by_x, x.error) + passed(by_y, y.error));
+    return rounded(r, std::abs(r) + passed(by_x, x.error) + passed(by_y, y.error));
   }
 };
 
-// A graph as a list, operands before their users, evaluated and walked back by the engine's rules.
+// A graph as a list, operands before their users, with a forward and a backward pass by the engine's rules.
 class RoundedGraph {
  public:
   struct Node {
@@ -210,9 +212,9 @@ class RoundedGraph {
     std::array<std::size_t, 3> operands{};
   };
   std::vector<Node> nodes;
-  std::vector<Rounded> values, gradients;  // those of leaves are set before forward()
+  std::vector<Rounded> values, gradients;  // set the values of leaves before forward()
 
-  // What these depend on, and no other node: only that can bring doubt.
+  // Computes only the nodes that the outputs depend on, so that no other node sets in_doubt.
   void forward(std::span<const std::size_t> outputs) {
     values.resize(nodes.size());
     needed_.assign(nodes.size(), false);
@@ -279,12 +281,12 @@ class RoundedGraph {
     if (is_choice && slope.value == 0) return;
     Rounded& to = gradients[nodes[i].operands[k]];
     if (gradient.value == 0 && !std::isfinite(slope.value)) {
-      Rounded::in_doubt |= gradient.error != 0;  // 0 passes nothing on; is it 0?
+      Rounded::in_doubt |= gradient.error != 0;  // a gradient of exactly 0 passes nothing on
       return;
     }
     const Rounded share = gradient * slope;
-    // Equal parts of a graph are one in a program: shares that are not finite may be one sum times infinity there, or
-    // nothing where that sum is 0.
+    // A program computes equal subexpressions once. So deposits that are not finite may be one sum times infinity
+    // there, or nothing if that sum is 0.
     Rounded::in_doubt |= !std::isfinite(to.value) && !std::isfinite(share.value) && to.value != share.value;
     to += share;
   }

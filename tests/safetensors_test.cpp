@@ -248,7 +248,7 @@ TEST_F(SafetensorsFiles, AreWrittenAndRead) {
 
 TEST_F(SafetensorsFiles, AreNamedInMessages) {
   const std::string path = folder_ / "model.safetensors";
-  write_beside(path, "short");
+  write_file(path, "short");
   EXPECT_EQ(said([&] { SafetensorsFile::read(path); }),
             path +
                 ": needs 8 bytes with the header's length, got 5; the file is damaged or not a safetensors file: use "

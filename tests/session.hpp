@@ -102,7 +102,7 @@ class Session {
     return {(x.value + y.value) * 0.5, mul(add(x.node, y.node), reference::constant(0.5))};
   }
 
-  // Keeps data small without shrinking gradients.
+  // Returns x, minus an integer if it is large, which keeps data small without changing gradients.
   Twin bounded(Twin x) {
     const double data = std::as_const(x.value).data();
     if (std::abs(data) <= 2) return x;

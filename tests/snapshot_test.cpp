@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Snapshots: what they hold, and the names nodes get.
+// Snapshots: their nodes, and the names of nodes.
 #include "gradwalk/snapshot.hpp"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ std::vector<std::string> names(const Value& root) {
 }
 std::string root_name(const char* text) { return names(parse(text).root).back(); }
 
-TEST(Snapshot, HoldsNodesOperandsAndLocalDerivatives) {
+TEST(Snapshot, HasNodesOperandsAndLocalDerivatives) {
   const Expression expression = parse("a=2; b=a*a; c=b/4");
   const Snapshot graph = snapshot(expression.root);
   EXPECT_THAT(names(expression.root), ElementsAre("a", "b", "4", "c"));
@@ -64,12 +64,13 @@ TEST(Snapshot, WritesOperationsOut) {
   };
   EXPECT_EQ(written("a=2; a*a", {"p", "q"}), "p * q");
   EXPECT_EQ(written("a=2; a**3", {"p", "3"}), "p ** 3");
+  EXPECT_EQ(written("a=2; less_equal(a, 1)", {"p", "1"}), "p <= 1");
   EXPECT_EQ(written("a=2; -a", {"p"}), "-p");
   EXPECT_EQ(written("a=2; tanh(a)", {"p"}), "tanh(p)");
   EXPECT_EQ(written("a=2; max(a, 1)", {"(", "q"}), "max((, q)");
 }
 
-TEST(Snapshot, SplitsWhatTheEngineFused) {
+TEST(Snapshot, ExpandsFusedRecords) {
   Value a{2.0}, b{3.0}, c{4.0};
   a.label("a"), b.label("b"), c.label("c");
   Value sum = a * b + b * c + c;
@@ -100,7 +101,7 @@ TEST(Names, ParseBackToTheSameGraph) {
   }
 }
 
-TEST(Names, OfLongExpressionsAndBareLeavesAreNumbers) {
+TEST(Names, OfLongExpressionsAndUnlabelledLeavesAreNumbered) {
   Value x{1.0}, y{2.0};
   EXPECT_THAT(names(x * y), ElementsAre("t1", "t2", "t1*t2"));
   y.label("t1");
@@ -108,7 +109,7 @@ TEST(Names, OfLongExpressionsAndBareLeavesAreNumbers) {
   EXPECT_EQ(root_name("alpha=1; beta=2; alpha*beta + alpha*beta + alpha*beta + 7"), "t1 + 7");
 }
 
-TEST(Names, AreUnlikeEachOther) {
+TEST(Names, AreUnique) {
   EXPECT_THAT(names(parse("a=1; a=a+1; a=a*a").root), ElementsAre("a", "1", "a#2", "a#3"));
   Value a{1.0}, b{2.0};
   a.label("x"), b.label("x#2");
@@ -118,7 +119,7 @@ TEST(Names, AreUnlikeEachOther) {
   EXPECT_THAT(names(parse("a=1; (a+1)*(a+1)").root), ElementsAre("a", "1", "a + 1", "1", "a + 1#2", "(a + 1)*(a + 1)"));
 }
 
-TEST(ASnapshot, DoesNotTakeALaterNodeForOneOfItsOwn) {
+TEST(Snapshot, DoesNotConfuseALaterNodeWithItsOwn) {
   const Value a{0.5};
   Snapshot graph;
   {

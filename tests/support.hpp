@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the tests share: the text of an Error, limits on the process's resident memory, and sizes that shrink where a
-// sanitizer makes every access slow.
+// Helpers of the tests: the message of an Error, limits on the resident memory of the process, and sizes that are
+// smaller under a sanitizer, which makes every access slow.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,20 +37,22 @@ inline constexpr bool sanitized = true;
 inline constexpr bool sanitized = false;
 #endif
 
-// Run by an emulator, whose process it is that has memory, limits and threads.
+// True if an emulator runs the tests. Memory, limits and threads are then those of the emulator.
 #ifdef GRADWALK_TESTS_EMULATED
 inline constexpr bool emulated = true;
 #else
 inline constexpr bool emulated = false;
 #endif
 
+// Returns the first size, or the second under a sanitizer.
 constexpr std::size_t sized(std::size_t plain, std::size_t under_sanitizer) {
   return sanitized ? under_sanitizer : plain;
 }
 
+// Returns true in `./test long`.
 inline bool long_run() { return std::getenv("GRADWALK_LONG") != nullptr; }
 
-// What f's Error says; "no error" if it throws none.
+// Calls f and returns the message of the Error that it throws, or "no error".
 template <class F> std::string error_of(F f) {
   try {
     f();
@@ -67,12 +69,11 @@ inline double resident_megabytes() {
   return resident * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1e6;
 }
 
-// Expects the process to have less resident memory than that. A sanitizer keeps freed memory: with one, the test runs
-// up to here, for the sanitizer to look at, and is reported as skipped. ctest then ignores the exit status, so leaks
-// are looked for here.
+// Expects that the process has less resident memory than this. A sanitizer keeps freed memory, so under one the test is
+// reported as skipped here. ctest then ignores the exit status, so this function also checks for leaks.
 inline void expect_resident_below(double megabytes) {
 #ifdef GRADWALK_TESTS_ADDRESS_SANITIZED
-  __lsan_do_leak_check();  // ends the process if there are any
+  __lsan_do_leak_check();  // ends the process if it finds a leak
 #endif
   if (sanitized) GTEST_SKIP() << "a sanitizer keeps freed memory, so resident memory is not compared";
   EXPECT_LT(resident_megabytes(), megabytes);

@@ -23,7 +23,7 @@ inline bool near(double gradient, const reference::Node& node) {
   return std::abs(gradient - node.grad) <= 1e-11 * node.magnitude + 1e-290;
 }
 
-// Every node below the twin, in order: data, gradient, label, op and inputs.
+// Compares every node below the twins: data, gradient, label, op and inputs.
 inline void expect_same_graph(const Twin& twin) {
   const std::vector<Value> values = topological_order(twin.value);
   const std::vector<reference::Ref> nodes = reference::topological_order(twin.node);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Walk: the record of both passes, orders of one's own, what is lost in them, and each broken rule.
+// Walk: the record of both passes, chosen visiting orders and what they lose, and each broken rule.
 #include "gradwalk/walk.hpp"
 
 #include <gmock/gmock.h>
@@ -12,8 +12,8 @@
 
 #include "gradwalk/expression.hpp"
 #include "gradwalk/graph.hpp"
-#include "message.hpp"
 #include "random_expression.hpp"
+#include "support.hpp"
 
 namespace gradwalk::walk_test {
 namespace {
@@ -39,7 +39,7 @@ std::vector<std::size_t> places(const Snapshot& graph) {
   return result;
 }
 
-// Right minus wrong at every leaf is what the late deposits would have been worth there.
+// Expects that the right gradient of each leaf minus the wrong one is the worth of the late deposits.
 void expect_late_deposits_to_account_for_what_is_missing(const Walk& walk, double tolerance) {
   std::vector<double> missing(walk.graph().nodes.size()), scale(missing.size(), 1.0);
   for (const Walk::Late& late : walk.late())
@@ -78,7 +78,7 @@ TEST(Walk, RecordsBothPassesStepByStep) {
   EXPECT_EQ(walk.visits(), 5u);
 }
 
-TEST(Walk, GivesWhatBackwardGivesAndChangesNothing) {
+TEST(Walk, HasTheGradientsOfBackwardAndChangesNothing) {
   std::mt19937_64 random(7);
   for (int i = 0; i < 300; ++i) {
     const Expression expression = parse(random_expression(random, 25));
@@ -92,7 +92,7 @@ TEST(Walk, GivesWhatBackwardGivesAndChangesNothing) {
     const std::vector<Value> nodes = topological_order(expression.root);
     for (std::size_t k = 0; k < nodes.size(); ++k)
       if (nodes[k].op() != Op::constant) {
-        // Not to the bit: the engine may add a node's deposits in another order.
+        // The bits may differ, because the engine may add the deposits of a node in another order.
         const double gradient = nodes[k].grad();
         EXPECT_NEAR(walk.outcomes()[k].gradient, gradient, 1e-12 * (1 + std::abs(gradient)));
       }
@@ -131,7 +131,7 @@ TEST(Walk, MovesForwardsBackwardsAndToAnyStep) {
   }
 }
 
-TEST(Walk, LeavesHaveDataFromTheStartAndTheRestGetsItGoingForward) {
+TEST(Walk, StartsWithDataInLeavesOnly) {
   Walk walk = walk_by(diamond, WalkRule::right);
   const std::size_t a = walk.graph().find("a").value(), d = walk.graph().find("d").value();
   EXPECT_TRUE(walk.state()[a].has_data);
@@ -168,7 +168,7 @@ TEST(Orders, OfTheDeepDiamondAreRightInTenOf120) {
   EXPECT_EQ(tally_by_hand(deep_diamond, "x"), (std::map<double, int>{{108, 10}, {60, 10}, {48, 10}, {0, 90}}));
 }
 
-TEST(Orders, AreTalliedByTheLibraryToo) {
+TEST(Orders, AreTalliedByTheLibrary) {
   const OrderTally tally = try_all_orders(graph_of(deep_diamond));
   EXPECT_EQ(tally.orders, 120u);
   std::map<double, std::size_t> counts;
@@ -178,11 +178,11 @@ TEST(Orders, AreTalliedByTheLibraryToo) {
   EXPECT_EQ(tally.results[0].gradients[0], 108);
   for (const OrderTally::Result& result : tally.results)
     EXPECT_EQ(gradient(Walk(graph_of(deep_diamond), {.order = result.example}), "x"), result.gradients[0]);
-  EXPECT_EQ(message([] { try_all_orders(graph_of("a=1; b=a+a+a+a+a+a+a+a+a")); }),
+  EXPECT_EQ(tests::error_of([] { try_all_orders(graph_of("a=1; b=a+a+a+a+a+a+a+a+a")); }),
             "walk: needs at most 8 nodes to try every order, got 9; try a smaller graph, or an order of your own");
 }
 
-TEST(Orders, SayWhatWasLostAndWhy) {
+TEST(Orders, ReportWhatWasLostAndWhy) {
   const Snapshot graph = graph_of(diamond);
   const Walk walk(graph, {.order = parse_order(graph, "b, d, c, a")});
   ASSERT_EQ(walk.late().size(), 1u);
@@ -199,7 +199,7 @@ TEST(Orders, SayWhatWasLostAndWhy) {
   EXPECT_EQ(walk.parting()->reason, "b was visited with 0, before all of its 6 had come");
 }
 
-TEST(Orders, ThatAreTopologicalPartNowhere) {
+TEST(Orders, ThatAreTopologicalNeverDifferFromTheRightGradients) {
   const Snapshot graph = graph_of(diamond);
   for (const char* order : {"d,b,c,a", "d,c,b,a", "a,d,c,b"}) {
     const Walk walk(graph, {.order = parse_order(graph, order)});
@@ -208,7 +208,7 @@ TEST(Orders, ThatAreTopologicalPartNowhere) {
   }
 }
 
-TEST(Orders, OnRandomGraphsLoseWhatTheLateDepositsWereWorth) {
+TEST(Orders, LoseTheWorthOfTheirLateDeposits) {
   std::mt19937_64 random(11);
   for (int i = 0; i < 500; ++i) {
     const Snapshot graph = snapshot(parse(random_expression(random, 20)).root);
@@ -220,10 +220,10 @@ TEST(Orders, OnRandomGraphsLoseWhatTheLateDepositsWereWorth) {
   }
 }
 
-TEST(Orders, ThatAreNoneAreRefused) {
+TEST(Orders, ThatAreIncompleteOrUnknownAreRefused) {
   const Snapshot graph = graph_of(diamond);
   const auto refuse = [&](const char* names) {
-    return message([&] { Walk(graph, {.order = parse_order(graph, names)}); });
+    return tests::error_of([&] { Walk(graph, {.order = parse_order(graph, names)}); });
   };
   EXPECT_EQ(refuse("d,c,b"), "walk: needs every node in the order, got none for 'a'; give it a place");
   EXPECT_EQ(refuse("d,c,b,a,a"), "walk: needs each node once, got 'a' twice; visit it once");
@@ -232,9 +232,9 @@ TEST(Orders, ThatAreNoneAreRefused) {
   EXPECT_EQ(refuse("d,c,b,a,3"),
             "walk: needs an order of nodes that take a gradient, got the constant 3; leave "
             "constants out: they take no place");
-  EXPECT_EQ(message([&] { Walk(graph, {.order = {99}}); }),
+  EXPECT_EQ(tests::error_of([&] { Walk(graph, {.order = {99}}); }),
             "walk: needs an order of nodes, got the number 99; there are 6 nodes, from 0");
-  EXPECT_EQ(message([&] { Walk(graph, {.rule = WalkRule::twice, .order = parse_order(graph, "a,b,c,d")}); }),
+  EXPECT_EQ(tests::error_of([&] { Walk(graph, {.rule = WalkRule::twice, .order = parse_order(graph, "a,b,c,d")}); }),
             "walk: needs either an order or a broken rule, got both; leave one of them out");
 }
 
@@ -260,7 +260,7 @@ TEST(Overwriting, KeepsTheLastDepositOnly) {
   EXPECT_FALSE(walk_by("a=2; b=-3; c=10; e=a+b; f=e*c", WalkRule::overwrite).parting());
 }
 
-TEST(Recursion, PassesOnWhatItPassedOnBefore) {
+TEST(Recursion, PassesGradientsOnAgain) {
   const Walk walk = walk_by(deep_diamond, WalkRule::recursion);
   EXPECT_EQ(gradient(walk, "x"), 156);
   EXPECT_EQ(right_gradient(walk, "x"), 108);
@@ -271,7 +271,7 @@ TEST(Recursion, PassesOnWhatItPassedOnBefore) {
   EXPECT_FALSE(walk_by("a=2; b=-3; c=10; e=a+b; f=e*c", WalkRule::recursion).parting());
 }
 
-TEST(TheSortWithoutAVisitedSet, ListsSharedNodesOnceAPath) {
+TEST(TheSortWithoutAVisitedSet, ListsSharedNodesOncePerPath) {
   const Walk walk = walk_by(deep_diamond, WalkRule::no_visited);
   EXPECT_EQ(gradient(walk, "x"), 168);
   EXPECT_EQ(walk.visits(), 9u);
@@ -303,9 +303,9 @@ TEST(BackwardTwice, CountsTwiceUnderMicrogradsRule) {
   EXPECT_EQ(right_gradient(walk, "a"), twice.names[0].second.grad());
 }
 
-TEST(ATrainingStepWithoutZeroing, MovesByTheOldGradientToo) {
+TEST(ATrainingStepWithoutZeroing, AddsTheOldGradient) {
   const Walk walk = walk_by("a=3; a*a", WalkRule::no_zeroing);
-  // 3 -> 3 - 0.1 * 6 = 2.4; its gradient is then 4.8, and 6 + 4.8 is what the leaf holds.
+  // The data goes from 3 to 3 - 0.1 * 6 = 2.4. The second gradient is 4.8, and the leaf has 6 + 4.8.
   EXPECT_NEAR(gradient(walk, "a"), 10.8, 1e-12);
   EXPECT_NEAR(right_gradient(walk, "a"), 4.8, 1e-12);
   const Walk::Outcome& a = walk.outcomes()[walk.graph().find("a").value()];
@@ -315,12 +315,12 @@ TEST(ATrainingStepWithoutZeroing, MovesByTheOldGradientToo) {
   EXPECT_EQ(walk.parting()->reason, "a still had 6 of the pass before: 8.4 instead of 2.4");
   Value x{1.0};
   const Value y = custom(2.0, {{x, 3.0}}, "twice");
-  EXPECT_EQ(message([&] { Walk(y, {.rule = WalkRule::no_zeroing}); }),
+  EXPECT_EQ(tests::error_of([&] { Walk(y, {.rule = WalkRule::no_zeroing}); }),
             "walk: needs ops with a rule of their own for a training step, got the custom node 'twice(t1)'; walk it by "
             "another rule");
 }
 
-TEST(BrokenRules, AreBoundedAndSayHowFarTheyWouldHaveGone) {
+TEST(BrokenRules, AreBoundedAndCountTheVisitsTheyNeed) {
   std::string text = "a=1;";
   for (int i = 0; i < 70; ++i) text += "a=a+a;";
   for (const WalkRule rule : {WalkRule::recursion, WalkRule::no_visited}) {
@@ -336,14 +336,14 @@ TEST(BrokenRules, HaveNames) {
     const auto rule = static_cast<WalkRule>(i);
     EXPECT_EQ(walk_rule(info(rule).name), rule);
   }
-  EXPECT_EQ(message([] { walk_rule("wrong"); }),
+  EXPECT_EQ(tests::error_of([] { walk_rule("wrong"); }),
             "walk: needs a rule of right, overwrite, recursion, no-visited, forward, twice, no-zeroing, got 'wrong'; "
             "choose one of them");
 }
 
 // ---- the sort ----
 
-TEST(Sort, WritesDownTheDepthFirstSearch) {
+TEST(Sort, RecordsTheDepthFirstSearch) {
   const Snapshot graph = graph_of(diamond);
   const Sort sort(graph);
   std::string text;
@@ -376,7 +376,7 @@ TEST(Sort, EndsInTheTopologicalOrder) {
 
 // ---- sizes ----
 
-TEST(Walk, OfALongChainTakesNoStack) {
+TEST(Walk, OfALongChainDoesNotRecurse) {
   Value x{1.0};
   Value y = x;
   for (int i = 0; i < 40'000; ++i) y = sin(y);
@@ -385,9 +385,10 @@ TEST(Walk, OfALongChainTakesNoStack) {
     EXPECT_EQ(walk.visits(), 40'001u);
   }
   for (int i = 0; i < 100'000; ++i) y = sin(y);
-  EXPECT_EQ(message([&] { Walk{y}; }), "walk: needs a graph of at most 100000 nodes, got 140001; look at a part of it");
+  EXPECT_EQ(tests::error_of([&] { Walk{y}; }),
+            "walk: needs a graph of at most 100000 nodes, got 140001; look at a part of it");
   for (int i = 0; i < 900'000; ++i) y = sin(y);
-  EXPECT_EQ(message([&] { snapshot(y); }),
+  EXPECT_EQ(tests::error_of([&] { snapshot(y); }),
             "snapshot: needs a graph of at most 1000000 nodes, got more; look at a part of it");
 }
 

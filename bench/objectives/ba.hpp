@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Bundle adjustment: where cameras and points must be for the pictures to fit. Each observation is one camera's picture
-// of one point; with weight w, projection p and measurement m it adds |w (p - m)|^2 + (1 - w^2)^2.
+// Bundle adjustment: finds the positions of cameras and points that fit their pictures. Each observation is the picture
+// of one point by one camera. With weight w, projection p and measurement m it adds |w (p - m)|^2 + (1 - w^2)^2.
 //   p = f (1 + k1 r^2 + k2 r^4) s + u,  s = the first two of R (X - C) over the third,  r = |s|;
 //   R turns by the angle |a| around the axis a (Rodrigues).
-// Parameters: cameras (a, C, f, u, k: eleven numbers each), then points (three each), then a weight an observation.
+// Parameters: the cameras (a, C, f, u, k: eleven numbers each), the points (three each), and one weight per
+// observation.
 #pragma once
 
 #include <cmath>

@@ -9,7 +9,8 @@
 
 namespace bench {
 
-// Of the rows from `row` on and the columns not in the set `used`, bit j for column j.
+// Returns the determinant of the rows from `row` on and the columns that are not in the set `used` (bit j for column
+// j).
 template <class T> T minor_of(const std::vector<T>& a, std::size_t n, std::size_t row, unsigned used) {
   if (row + 1 == n) return a[row * n + static_cast<std::size_t>(std::countr_one(used))];
   T sum = 0;

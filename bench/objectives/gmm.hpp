@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How well a mixture of k Gaussians in d dimensions explains n points: the logarithm of their likelihood, and of a
-// Wishart prior on the inverse covariances, up to constants.
+// A mixture of k Gaussians in d dimensions: the log-likelihood of n points, plus the logarithm of a Wishart prior on
+// the inverse covariances, up to constants.
 //   sum over points x of logsumexp over j of (a_j + sum(q_j) - |Q_j (x - mu_j)|^2 / 2), less n logsumexp(a),
 //   and over j of (m sum(q_j) - gamma^2 |Q_j|^2 / 2);  Q_j is lower triangular: exp(q_j) on its diagonal, l_j below.
 // Parameters: the k weights a, then all mu, all q, all l.
@@ -16,10 +16,10 @@ namespace bench {
 
 struct GmmData {
   std::size_t d = 0, k = 0, n = 0;
-  std::vector<double> points = {};  // n rows of d
-  double gamma = 1, m = 0;          // of the prior
+  std::vector<double> points = {};  // n rows of d numbers
+  double gamma = 1, m = 0;          // parameters of the prior
 
-  std::size_t below() const { return d * (d - 1) / 2; }  // entries of l_j
+  std::size_t below() const { return d * (d - 1) / 2; }  // the number of entries of l_j
   std::size_t parameters() const { return k * (1 + 2 * d + below()); }
 };
 

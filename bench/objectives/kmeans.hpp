@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The cost of a clustering: the sum over points of the square of the distance to the nearest of the centres,
 //   sum over points p of min over centres c of |p - c|^2.
-// Points and centres are rows of d numbers, one after the other.
+// Points and centres are rows of d numbers, one after another.
 #pragma once
 
 #include <algorithm>

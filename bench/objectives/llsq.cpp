@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// llsq: a polynomial of 64 coefficients at 512 places.
+// llsq: a polynomial of 64 coefficients at 512 points.
 #include "llsq.hpp"
 
 #include "../objective.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Least squares: how far the polynomial with coefficients x is from the sign of t, at n places t from -1 to 1:
+// Least squares: the distance between the polynomial with coefficients x and the sign of t, at n points t from -1 to 1:
 //   half the sum over t of (sign(t) - sum over j of x_j t^j)^2.
 #pragma once
 

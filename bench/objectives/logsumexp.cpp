@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// logsumexp: of 10,000 numbers.
+// logsumexp: the logarithm of the sum of 10,000 exponentials.
 #include "logsumexp.hpp"
 
 #include "../objective.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// log(exp(x_1) + ... + exp(x_n)), kept from overflow by the largest x: m + log(sum of exp(x_i - m)).
+// log(exp(x_1) + ... + exp(x_n)). The largest x, m, prevents overflow: m + log(sum of exp(x_i - m)).
 #pragma once
 
 #include <algorithm>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The loss of a small LSTM that predicts the next row of a sequence: layers of width cells, each cell seeing one
-// number.
+// The loss of a small LSTM that predicts the next row of a sequence. A layer has `width` cells, each with one input.
 //   forget = sigmoid(x w_f + b_f), in = sigmoid(h w_i + b_i), out = sigmoid(x w_o + b_o), change = tanh(h w_c + b_c),
 //   c = c forget + in change,  h = out tanh(c);
 //   loss = - mean over time and cells of next (y - log(2 + sum of exp(y))), y = h w + b of the last layer.
-// Parameters: a layer's w_f w_i w_o w_c b_f b_i b_o b_c, layer after layer, then the rows w_in, w and b.
+// Parameters: w_f w_i w_o w_c b_f b_i b_o b_c of each layer, then the rows w_in, w and b.
 #pragma once
 
 #include <cmath>
@@ -15,8 +14,8 @@ namespace bench {
 
 struct LstmData {
   std::size_t layers = 0, width = 0, steps = 0;
-  std::vector<double> sequence = {};  // steps rows of width
-  std::vector<double> state = {};     // a layer's h, then its c, at the start
+  std::vector<double> sequence = {};  // `steps` rows of `width` numbers
+  std::vector<double> state = {};     // h, then c, of each layer at the start
 
   std::size_t parameters() const { return (8 * layers + 3) * width; }
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// more-...: further objectives, an op of each against an op of moons. The bar is the same for all: no style of code may
-// cost an op much more than another.
+// more-...: further objectives, whose cost per op is compared with that of moons. All have the same bar: no style of
+// code may cost much more per op than another.
 #include "more.hpp"
 
 #include "../objective.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// More objectives, each a few lines in one of the styles people write: simulation, filters, linear algebra, recursion,
-// branches, structs of numbers, standard algorithms. They are here so that no style of code has a cliff.
-// Each says its formula; inputs are what the gradient is taken by.
+// More objectives, each a few lines in one common style of code: simulation, filters, linear algebra, recursion,
+// branches, structs of numbers, standard algorithms. They test that no style is much slower than the others. The
+// gradient is with respect to the inputs.
 #pragma once
 
 #include <algorithm>
@@ -31,9 +31,9 @@ template <class T> T options(const std::vector<T>& x, const std::vector<double>&
   return total / static_cast<double>(draws.size());
 }
 
-// The log-likelihood of measurements by a Kalman filter that knows position p, velocity v and their covariance:
+// The log-likelihood of measurements by a Kalman filter that estimates position p, velocity v and their covariance:
 //   sum of -(log(s) + e^2 / s) / 2 with e = measured - p and s its variance.
-// Inputs: p and v at the start, how far both wander in a step, the variance of a measurement.
+// Inputs: p and v at the start, their variance per step, and the variance of a measurement.
 template <class T> T kalman(const std::vector<T>& x, const std::vector<double>& measured) {
   using std::log;
   const T wander_p = x[2], wander_v = x[3], noise = x[4];
@@ -112,7 +112,7 @@ template <class T> T rosenbrock(const std::vector<T>& x) {
   return sum;
 }
 
-// A string of choices: each input is clipped, folded or compared with what came before, by min, max, abs and if.
+// A sequence of choices: each input is clipped, folded or compared with the last result, by min, max, abs and if.
 template <class T> T choices(const std::vector<T>& x) {
   using std::abs, std::max, std::min;
   T last = 0, sum = 0;
@@ -144,7 +144,7 @@ template <class T> struct Complex {
   }
 };
 
-// The sum over places on the unit circle of |p(z)|^2, p by Horner's rule. Inputs: real and imaginary parts of
+// The sum over points z on the unit circle of |p(z)|^2, with p by Horner's rule. Inputs: real and imaginary parts of
 // the coefficients, highest first.
 template <class T> T horner(const std::vector<T>& x, int places) {
   using std::cos, std::sin;
@@ -159,8 +159,8 @@ template <class T> T horner(const std::vector<T>& x, int places) {
   return sum / static_cast<double>(places);
 }
 
-// How far a walk of standardised steps gets, by the standard library's algorithms: with z = (x - mean) / deviation
-// and the walk's places w_i = z_1 + ... + z_i, the mean of w^2.
+// The mean square of a walk of standardised steps, by the algorithms of the standard library: with z = (x - mean) /
+// deviation and the positions w_i = z_1 + ... + z_i, the mean of w^2.
 template <class T> T walk(const std::vector<T>& x) {
   using std::sqrt;
   const double n = static_cast<double>(x.size());
@@ -173,8 +173,8 @@ template <class T> T walk(const std::vector<T>& x) {
   return std::inner_product(z.begin(), z.end(), z.begin(), T(0)) / n;
 }
 
-// The heat left in the middle of a rod: u_i + c_i (u_(i-1) - 2 u_i + u_(i+1)) again and again, its ends kept cold.
-// Inputs: the conductivity c of each place; the rod starts hot everywhere.
+// The heat in the middle of a rod with cold ends: u_i becomes u_i + c_i (u_(i-1) - 2 u_i + u_(i+1)) at each step.
+// Inputs: the conductivity c of each point. The rod is hot everywhere at the start.
 template <class T> T heat(const std::vector<T>& c, int steps) {
   std::vector<T> u(c.size(), T(1)), next = u;
   for (int step = 0; step < steps; ++step) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The end of a linear system of differential equations, by the classical Runge-Kutta method of order four:
+// The solution of a linear system of differential equations, by the classical Runge-Kutta method of order four:
 //   y_0' = x_0, y_i' = x_i y_(i-1), from y = 0 at time 0 to time 2 in equal steps; the result is the last y.
 #pragma once
 

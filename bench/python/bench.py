@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""gradwalk in Python beside a pure-Python Value of micrograd's design (reference.py), in one run: ratios, from minima; and
-gradwalk.sklearn beside scikit-learn.
-usage: bench/python/bench.py [REPEATS [GRADWALK_BENCH]]       with gradwalk installed, or PYTHONPATH at a build's python/; with the
-path of gradwalk-bench, the compiled step is timed beside that of C++
+"""Times gradwalk in Python against a pure-Python Value of micrograd's design (reference.py), and gradwalk.sklearn against
+scikit-learn. Prints ratios of minima, measured in one run.
+usage: bench/python/bench.py [REPEATS [GRADWALK_BENCH]]
+Needs gradwalk installed, or PYTHONPATH set to python/ of a build. With the path of gradwalk-bench, it also compares the
+compiled step with that of C++.
 """
 
 import gc
@@ -58,7 +59,7 @@ def moons_step(value, X, y):
 
 
 def best(work, repeats, number=1):
-    """In the process's own time. Not by timeit, which turns the collector off."""
+    """Measures the CPU time of the process. timeit would turn the garbage collector off."""
     times = []
     for _ in range(repeats):
         start = time.process_time()
@@ -69,7 +70,7 @@ def best(work, repeats, number=1):
 
 
 def compare(ours, theirs, repeats):
-    """Interleaved, so that a busy machine is busy for both."""
+    """Measures both in turns, so that a busy machine affects both."""
     pairs = [(best(ours, 1), best(theirs, 1)) for _ in range(repeats)]
     return min(a for a, _ in pairs), min(b for _, b in pairs)
 
@@ -88,7 +89,7 @@ def with_collector(is_on, work, *arguments):
 
 
 def digits(repeats):
-    """Both with their defaults and one thread, from start to finish."""
+    """Measures a whole fit by both, with default options and one thread."""
     import warnings
 
     import sklearn.neural_network
@@ -114,7 +115,7 @@ def digits(repeats):
 
 
 def native_step(program):
-    """Seconds of the same step in C++, as gradwalk-bench takes it."""
+    """Returns the seconds of the same step in C++, measured by gradwalk-bench."""
     lines = subprocess.run([program, "--case", "compiled-moons", "--json", "--seconds", "1"], check=True, capture_output=True, text=True).stdout.splitlines()
     return next(line["us_per_step"] for line in map(json.loads, lines) if line["variant"] == "trainer") * 1e-6
 

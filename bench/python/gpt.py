@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""A GPT of scalars in the spirit of Karpathy's microgpt, for any class of Values: one block, several heads, RMS norm,
-Adam; it learns to spell names, one a step. Beside the pure-Python Value of reference.py it is timed, eager and compiled,
-losses compared.
+"""A GPT of scalars after Karpathy's microgpt, for any class of Values: one block, several heads, RMS norm, Adam. It learns
+to spell names, one per step. The program times gradwalk, eager and compiled, against the pure-Python Value of
+reference.py, and compares the losses.
 usage: bench/python/gpt.py [STEPS]
 """
 
@@ -82,7 +82,7 @@ class GPT:
 
 
 class GPTOfInputs(GPT):
-    """The same with tokens that are inputs of a program: as many numbers as there are tokens, its own 1, the others 0."""
+    """The same with tokens that are inputs of a program, as one-hot vectors."""
 
     def largest(self, scores):
         return functools.reduce(lambda x, y: x.max(y), scores).stop()
@@ -121,7 +121,7 @@ class Training:
 
 
 class CompiledTraining:
-    """A program a length of names, made once, and one Trainer for all of them."""
+    """One program per length of names, compiled once, and one Trainer for all of them."""
 
     def __init__(self):
         import gradwalk

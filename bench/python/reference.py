@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A Value of micrograd's design in pure Python, written for bench.py to compare with: closures, a set of children, a
-depth-first sort. The sort does not recurse, so that any graph can be timed."""
+"""A Value of micrograd's design in pure Python, for bench.py to compare with: closures, a set of children, a depth-first
+sort. The sort does not recurse, so that graphs of any depth can be timed."""
 
 import math
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The yardstick for code that takes a batch at once: the moons step as matrix products by Eigen on OpenBLAS
-// (EIGEN_USE_BLAS), token for token as the reference workloads have it, then the loop their harness timed. Not style to
-// follow.
+// The yardstick for code that runs a batch at once: the moons step as matrix products by Eigen on OpenBLAS
+// (EIGEN_USE_BLAS), copied token for token from the reference workloads, then the loop that their harness timed. Do not
+// follow its style.
 #include <Eigen/Dense>
 
 #include "hand.hpp"

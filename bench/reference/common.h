@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The data of the reference workloads: moons rows, targets and first parameters, and the generator behind them.
-// Taken as it is from the yardstick that speed bars are ratios to; for hand.cpp alone. Everything is in an unnamed
-// namespace, because that file has flags of its own and no inline function of it may stand in for another file's.
+// The data of the reference workloads: moons rows, targets and first parameters, and their generator.
+// Copied unchanged from the yardstick that bars are ratios to; only hand.cpp uses it. Everything is in an unnamed
+// namespace, because that file has its own flags, and none of its inline functions may replace those of another file.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -44,7 +44,8 @@ inline const Data& data() {
   return d;
 }
 
-// What the kernels need of std::vector<double>, whose own code would be shared with files of other flags.
+// The part of std::vector<double> that the kernels need. The code of std::vector would be shared with files that have
+// other flags.
 class Buffer {
  public:
   Buffer() = default;

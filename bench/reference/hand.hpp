@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The workloads by hand: what plain loops with hand-written gradients take, and the data both sides work on.
-// Compiled with flags of their own (bench/CMakeLists.txt), so this header declares and defines nothing inline.
+// The workloads as plain loops with hand-written gradients, and the data of both sides.
+// They have their own compiler flags (bench/CMakeLists.txt), so this header defines nothing inline.
 #pragma once
 
 namespace bench::hand {
@@ -10,13 +10,13 @@ constexpr int rows = 100, parameters = 337;
 struct Moons {
   double X[rows][2];
   double y[rows];
-  double p0[parameters];  // neuron after neuron: its weights, then its bias; layers 2-16, 16-16, 16-1
+  double p0[parameters];  // neuron by neuron: its weights, then its bias; layers 2-16, 16-16, 16-1
 };
 const Moons& moons();
 
-// `steps` of gradient descent at rate 0.05 on p; g has the last gradient. Gives the last loss.
+// Makes `steps` steps of gradient descent at rate 0.05 on p. Writes the last gradient to g and returns the last loss.
 double moons_steps(int steps, double* p, double* g);
-// The same with the batch taken at once: eight rows a vector (lanes.cpp), and matrix products by OpenBLAS (blas.cpp).
+// The same with the batch at once: eight rows per vector (lanes.cpp), and matrix products by OpenBLAS (blas.cpp).
 double moons_steps_lanes(int steps, double* p, double* g);
 double moons_steps_blas(int steps, double* p, double* g);
 

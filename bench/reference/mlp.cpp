@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The yardstick for networks whose layers fill a cache: the reference workload W5's step, token for token, by Eigen on
-// OpenBLAS (EIGEN_USE_BLAS). Around it, what puts numbers in and takes them out, never timed. Not style to follow.
+// The yardstick for networks whose layers fill a cache: the step of the reference workload W5, token for token, by Eigen on
+// OpenBLAS (EIGEN_USE_BLAS). The code around it, which sets and reads numbers, is never timed. Do not follow its style.
 #include "mlp.hpp"
 
 #include <Eigen/Dense>

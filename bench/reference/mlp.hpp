@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A larger network by hand: MLP 784-128-64-10 with ReLU, softmax cross-entropy, 64 rows, float32, by Eigen on OpenBLAS.
-// Compiled with flags of its own (bench/CMakeLists.txt), so this header declares and defines nothing inline.
+// It has its own compiler flags (bench/CMakeLists.txt), so this header defines nothing inline.
 #pragma once
 
 namespace bench::hand {
@@ -12,13 +12,13 @@ constexpr float mlp_rate = 0.01f;
 
 class Mlp {
  public:
-  Mlp(const float* inputs, const int* classes);  // row after row, each of mlp_inputs numbers and one class
+  Mlp(const float* inputs, const int* classes);  // row by row: mlp_inputs numbers and one class
   ~Mlp();
   Mlp(const Mlp&) = delete;
   Mlp& operator=(const Mlp&) = delete;
 
-  void set_parameters(const float* p);  // neuron after neuron: its weights, then its bias
-  float run(int steps);                 // of gradient descent at mlp_rate on the mean loss; gives the last mean loss
+  void set_parameters(const float* p);  // neuron by neuron: its weights, then its bias
+  float run(int steps);                 // gradient descent at mlp_rate on the mean loss; returns the last mean loss
   void get_parameters(float* p) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A graph as a program that builds it, goes backward and prints the gradients of its leaves: in C++, in Python as
-// micrograd's users write it, and in PyTorch.
+// Writes a graph as a program that builds it, calls backward() and prints the gradients of the leaves: in C++, in
+// Python, and in Python with PyTorch.
 #pragma once
 
 #include <cstddef>
@@ -13,21 +13,31 @@
 
 namespace gradwalk {
 
-enum class Language { cpp, python, pytorch };
-GRADWALK_EXPORT std::string_view name(Language language);  // "cpp"
+// The languages of to_code().
+enum class Language {
+  cpp,      // C++ with gradwalk
+  python,   // Python with gradwalk's package, written as for micrograd
+  pytorch,  // Python with PyTorch
+};
+// Returns the name of a language: "cpp", "python" or "pytorch".
+GRADWALK_EXPORT std::string_view name(Language language);
 
+// A program, line by line.
 struct Code {
+  // One line of a program.
   struct Line {
-    std::string text;
-    std::optional<std::size_t> node;  // the one this line makes
+    std::string text;                 // the line without its end
+    std::optional<std::size_t> node;  // the node that this line makes, if it makes one
   };
-  std::vector<Line> lines;
-  std::size_t backward;  // the line that goes backward
+  std::vector<Line> lines;  // all lines of the program
+  std::size_t backward;     // the index of the line that calls backward()
 };
 
-// One line a node, but constants, which stand where they are used. Nodes keep their labels where the language can have
-// them as names. A graph with nodes of custom() is an Error: their rules are not known.
+// Returns a program for the graph, with one line per node. Constants have no line: they are written where they are
+// used. Variables have the nodes' labels where the language allows them. Throws an Error for a custom node, whose rule
+// is not known.
 GRADWALK_EXPORT Code to_code(const Snapshot& graph, Language language);
-GRADWALK_EXPORT std::string to_string(const Code& code);  // the lines, each with its end
+// Returns the lines as one text, each with a newline.
+GRADWALK_EXPORT std::string to_string(const Code& code);
 
 }  // namespace gradwalk

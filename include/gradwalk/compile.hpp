@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// compile(): a recorded graph as a program that runs whole batches of rows. The component gradwalk::compile.
+// compile() turns a recorded graph into a program that runs whole batches of rows. The component gradwalk::compile.
 //
-//   Value x{0.0}, y{0.0};                                      // stand for a row's numbers
+//   Value x{0.0}, y{0.0};                                      // stand for the numbers of one row
 //   Value loss = pow(model.scalar({x}) - y, 2);                // the loss of one row, in plain scalar code
 //   Program program = compile(loss, {.inputs = {x, y}, .parameters = model.parameters()});
-//   double sum = program.run(rows);                            // of the losses; gradients are added to the parameters
+//   double sum = program.run(rows);                            // the sum of the losses; adds to the parameters'
+//   gradients
 //
-// What the program computes is what the graph would give row by row, to rounding: sums may be added up in another
-// order. Terms that depend on no input are computed once. The parameters are read at each run; any other leaf is a
-// constant.
+// A program computes what the graph would give row by row, up to rounding, because sums are added in another order.
+// Terms that depend on no input are computed once per run. Parameters are read at each run. Every other leaf is a
+// constant. An Error leaves all gradients unchanged and the program usable. One thread uses a program at a time.
 #pragma once
 
 #include <cstddef>
@@ -24,66 +25,96 @@
 
 namespace gradwalk {
 
-enum class Precision : std::uint8_t { float64, float32 };
+// The number type that a program computes with.
+enum class Precision : std::uint8_t {
+  float64,  // double
+  float32,  // float, with twice as many numbers per vector instruction
+};
 
+// Options of compile().
 struct CompileOptions {
-  std::vector<Value> inputs = {};      // leaves whose numbers come from the rows, in this order
-  std::vector<Value> parameters = {};  // leaves whose numbers are read at each run, and that get gradients
-  Precision precision = Precision::float64;
-  std::size_t threads = 1;           // at most; 0: as many as the machine has. The numbers are the same for all
-  std::string instruction_set = {};  // the best this machine has, or one that instruction_sets() names
+  std::vector<Value> inputs = {};            // the leaves whose numbers come from the rows, in this order
+  std::vector<Value> parameters = {};        // the leaves that are read at each run and that get gradients
+  Precision precision = Precision::float64;  // the number type
+  std::size_t threads = 1;           // the largest number of threads, 0 for all cores; the result does not depend on it
+  std::string instruction_set = {};  // one of instruction_sets(), or empty for the best of this machine
 };
 
+// Options of a run.
 struct RunOptions {
-  enum class Result : std::uint8_t { sum, mean } result = Result::sum;  // of the first output over the rows
-  std::span<const double> weights = {};    // one a row: sum of weight * output, or that over the sum of the weights
-  std::span<double> input_gradients = {};  // if given, a number a row and input is written
-  std::span<double> outputs = {};          // if given, a number a row and output is written, as by evaluate()
+  // How the first output of the rows becomes one number.
+  enum class Result : std::uint8_t {
+    sum,                   // the sum over the rows
+    mean,                  // the mean over the rows
+  } result = Result::sum;  // what the run returns and differentiates
+  // One weight per row, or none. The sum then is that of weight * output; the mean divides it by the sum of the
+  // weights.
+  std::span<const double> weights = {};
+  std::span<double> input_gradients = {};  // if given, receives one number per row and input
+  std::span<double> outputs = {};          // if given, receives one number per row and output, as from evaluate()
 };
 
+// A function of the inputs of one row.
 using RowFunction = std::function<Value(const std::vector<Value>& inputs)>;
 
+// A compiled graph. In every call, rows are stored one after another, and each row has one number per input. A call
+// with the wrong number of numbers throws an Error. So does a call on a program that was moved from.
 class GRADWALK_EXPORT Program {
  public:
+  // Moves a program.
   Program(Program&&) noexcept;
+  // Moves a program.
   Program& operator=(Program&&) noexcept;
+  // Destroys a program.
   ~Program();
 
-  // Rows follow one another, each with a number an input. No rows give 0 and no gradient.
+  // Runs the rows forward and backward. Returns the sum or mean of the first output and adds its gradient to the
+  // gradients of the parameters. An empty batch returns 0 and leaves the gradients unchanged.
   double run(std::span<const double> rows, const RunOptions& options = {});
-  double run();  // of a program without inputs: as one row
-  // The same, with the gradients written to a buffer, a number a parameter; the Values' own are left as they are.
+  // Runs a program without inputs, as one row.
+  double run();
+  // Runs the rows as run() does, but writes the gradients to a buffer with one number per parameter. The Values keep
+  // their gradients.
   double gradients(std::span<const double> rows, std::span<double> gradients, const RunOptions& options = {});
+  // The same for a program without inputs.
   double gradients(std::span<double> gradients);
-  // A program without inputs as a function of its parameters: its value at these numbers, and its gradient there. The
-  // Values are neither read nor written.
+  // Takes a program without inputs as a function of its parameters. Returns its value at these parameters and writes
+  // its gradient there. Neither reads nor writes the Values.
   double gradient_at(std::span<const double> parameters, std::span<double> gradient);
+  // Returns the value of a program without inputs at these parameters.
   double value_at(std::span<const double> parameters);
-  // The derivatives of every output by every parameter there, a row an output. Of what compile_derivatives() makes,
-  // that is the Hessian.
+  // Writes the derivative of every output with respect to every parameter at these parameters, one row per output. For
+  // a program of compile_derivatives(), this is the Hessian.
   void jacobian_at(std::span<const double> parameters, std::span<double> jacobian);
-  // All outputs of each row, row by row.
+  // Runs the rows forward only and writes all outputs of each row, row by row.
   void evaluate(std::span<const double> rows, std::span<double> outputs);
+  // The same for a program without inputs.
   void evaluate(std::span<double> outputs);
 
   // Calls work(begin, end) for ranges that together cover 0 ... size, and waits for all of them. A large size is
   // divided among the program's threads; a small one is a single call on this thread.
   void parallel_for(std::size_t size, const std::function<void(std::size_t begin, std::size_t end)>& work);
 
+  // Returns the number of inputs.
   std::size_t inputs() const;
+  // Returns the number of parameters.
   std::size_t parameters() const;
+  // Returns the number of outputs.
   std::size_t outputs() const;
 
+  // What compile() made of a graph.
   struct Description {
-    std::size_t recorded = 0;            // nodes of the graph
-    std::size_t computed = 0;            // of these, after equal ones were shared and sums made one
-    std::size_t instructions = 0;        // of the program
-    std::vector<std::string> layers;     // "16 x 2": outputs and inputs of each matrix product; "16 x 2, 8 times": its
-                                         // weights are shared, as by the places of a text
-    std::vector<std::string> constants;  // leaves that are neither input nor parameter
-    std::size_t bytes = 0;               // of the program
-    std::string instruction_set;
+    std::size_t recorded = 0;      // the number of nodes of the graph
+    std::size_t computed = 0;      // the number of nodes after common-subexpression elimination and merging of sums
+    std::size_t instructions = 0;  // the number of instructions
+    // The matrix products, as outputs x inputs: "16 x 2"; with weights that are used several times, as for each
+    // position of a text: "16 x 2, 8 times".
+    std::vector<std::string> layers;
+    std::vector<std::string> constants;  // the leaves that are neither input nor parameter: "x = 2"
+    std::size_t bytes = 0;               // the size of the program
+    std::string instruction_set;         // the instruction set that it runs on
   };
+  // Returns what compile() made of the graph.
   Description describe() const;
 
  private:
@@ -93,66 +124,85 @@ class GRADWALK_EXPORT Program {
   friend class Trainer;
   struct State;
   explicit Program(std::unique_ptr<State> state);
-  State& state() const;  // an Error where it was moved from
+  State& state() const;  // throws an Error if the program was moved from
   std::unique_ptr<State> state_;
 };
 
+// Compiles the graph below one output. Throws an Error for a custom node, and for an input or parameter that is not a
+// leaf or is named twice.
 GRADWALK_EXPORT Program compile(const Value& output, const CompileOptions& options);
+// Compiles the graph below several outputs.
 GRADWALK_EXPORT Program compile(std::span<const Value> outputs, const CompileOptions& options);
 
-// The function of a row's inputs is called on the rows given, two at least, and must record the same graph on all: a
-// branch on data(), or a number computed outside the graph, makes them differ, which is an Error that says where.
-// Comparisons of Values that were used as a bool are checked at each run: a row that would have gone the other way is
-// an Error.
+// Compiles a function of the inputs of one row. The function is called on the given rows, at least two, and must record
+// the same graph on all of them. A branch on data(), or a number computed outside the graph, makes the graphs differ:
+// then compile() throws an Error that says where. A comparison of Values that was used as a bool is checked at each
+// run: a row that would take the other branch is an Error.
 GRADWALK_EXPORT Program compile(const RowFunction& function, const std::vector<std::vector<double>>& rows,
                                 const CompileOptions& options);
 
-// The derivatives of the output by each parameter, in order, as the outputs of a program: to be evaluated row by row,
-// or differentiated once more.
+// Compiles a program whose outputs are the derivatives of the output with respect to each parameter, in order. It can
+// be evaluated row by row, or differentiated once more by jacobian_at(). Throws an Error if there are no parameters.
 GRADWALK_EXPORT Program compile_derivatives(const Value& output, const CompileOptions& options);
 
-// Steps of a learning rule on a program. The parameters and what the rule remembers stay in the program's own layout
-// and precision from step to step; the Values get the numbers when asked, and when the Trainer ends.
+// Runs steps of an optimizer on its own copy of a program. The parameters and the state of the optimizer stay there, in
+// the layout and precision of the program, from step to step. write_back() and the destructor copy the parameters to
+// their Values.
 class GRADWALK_EXPORT Trainer {
  public:
+  // Makes a Trainer for one program. A schedule replaces the learning rate of the config.
   Trainer(const Program& program, const OptimizerConfig& config, Schedule schedule = {});
-  // Of several programs with the same parameters and precision, as for texts of several lengths.
+  // Makes a Trainer for several programs, such as one per length of a text. Throws an Error if they differ in their
+  // parameters or their precision.
   Trainer(std::span<const Program> programs, const OptimizerConfig& config, Schedule schedule = {});
+  // Moves a Trainer.
   Trainer(Trainer&&) noexcept;
+  // Deleted: a Trainer cannot be assigned to.
   Trainer& operator=(Trainer&&) = delete;
+  // Copies the parameters to their Values.
   ~Trainer();
 
-  // Moves the parameters by the gradient of what run() would give, which is returned. The rate is the schedule's for
-  // this step, or the config's.
+  // Updates the parameters by the gradient of the sum or mean over the rows, and returns that sum or mean. An
+  // empty batch returns 0 and updates nothing.
   double step(std::span<const double> rows, const RunOptions& options = {});
+  // The same with rows of floats.
   double step(std::span<const float> rows, const RunOptions& options = {});
-  double step();  // of a program without inputs
-  // One step for rows of all programs: of each program in turn, none or more. Sum, mean and what the options name are
-  // of all these rows, one program's after the other's.
+  // Makes a step with a program without inputs.
+  double step();
+  // Makes one step with rows for several programs: one vector per program, in order, which may be empty. The sum or
+  // mean, the weights and the outputs cover all rows, one program after another.
   double step(std::span<const std::vector<double>> rows, const RunOptions& options = {});
+  // The same with rows of floats.
   double step(std::span<const std::vector<float>> rows, const RunOptions& options = {});
 
-  void clip_norm(double most);  // from now on; infinity: not
-  // Called before each update with the gradient, which it may change: add up what several computed, or look at it.
+  // Scales gradients down to this norm from now on; infinity turns it off.
+  void clip_norm(double most);
+  // Sets a function that is called before each update with the gradient. It may change the gradient, for instance to
+  // add up those of several processes.
   void before_update(std::function<void(std::span<double> gradient)> hook);
 
-  void write_back();  // the parameters to their Values
-  void read_again();  // the parameters from their Values
+  // Copies the parameters to their Values.
+  void write_back();
+  // Copies the parameters from their Values, after you changed those.
+  void read_again();
+  // Returns the number of steps made.
   std::uint64_t steps() const;
 
  private:
   struct State;
-  State& state() const;  // an Error where it was moved from
+  State& state() const;  // throws an Error if the Trainer was moved from
   std::unique_ptr<State> state_;
 };
 
-// Those this machine has, best first; the last is plain scalar code.
+// Returns the instruction sets of this machine, best first. The last one is plain scalar code.
 GRADWALK_EXPORT std::vector<std::string> instruction_sets();
 
-// Each pass's result for people to read, in order.
+// The result of one pass of the compiler.
 struct PassText {
-  std::string pass, text;
+  std::string pass;  // the name of the pass
+  std::string text;  // the program after the pass, to be read by people
 };
+// Compiles the outputs and returns the result of each pass, in order.
 GRADWALK_EXPORT std::vector<PassText> compile_passes(std::span<const Value> outputs, const CompileOptions& options);
 
 }  // namespace gradwalk

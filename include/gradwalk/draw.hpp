@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: MIT
-// The drawings of dot.hpp laid out, as SVG and PNG. Part of gradwalk::draw (libgradwalk-draw).
+// Draws graphs as SVG and PNG. Part of gradwalk::draw (libgradwalk-draw).
 //
-// The Graphviz library does it; no `dot` program is needed, but a PNG needs a font on the machine. Graphviz works for
-// one thread at a time: calls of other threads wait.
+// The Graphviz library lays out the text of dot.hpp; the `dot` program is not needed. A PNG needs a font on the
+// machine. Graphviz serves one thread at a time, so calls from other threads wait.
 #pragma once
 
 #include "gradwalk/dot.hpp"
 
 namespace gradwalk {
 
-// The highest limit draw_svg and draw_png take. A chain of 400 boxes is laid out in less than a second, one of 1,000 in
-// five, one of 2,000 in half a minute.
+// The largest DrawOptions::limit that draw_svg() and draw_png() take. The layout of a chain takes less than a second
+// for 400 boxes, five seconds for 1,000 and half a minute for 2,000.
 inline constexpr std::size_t largest_layout = 2'000;
 
+// Returns a drawing of a snapshot as SVG. Throws an Error if the limit is above largest_layout or Graphviz fails.
 GRADWALK_EXPORT std::string draw_svg(const Snapshot& graph, const DrawOptions& options = {});
-GRADWALK_EXPORT std::string draw_png(const Snapshot& graph, const DrawOptions& options = {});  // the file's bytes
+// Returns the bytes of a PNG file with a drawing of a snapshot. Throws as draw_svg() does.
+GRADWALK_EXPORT std::string draw_png(const Snapshot& graph, const DrawOptions& options = {});
 
+// Returns a drawing of the graph below the root as SVG.
 inline std::string draw_svg(const Value& root, const DrawOptions& options = {}) {
   return draw_svg(snapshot(root), options);
 }
+// Returns the bytes of a PNG file with a drawing of the graph below the root.
 inline std::string draw_png(const Value& root, const DrawOptions& options = {}) {
   return draw_png(snapshot(root), options);
 }

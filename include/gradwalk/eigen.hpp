@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Values in Eigen 3.4: as the numbers of its matrices, alone and beside doubles; whole matrices of leaves, of data and
-// of gradients; and derivatives of functions of an Eigen vector. For those who use Eigen; gradwalk itself does not.
+// Support for Eigen 3.4: Value as the scalar type of matrices, also mixed with doubles; functions that make matrices of
+// leaves and read matrices of data and gradients; derivatives of functions of Eigen vectors. gradwalk itself does not
+// need Eigen.
 //
-// Copies of a Value name one node, so all of Matrix<Value, 2, 2>::Zero() is one: docs/eigen.md tells when that matters.
+// Copies of a Value refer to one node, so all entries of Matrix<Value, 2, 2>::Zero() are the same node. docs/eigen.md
+// explains when that matters.
 #pragma once
 
 #include <Eigen/Core>
@@ -22,22 +24,26 @@
 
 namespace Eigen {
 
+// Tells Eigen how to treat Values as numbers.
 template <> struct NumTraits<gradwalk::Value> : GenericNumTraits<gradwalk::Value> {
-  using Literal = double;
-  enum { ReadCost = 1, AddCost = 8, MulCost = 8 };  // what is computed twice is recorded twice
+  using Literal = double;                           // constants in Eigen's code stay doubles
+  enum { ReadCost = 1, AddCost = 8, MulCost = 8 };  // high costs, so that Eigen records no expression twice
+  // Returns the tolerance of isApprox() and the like, which is that of doubles.
   static gradwalk::Value dummy_precision() { return NumTraits<double>::dummy_precision(); }
 };
 
-// A number beside a Value stays a number: MatrixXd * Matrix<Value, ...> makes no leaves.
+// An operation on a Value and a number gives a Value. The number stays a number: MatrixXd * Matrix<Value, ...> makes no
+// leaves.
 template <gradwalk::Number T, class Op> struct ScalarBinaryOpTraits<gradwalk::Value, T, Op> {
   using ReturnType = gradwalk::Value;
 };
+// The same with the number first.
 template <gradwalk::Number T, class Op> struct ScalarBinaryOpTraits<T, gradwalk::Value, Op> {
   using ReturnType = gradwalk::Value;
 };
 
-// Products entry by entry, so that each is one record, the sum of its products: Eigen's own blocks of packed copies
-// would take two records a term, and do not mix numbers and Values.
+// Matrix products are computed entry by entry, so that each entry is one fused record, a sum of products. Eigen's own
+// kernels work on packed copies: they would take two records per term, and they do not mix numbers and Values.
 namespace internal {
 
 template <class Lhs, class Rhs> struct ProductOfValues {
@@ -87,19 +93,21 @@ struct generic_product_impl<Lhs, Rhs, DenseShape, DenseShape, CoeffBasedProductM
 
 namespace gradwalk {
 
+// A matrix or array of numbers.
 template <class Derived>
 concept EigenNumbers = Number<typename Derived::Scalar>;
+// A matrix or array of Values.
 template <class Derived>
 concept EigenValues = std::same_as<typename Derived::Scalar, Value>;
 
 namespace detail {
 
-// The matrix, or array, that is as Derived but for its numbers.
+// The matrix or array type of Derived with another scalar type.
 template <class Scalar, class Derived> using Like =
     std::remove_cvref_t<decltype(std::declval<const Derived&>().template cast<Scalar>().eval())>;
 
 template <class Result> Result sized(Eigen::Index rows, Eigen::Index columns) {
-  Result result;  // never (rows, columns): of a vector with two entries these would be the entries
+  Result result;  // not Result(rows, columns), which for a vector of two entries would set the entries
   result.resize(rows, columns);
   return result;
 }
@@ -112,7 +120,7 @@ template <class Result, class Derived, class Entry> Result entry_by_entry(const 
 
 }  // namespace detail
 
-// A leaf of its own for each entry, with the entry's data.
+// Returns a matrix of new leaves, one per entry, with the data of the entries.
 template <class Derived>
   requires(EigenNumbers<Derived> || EigenValues<Derived>)
 detail::Like<Value, Derived> leaves(const Eigen::DenseBase<Derived>& matrix) {
@@ -121,14 +129,16 @@ detail::Like<Value, Derived> leaves(const Eigen::DenseBase<Derived>& matrix) {
       plain, [](Eigen::Index, Eigen::Index, const auto& entry) { return Value(detail::number_in(entry)); });
 }
 
+// Returns the data of each entry.
 template <EigenValues Derived> detail::Like<double, Derived> values(const Eigen::DenseBase<Derived>& matrix) {
   const typename Derived::PlainObject plain = matrix.derived();
   return detail::entry_by_entry<detail::Like<double, Derived>>(
       plain, [](Eigen::Index, Eigen::Index, const Value& entry) { return entry.data(); });
 }
 
-// Of a matrix, or of a part of one: the results of an expression are new nodes, which no pass has reached. Refuses
-// entries that are one node, whose gradient is the sum of them all.
+// Returns the gradient of each entry of a matrix or of a block of one. An expression such as a + b does not compile:
+// its results would be new nodes, whose gradients are 0. Throws an Error if two entries are the same node and have a
+// gradient, because that gradient is the sum over both entries.
 template <EigenValues Derived>
   requires((Derived::Flags & Eigen::DirectAccessBit) != 0)
 detail::Like<double, Derived> gradients(const Eigen::DenseBase<Derived>& matrix) {
@@ -143,13 +153,13 @@ detail::Like<double, Derived> gradients(const Eigen::DenseBase<Derived>& matrix)
       });
 }
 
-// The data, as of a matrix of doubles.
+// Prints the data, formatted as a matrix of doubles.
 template <EigenValues Derived> std::ostream& operator<<(std::ostream& out, const Eigen::DenseBase<Derived>& matrix) {
   return out << values(matrix);
 }
 
-// A step of stableNorm(), which Eigen finds by the type of its numbers. What it scales by cancels, so it has no
-// gradient here: its parts would overflow where squares do.
+// One step of stableNorm(), which Eigen finds by argument-dependent lookup. The scale cancels in the result, so it gets
+// no gradient: with one, its two parts would overflow where squares do.
 template <class Vector>
 void stable_norm_impl_inner_step(const Vector& vector, Value& squares, Value& scale, Value& inverse) {
   if (vector.size() == 0) return;
@@ -165,8 +175,8 @@ void stable_norm_impl_inner_step(const Vector& vector, Value& squares, Value& sc
 }
 
 // ---- derivatives of functions of Eigen vectors ----
-// f takes a matrix or vector of Values as x is one of numbers. A gradient is as x is; rows and columns of Jacobians and
-// Hessians count entries in the order in which they are stored.
+// f takes a matrix or vector of Values with the shape of x. A gradient has the shape of x. The rows and columns of
+// Jacobians and Hessians follow the order in which entries are stored. Costs and Errors are those of derivatives.hpp.
 namespace detail {
 
 template <class Derived> struct EigenPoint {
@@ -180,7 +190,7 @@ template <class Derived> struct EigenPoint {
   explicit EigenPoint(const Eigen::DenseBase<Derived>& x) : numbers(x.derived().template cast<double>()) {}
   operator AnyNumbers() const { return std::span(numbers.data(), static_cast<std::size_t>(numbers.size())); }  // NOLINT
 
-  // f as a function of a std::vector.
+  // Returns f as a function of a std::vector.
   template <class F> auto on_vector(const F& f) const {
     return [this, &f](const std::vector<Value>& x) -> Value { return f(matrix(x)); };
   }
@@ -211,31 +221,36 @@ template <class Result> Result stacked(const std::vector<Numbers>& rows, Eigen::
 
 }  // namespace detail
 
+// Returns the gradient of f at x, in the shape of x.
 template <class F, EigenNumbers Derived> auto gradient(const F& f, const Eigen::DenseBase<Derived>& x) {
   const detail::EigenPoint<Derived> at(x);
   return at.shaped(detail::gradient(at.on_vector(f), at));
 }
+// Returns the value of f at x and its gradient there.
 template <class F, EigenNumbers Derived> auto value_and_gradient(const F& f, const Eigen::DenseBase<Derived>& x) {
   const detail::EigenPoint<Derived> at(x);
   const auto [value, slope] = detail::value_and_gradient(at.on_vector(f), at);
   return std::pair(value, at.shaped(slope));
 }
+// Returns the matrix of second derivatives of f at x.
 template <class F, EigenNumbers Derived> auto hessian(const F& f, const Eigen::DenseBase<Derived>& x) {
   const detail::EigenPoint<Derived> at(x);
   return detail::stacked<typename detail::EigenPoint<Derived>::Square>(detail::hessian(at.on_vector(f), at), x.size());
 }
+// Returns the Hessian of f at x times v, in the shape of x.
 template <class F, EigenNumbers Derived, EigenNumbers Other>
 auto hessian_vector_product(const F& f, const Eigen::DenseBase<Derived>& x, const Eigen::DenseBase<Other>& v) {
   const detail::EigenPoint<Derived> at(x);
   return at.shaped(detail::hessian_vector_product(at.on_vector(f), at, detail::EigenPoint<Other>(v)));
 }
-// Of a function that gives a matrix or vector of Values.
+// Returns the Jacobian at x of a function that returns a matrix or vector of Values, one row per entry of its result.
 template <class F, EigenNumbers Derived> auto jacobian(const F& f, const Eigen::DenseBase<Derived>& x) {
   using At = detail::EigenPoint<Derived>;
   const At at(x);
   using Jacobian = Eigen::Matrix<double, At::template Result<F>::SizeAtCompileTime, At::size_at_compile_time>;
   return detail::stacked<Jacobian>(detail::jacobian(at.to_vectors(f), at), x.size());
 }
+// Returns the Jacobian of f at x times v, as a column.
 template <class F, EigenNumbers Derived, EigenNumbers Other>
 auto jacobian_vector_product(const F& f, const Eigen::DenseBase<Derived>& x, const Eigen::DenseBase<Other>& v) {
   using At = detail::EigenPoint<Derived>;
@@ -244,6 +259,7 @@ auto jacobian_vector_product(const F& f, const Eigen::DenseBase<Derived>& x, con
   const Numbers column = detail::jacobian_vector_product(at.to_vectors(f), at, detail::EigenPoint<Other>(v));
   return Column(Eigen::Map<const Column>(column.data(), static_cast<Eigen::Index>(column.size())));
 }
+// Compares the gradient of f at x with central differences.
 template <class F, EigenNumbers Derived>
 GradientCheck check_gradient(const F& f, const Eigen::DenseBase<Derived>& x, double tolerance = 1e-6) {
   const detail::EigenPoint<Derived> at(x);

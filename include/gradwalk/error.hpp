@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The one exception type, and the one place that puts its message together:
+// Error, the exception type of the whole library. Its message always has the form
 // `<call>: needs <rule>, got <value>; <what to do>`.
 #pragma once
 
@@ -11,8 +11,10 @@
 
 namespace gradwalk {
 
+// Every function of gradwalk that refuses its arguments throws an Error.
 class GRADWALK_EXPORT Error : public std::runtime_error {
  public:
+  // Builds the message "<call>: needs <needs>, got <got>; <advice>".
   Error(std::string_view call, std::string_view needs, std::string_view got, std::string_view advice);
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where a gradient comes from: the deposits it is the sum of and, behind them, the paths from the root.
+// Explains where a gradient comes from: the deposits that it is the sum of, and the paths from the root behind them.
 #pragma once
 
 #include <string>
@@ -9,32 +9,42 @@
 
 namespace gradwalk {
 
+// The gradient of one node, taken apart.
 struct Explanation {
+  // One contribution to the gradient: amount = gradient * local.
   struct Deposit {
-    std::size_t from;     // the node that pays: a user of this one
-    std::size_t operand;  // which of its operands this one is
-    double gradient, local, amount;
+    std::size_t from;     // the node that pays it, which uses the explained node as an operand
+    std::size_t operand;  // which operand of `from` the explained node is
+    double gradient;      // the gradient of `from`
+    double local;         // the local derivative of `from` with respect to this operand
+    double amount;        // the deposit
   };
-  // A way from the root down to the node. Its product is what it contributes: the gradient is the sum over all paths.
+  // A path from the root to the node. The gradient is the sum of the products of all paths.
   struct Path {
-    std::vector<std::size_t> nodes;  // from the root to the node
-    std::vector<double> locals;      // the local derivative of each by the next
-    double product;
+    std::vector<std::size_t> nodes;  // the nodes from the root to the explained node
+    std::vector<double> locals;      // the local derivative of each node with respect to the next
+    double product;                  // the product of the locals: the contribution of this path
   };
 
-  Snapshot graph;
-  std::size_t node;
-  double gradient;                // the sum of the deposits, in their order; 1 at the root
-  std::vector<Deposit> deposits;  // in the order backward() makes them
-  std::string path_count;         // exact, however many
-  std::vector<Path> paths;        // those that contribute most, largest magnitude first
+  Snapshot graph;                 // the graph
+  std::size_t node;               // the explained node
+  double gradient;                // the sum of the deposits, in their order; 1 for the root
+  std::vector<Deposit> deposits;  // in the order in which backward() makes them
+  std::string path_count;         // the exact number of paths, which may have thousands of digits
+  std::vector<Path> paths;        // the paths that contribute most, largest magnitude first
 };
 
-inline constexpr std::size_t most_paths = 10;  // listed, unless told otherwise
+inline constexpr std::size_t default_paths = 10;  // the number of paths that explain() lists by default
+[[deprecated("use default_paths")]] inline constexpr std::size_t most_paths = default_paths;  // the old name
 
-GRADWALK_EXPORT Explanation explain(const Value& root, const Value& node, std::size_t paths = most_paths);
-GRADWALK_EXPORT Explanation explain(Snapshot graph, std::size_t node, std::size_t paths = most_paths);
+// Explains the gradient of a node with respect to the root, listing at most `paths` paths. The time grows with the size
+// of the graph and the length of the listed paths, not with the number of paths. Throws an Error if the node is not
+// below the root or is a constant.
+GRADWALK_EXPORT Explanation explain(const Value& root, const Value& node, std::size_t paths = default_paths);
+// The same for a node of a snapshot. Throws an Error if there is no such node.
+GRADWALK_EXPORT Explanation explain(Snapshot graph, std::size_t node, std::size_t paths = default_paths);
 
-GRADWALK_EXPORT std::string to_json(const Explanation& explanation);  // docs/walk-format.md describes it
+// Returns the explanation as JSON. docs/walk-format.md describes the format.
+GRADWALK_EXPORT std::string to_json(const Explanation& explanation);
 
 }  // namespace gradwalk

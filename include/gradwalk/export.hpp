@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
-// GRADWALK_EXPORT marks what libgradwalk shows to its users; everything else is hidden in the library.
-// Put it on a class whose exceptions or members cross the library's border, and on free functions and variables.
+// GRADWALK_EXPORT, GRADWALK_INLINE and the check of the language version.
 //
-// Every header includes this one before it says anything itself, so that an older language is refused in one line.
+// Every header includes this one first, so that a compiler for an older language stops with one clear line.
 #pragma once
 
 #if __cplusplus <= 201703L
-// A file that is not there: nothing else ends the compilation at once.
+// This includes a file that does not exist, because nothing else ends the compilation at once.
 #define GRADWALK_LANGUAGE "gradwalk needs C++20: compile with -std=c++20 or later"
 #include GRADWALK_LANGUAGE
 #endif
 
+// Marks the symbols that the library exports; all others are hidden. It belongs on free functions and variables, and on
+// each class that is thrown or whose members are defined in the library.
 #define GRADWALK_EXPORT __attribute__((visibility("default")))
 
-// For the few functions that every operation runs through: a compiler that has inlined enough would stop short of them,
-// and a call keeps Values out of registers. Where compiling takes too long, as with many matrices of Values, define it
-// as `inline` on the compiler's command line: compilers then inline what they see fit.
+// Forces inlining of the few functions that every operation runs through. Without it, a compiler that has inlined
+// enough leaves calls, and a call keeps Values out of registers. Where compiling takes too long, as with many matrices
+// of Values, define it as `inline` on the compiler's command line; the compiler then decides.
 #ifndef GRADWALK_INLINE
 #define GRADWALK_INLINE [[gnu::always_inline]] inline
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Whole files in and out, so that a crash, a full disk or a strange file costs nobody their data.
+// Reads and writes whole files. A crash, a full disk or an unexpected kind of file never destroys data.
 //
-// Every refusal is an Error that opens with the file's name and says what to do. Needs POSIX and nothing else.
+// Each function throws an Error whose message begins with the name of the file. Needs only POSIX.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,19 @@
 
 namespace gradwalk {
 
-// The bytes of a regular file of at most so many. Anything else (a folder, a pipe, a device) is refused unread, and so
-// is a file that grows or shrinks meanwhile.
+// Returns the bytes of a regular file that has at most `most` of them. Throws an Error for a larger file, for a file
+// that changes its size meanwhile, and for a folder, a pipe or a device, none of which is read.
 GRADWALK_EXPORT std::string read_file(const std::string& path, std::size_t most);
 
-// Puts these bytes in the place of the file, or leaves everything as it was: they are written beside it, to
-// .gradwalk-<process>-<n>.tmp, and get its name once they are on the disk. A process killed on the way may leave that
-// temporary file behind; it may be deleted. Permissions of an older file are kept; of a symbolic link, the target is
-// written; other hard links to an older file keep the older bytes.
-GRADWALK_EXPORT void write_beside(const std::string& path, std::string_view bytes);
+// Replaces the contents of a file by these bytes, or throws an Error and leaves the old contents. The bytes are first
+// written to a temporary file in the same folder, .gradwalk-<process>-<n>.tmp, which is renamed when they are on the
+// disk. A process that is killed meanwhile may leave the temporary file behind; it can be deleted.
+// The permissions of an existing file are kept. A symbolic link stays, and its target is replaced. Other hard links to
+// an existing file keep the old bytes.
+GRADWALK_EXPORT void write_file(const std::string& path, std::string_view bytes);
+// The old name of write_file().
+[[deprecated("use write_file")]] inline void write_beside(const std::string& path, std::string_view bytes) {
+  write_file(path, bytes);
+}
 
 }  // namespace gradwalk

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// All of libgradwalk. Its components have headers of their own: draw.hpp and plot.hpp (gradwalk::draw), model_file.hpp
-// and safetensors.hpp (gradwalk::train). fmt.hpp is for users of {fmt}, eigen.hpp for those of Eigen, and std.hpp for
-// code that says std::max.
+// Includes all of libgradwalk. The other libraries have their own headers: draw.hpp, film.hpp and plot.hpp
+// (gradwalk::draw), compile.hpp (gradwalk::compile), solve.hpp (gradwalk::solve), model_file.hpp and safetensors.hpp
+// (gradwalk::train), mpi.hpp (gradwalk::mpi). eigen.hpp, fmt.hpp and std.hpp support Eigen, {fmt} and std::max.
 #pragma once
 
 #include "gradwalk/classifier.hpp"

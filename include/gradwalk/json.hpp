@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Writes JSON, as every to_json() here does; for programs that put more beside what those give.
+// JsonWriter writes JSON. Every to_json() of the library uses it, and programs can use it to add their own fields.
 //
-// Numbers are the shortest that read back the same; what JSON cannot say, nan, inf and -inf, are strings. Text that is
-// not UTF-8 is made so. Written here because the library depends on nothing.
+// A number is written as the shortest text that reads back as the same double. JSON has no nan and no infinity, so
+// these become the strings "nan", "inf" and "-inf". Bytes that are not UTF-8 are replaced by U+FFFD. The class is part
+// of libgradwalk because the library has no dependencies.
 #pragma once
 
 #include <cstddef>
@@ -14,30 +15,40 @@
 
 namespace gradwalk {
 
+// Builds one JSON text from left to right. The caller nests objects and arrays; the writer adds commas and quotes.
 class GRADWALK_EXPORT JsonWriter {
  public:
-  // Inside an object: a name, then its value.
+  // Writes the name of a member of an object. The next call must write its value.
   JsonWriter& operator()(std::string_view name) {
     return comma(), string(name), text_ += ':', after_name_ = true, *this;
   }
 
+  // Writes a number. nan and the infinities are written as strings.
   JsonWriter& value(double number);
+  // Writes a count.
   JsonWriter& value(std::size_t number) { return comma(), text_ += std::to_string(number), *this; }
+  // Writes true or false.
   JsonWriter& value(bool truth) { return comma(), text_ += truth ? "true" : "false", *this; }
+  // Writes a string, with quotes and escapes.
   JsonWriter& value(std::string_view text) { return comma(), string(text), *this; }
-  JsonWriter& value(const char*) = delete;  // would be a truth value
+  // Deleted, because a const char* would convert to bool. Pass a std::string_view.
+  JsonWriter& value(const char*) = delete;
+  // Writes null.
   JsonWriter& null() { return comma(), text_ += "null", *this; }
 
+  // Writes an object; fill() writes its members.
   template <class Fill> JsonWriter& object(Fill fill) { return nested('{', fill, '}'); }
+  // Writes an array; fill(element) writes each element of the range.
   template <class Range, class Fill> JsonWriter& array(const Range& range, Fill fill) {
     return nested(
         '[',
         [&] {
-          for (const auto& one : range) fill(one);
+          for (const auto& element : range) fill(element);
         },
         ']');
   }
 
+  // Returns the text and leaves the writer empty.
   std::string take() { return std::move(text_); }
 
  private:

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Pictures of learning as SVG and PNG, regions and curve side by side. Part of gradwalk::draw (libgradwalk-draw).
+// Draws training plots as SVG and PNG, with the panels side by side. Part of gradwalk::draw (libgradwalk-draw).
 //
-// The cairo library does it, and needs a font on the machine. May be called from any thread.
+// The cairo library draws, and needs a font on the machine. Any thread may call these functions.
 #pragma once
 
 #include "gradwalk/plot_text.hpp"
 
 namespace gradwalk {
 
-inline constexpr std::size_t most_plotted_points = 2'000;  // in a picture; of more, some are drawn, and a note says so
+// The largest number of points in a picture. Of more points, an even selection is drawn, and a note says so.
+inline constexpr std::size_t most_plotted_points = 2'000;
 
+// Returns a training plot as SVG. Throws an Error if the plot is empty, or if the lengths of its lists do not match.
 GRADWALK_EXPORT std::string plot_svg(const TrainingPlot& plot);
-GRADWALK_EXPORT std::string plot_png(const TrainingPlot& plot);  // the file's bytes
+// Returns the bytes of a PNG file with a training plot. Throws as plot_svg() does.
+GRADWALK_EXPORT std::string plot_png(const TrainingPlot& plot);
 
 }  // namespace gradwalk

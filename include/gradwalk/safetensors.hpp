@@ -41,7 +41,7 @@ struct GRADWALK_EXPORT SafetensorsFile {
   // Reads the content of a file; numbers come back bit for bit. `name` stands for the file in messages.
   static SafetensorsFile parse(std::string_view bytes, std::string_view name = "safetensors");
 
-  void write(const std::string& path) const;  // writes to_bytes() with write_beside()
+  void write(const std::string& path) const;  // writes to_bytes() with write_file()
   static SafetensorsFile read(const std::string& path);
 };
 

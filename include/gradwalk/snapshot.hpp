@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A graph as plain data: what walk, explain and draw read, and all that their users need to show it.
+// A Snapshot is a graph as plain data. walk, explain and draw read Snapshots, never the graph itself.
 //
-// Taking one changes no number of the graph. Nodes are indices into `nodes`, so a snapshot can be read on any thread.
-// It keeps the graph it was taken of.
+// Taking a snapshot changes no number of the graph. Nodes are indices into `nodes`, so any thread can read a snapshot.
+// A snapshot keeps its graph alive.
 #pragma once
 
 #include <cstddef>
@@ -17,45 +17,60 @@
 
 namespace gradwalk {
 
+// A copy of a graph: its nodes, operands, data, gradients and local derivatives.
 struct Snapshot {
+  // One node of the graph.
   struct Node {
-    std::string name;   // its label, or the expression it stands for, or t1, t2, ...; only constants share one
-    std::string label;  // as its user gave it
-    std::uint64_t id;   // Value::id() of the node it was taken of, or is a part of:
-    std::size_t part;   // 0, or counted from 1, the how-manieth
-    Op op;
-    std::string op_name;  // what a drawing shows: the op's symbol, or a custom node's name
-    double data, grad;
-    std::vector<std::size_t> operands;  // in operand order; a * a has the same one twice
-    std::vector<double> locals;         // the local derivative by each operand
+    // The label; or the expression that the node computes; or t1, t2, ... Only constants can share a name.
+    std::string name;
+    std::string label;                  // the label that the user gave, or ""
+    std::uint64_t id;                   // Value::id() of the node, or of the fused record that contains it
+    std::size_t part;                   // 0; or, for a node inside a fused record, its number there, counted from 1
+    Op op;                              // the operation
+    std::string op_name;                // the text that drawings show: the op's symbol, or the name of a custom node
+    double data;                        // the number of the node
+    double grad;                        // its gradient
+    std::vector<std::size_t> operands;  // the operands in order; a * a lists the same node twice
+    std::vector<double> locals;         // the local derivative with respect to each operand
 
+    // Returns true for a number that takes no gradient.
     bool is_constant() const { return op == Op::constant; }
+    // Returns true for a node without operands that takes a gradient.
     bool is_leaf() const { return operands.empty() && !is_constant(); }
   };
-  std::shared_ptr<const Value> taken_of;  // the root: while it lives, no id comes to mean another node
-  std::vector<Node> nodes;  // each after its operands, as topological_order() gives them; the root is last
+  // The root. While it lives, the engine gives its nodes' ids to no other node.
+  std::shared_ptr<const Value> taken_of;
+  // The nodes in the order of topological_order(): each one after its operands, the root last.
+  std::vector<Node> nodes;
 
+  // Returns the index of the root.
   std::size_t root() const { return nodes.size() - 1; }
+  // Returns the index of the first node with this name, if there is one. Searches all nodes.
   GRADWALK_EXPORT std::optional<std::size_t> find(std::string_view name) const;
+  // Returns the index of the node that the Value refers to, if the snapshot has it. Searches all nodes.
   GRADWALK_EXPORT std::optional<std::size_t> find(const Value& value) const;
 };
 
-inline constexpr std::size_t largest_snapshot = 1'000'000;  // nodes
+inline constexpr std::size_t largest_snapshot = 1'000'000;  // the largest number of nodes that snapshot() takes
 
+// Takes a snapshot of the graph below the root. Throws an Error if it has more than largest_snapshot nodes.
 GRADWALK_EXPORT Snapshot snapshot(const Value& root);
 
-// Data and local derivatives anew, from the leaves' data; a custom node keeps its own.
+// Computes the data and local derivatives of a snapshot anew from the data of its leaves. Custom nodes keep theirs.
 GRADWALK_EXPORT void recompute(Snapshot& graph);
 
-GRADWALK_EXPORT std::string to_json(const Snapshot& graph);  // docs/walk-format.md describes it
+// Returns the snapshot as JSON. docs/walk-format.md describes the format.
+GRADWALK_EXPORT std::string to_json(const Snapshot& graph);
 
-// The local derivative of an op by one of its operands, as ops.def writes it: 1 - r * r; "given" for a custom node.
+// Returns the local derivative of an op with respect to an operand, as ops.def writes it: "1 - r * r". Returns "given"
+// for a custom node.
 GRADWALK_EXPORT std::string_view local_formula(Op op, std::size_t operand);
-// The same for a node, with the names of its operands and its own for x, y and r: 1 - o * o.
+// Returns the same formula for a node, with names of nodes in place of x, y and r: "1 - o * o".
 GRADWALK_EXPORT std::string local_formula(const Snapshot& graph, std::size_t node, std::size_t operand);
-// A node's operation with its operands as given: a + b, -a, tanh(n).
+// Returns the operation of a node, written with these operands: "a + b", "-a", "tanh(n)".
 GRADWALK_EXPORT std::string written_out(const Snapshot::Node& node, const std::vector<std::string>& operands);
-// A node's name as it may stand in front of .grad or beside an operator: o, tanh(n), (a + b).
+// Returns the name of a node, in parentheses where it needs them in front of .grad or beside an operator: "o",
+// "tanh(n)", "(a + b)".
 GRADWALK_EXPORT std::string bracketed_name(const Snapshot& graph, std::size_t node);
 
 }  // namespace gradwalk

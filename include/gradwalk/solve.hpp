@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Minima, least squares and roots of functions of Values. The component gradwalk::solve.
+// Solvers for functions of Values: minimize(), fit() for least squares, and root(). The component gradwalk::solve.
 //
 //   Minimum best = minimize(rosenbrock, {-1.2, 1.0});         // best.x, best.value, best.stop
 //   Fit curve = fit(residuals, {2.5, 1.0});                   // curve.x, curve.standard_errors
 //   Root zero = root([](const Value& x) { return cos(x) - x; }, 1.0);
 //
-// Derivatives are exact, from the op table. A function that records the same graph at every point is compiled after a
-// few of them; one that does not is recorded at each, and the result says so. Whatever the function does, a solver ends
-// and says why.
+// Derivatives are exact. A function that records the same graph at every point is compiled after a few points; any
+// other function is recorded at each point, and the result reports why. A solver always ends and reports why it ended.
 #pragma once
 
 #include <cstddef>
@@ -22,100 +21,113 @@
 
 namespace gradwalk {
 
+// Why a solver ended.
 enum class Stop : std::uint8_t {
-  gradient,    // the gradient is 0, to its tolerance
-  step,        // steps have become smaller than their tolerance, or than doubles can tell
-  value,       // the value has come to its tolerance, or no longer falls by what doubles can tell
-  iterations,  // there were as many as allowed
-  not_finite,  // the function or a derivative of it is not finite at the start
-  no_descent,  // the gradient promises less, and no step gives it: a kink, noise, or derivatives that are wrong
-  unbounded,   // it falls, or its parameters run away, without end
+  gradient,    // converged: the gradient is 0 within its tolerance
+  step,        // converged: the steps are smaller than their tolerance, or than the precision of doubles
+  value,       // converged: the value is within its tolerance, or changes by less than the precision of doubles
+  iterations,  // the limit on iterations was reached
+  not_finite,  // the function or one of its derivatives is not finite at the start
+  no_descent,  // the gradient is not 0, but no step lowers the value: a kink, noise or wrong derivatives
+  unbounded,   // the value falls without bound, or the parameters grow without bound
 };
-GRADWALK_EXPORT std::string_view name(Stop stop);  // "converged on gradient", "no descent", ...
+// Returns a reason as text: "converged on gradient", "no descent" and so on.
+GRADWALK_EXPORT std::string_view name(Stop stop);
 
-// Told at the beginning of each iteration: its number, from 1, and how low the value is, or the sum of squares. What it
-// throws ends the search.
+// A function that a solver calls at the beginning of each iteration with its number, counted from 1, and the current
+// value or sum of squares. An exception that it throws ends the search.
 using Progress = std::function<void(std::size_t iteration, double value)>;
 
-// What every solver tells.
+// The part of a result that all solvers have in common.
 struct GRADWALK_EXPORT Ending {
-  Stop stop = Stop::iterations;
-  std::size_t iterations = 0;
-  std::size_t evaluations = 0;    // points at which the function was evaluated, with its gradient or without
-  std::size_t recordings = 0;     // calls of the function; other evaluations were a compiled program's
-  bool compiled = false;          // that there was a program up to the end
-  std::string not_compiled = {};  // why there was none
+  Stop stop = Stop::iterations;   // why the solver ended
+  std::size_t iterations = 0;     // the number of iterations
+  std::size_t evaluations = 0;    // the number of points at which the function was evaluated, with or without gradient
+  std::size_t recordings = 0;     // the number of calls of the function; a compiled program did the other evaluations
+  bool compiled = false;          // true if a compiled program was in use at the end
+  std::string not_compiled = {};  // otherwise the reason why not
+
+  // Returns true if the solver ended because of a tolerance.
   bool converged() const { return stop == Stop::gradient || stop == Stop::step || stop == Stop::value; }
-  std::string summary() const;  // "converged on gradient after 35 iterations, 42 evaluations (compiled)"
+  // Returns one line: "converged on gradient after 35 iterations, 42 evaluations (compiled)".
+  std::string summary() const;
 };
 
-// ---- the lowest value of a function ----
+// ---- minimize() ----
 
+// The methods of minimize().
 enum class Method : std::uint8_t {
-  gradient_descent,  // along the gradient, as far as a line search says
-  bfgs,              // learns the inverse of the Hessian, a square matrix, from gradients
-  lbfgs,             // the same from the last few steps, for many parameters
-  newton,            // with the exact Hessian
+  gradient_descent,  // steps along the gradient, with a line search
+  bfgs,              // estimates the inverse Hessian, a square matrix, from gradients
+  lbfgs,             // estimates it from the last few steps only, for many parameters
+  newton,            // uses the exact Hessian
 };
 
+// Options of minimize().
 struct MinimizeOptions {
-  Method method = Method::lbfgs;
-  std::size_t iterations = 1000;
-  double gradient_tolerance = 1e-10;  // of the largest |derivative| times its |parameter| where that is above 1
-  double step_tolerance = 0;          // of a parameter's change over its size, or over 1
-  double value_tolerance = 0;         // of the value's fall over its size, or over 1
-  double lowest = -1e100;             // a value below is taken for the way down to minus infinity
-  std::size_t memory = 10;            // steps that lbfgs learns from
-  bool compile = true;                // false: record the function at every point
-  Progress progress = {};
+  Method method = Method::lbfgs;      // the method
+  std::size_t iterations = 1000;      // the largest number of iterations
+  double gradient_tolerance = 1e-10;  // on the largest |derivative| * max(1, |parameter|)
+  double step_tolerance = 0;          // on the largest |change of a parameter| / max(1, |parameter|)
+  double value_tolerance = 0;         // on the decrease of the value / max(1, |value|)
+  double lowest = -1e100;             // a value below this counts as minus infinity
+  std::size_t memory = 10;            // the number of steps that lbfgs remembers
+  bool compile = true;                // false records the function at every point
+  Progress progress = {};             // called at each iteration
 };
 
+// The result of minimize().
 struct Minimum : Ending {
-  Numbers x;
-  double value = 0;
-  Numbers gradient;
-  double gradient_norm = 0;
+  Numbers x;                 // the best point
+  double value = 0;          // the value there
+  Numbers gradient;          // the gradient there
+  double gradient_norm = 0;  // the Euclidean norm of the gradient
 };
 
-// ---- parameters with the least sum of squares of residuals ----
+// ---- fit() ----
 
+// Options of fit().
 struct FitOptions {
-  std::size_t iterations = 1000;
-  double gradient_tolerance = 1e-13;  // of the largest cosine between the residuals and a column of the Jacobian
-  double step_tolerance = 1e-15;      // of the step's length over the parameters', each by its weight in the Jacobian
-  double value_tolerance = 1e-24;     // of the fall of the sum of squares that a step promises, over the sum
-  bool known_errors = false;          // the residuals are in units of their standard deviation, so that is 1
-  bool compile = true;
-  Progress progress = {};
+  std::size_t iterations = 1000;      // the largest number of iterations
+  double gradient_tolerance = 1e-13;  // on the largest cosine between the residuals and a column of the Jacobian
+  double step_tolerance = 1e-15;      // on |step| / |parameters|, each weighted by the norms of the Jacobian's columns
+  double value_tolerance = 1e-24;     // on the predicted decrease of the sum of squares / the sum of squares
+  bool known_errors = false;          // true if residuals are in units of their standard deviation, which then is 1
+  bool compile = true;                // false records the function at every point
+  Progress progress = {};             // called at each iteration
 };
 
+// The result of fit().
 struct Fit : Ending {
-  Numbers x;
-  Numbers residuals;
-  double sum_of_squares = 0;  // of the residuals
-  double deviation = 0;       // of a residual: sqrt(sum_of_squares / (residuals - parameters)), or 1 if known
-  // To first order: the inverse of J'J times the square of the deviation. What the residuals do not determine has an
-  // infinite standard error, and NaN where there are no residuals to spare.
+  Numbers x;                  // the best parameters
+  Numbers residuals;          // the residuals there
+  double sum_of_squares = 0;  // the sum of the squared residuals
+  // The standard deviation of a residual: sqrt(sum_of_squares / (residuals - parameters)), or 1 if errors are known.
+  double deviation = 0;
+  // The covariance of the parameters to first order: the inverse of J'J times the squared deviation. A parameter that
+  // the residuals do not determine has an infinite variance. All entries are NaN if there are no residuals to spare.
   std::vector<Numbers> covariance;
-  Numbers standard_errors;
-  std::size_t rank = 0;  // of the Jacobian; less than the parameters: some are not determined
-  double gradient_norm = 0;
+  Numbers standard_errors;   // the square roots of the covariance's diagonal
+  std::size_t rank = 0;      // the rank of the Jacobian; below the number of parameters, some are not determined
+  double gradient_norm = 0;  // the Euclidean norm of J'r
 };
 
-// ---- where a function is 0 ----
+// ---- root() ----
 
+// Options of root().
 struct RootOptions {
-  std::size_t iterations = 200;
-  double value_tolerance = 1e-13;  // of the largest |value|
-  double step_tolerance = 1e-15;   // of Newton's step over the parameter's size, or over 1
-  bool compile = true;
-  Progress progress = {};
+  std::size_t iterations = 200;    // the largest number of iterations
+  double value_tolerance = 1e-13;  // on the largest |value|
+  double step_tolerance = 1e-15;   // on the largest |change of a parameter| / max(1, |parameter|)
+  bool compile = true;             // false records the function at every point
+  Progress progress = {};          // called at each iteration
 };
 
+// The result of root().
 struct Root : Ending {
-  Numbers x;
-  Numbers values;  // there, of the function
-  double value_norm = 0;
+  Numbers x;              // the best point
+  Numbers values;         // the values of the function there
+  double value_norm = 0;  // their Euclidean norm
 };
 
 // ---- the solvers ----
@@ -126,24 +138,28 @@ GRADWALK_EXPORT Fit fit(const VectorFunction& residuals, const AnyNumbers& start
 GRADWALK_EXPORT Root root(const VectorFunction& f, const AnyNumbers& start, const RootOptions& options);
 }  // namespace detail
 
-// Of a function of many Values, as for gradient() and jacobian(), from any start.
+// Finds a local minimum of a function of many Values. Throws an Error if the start is empty or not finite; any other
+// failure is a Stop.
 template <class F> Minimum minimize(const F& f, const AnyNumbers& start, const MinimizeOptions& options = {}) {
   return detail::minimize(f, start, options);
 }
-// By Levenberg and Marquardt's method, with the exact Jacobian.
+// Finds the parameters with the least sum of squared residuals, by the Levenberg-Marquardt method with the exact
+// Jacobian. Throws as minimize() does.
 template <class F> Fit fit(const F& residuals, const AnyNumbers& start, const FitOptions& options = {}) {
   return detail::fit(residuals, start, options);
 }
-// By Newton's method with the exact Jacobian, each step shortened until the values are smaller. Where it ends with
-// no_descent there may be no root near, only the least sum of squares.
+// Finds a point where all values of a function are 0, by Newton's method with the exact Jacobian. It shortens each step
+// until the values get smaller. With Stop::no_descent there may be no root nearby, only a smallest sum of squares.
+// Throws as minimize() does, and if there are not as many values as parameters.
 template <class F> Root root(const F& f, const AnyNumbers& start, const RootOptions& options = {}) {
   return detail::root(f, start, options);
 }
 
-// Of a function of one Value, from a number.
+// Finds a local minimum of a function of one Value.
 template <class F> Minimum minimize(const F& f, Number auto start, const MinimizeOptions& options = {}) {
-  return detail::minimize(detail::of_one(f), {static_cast<double>(start)}, options);
+  return detail::minimize(detail::of_one_value(f), {static_cast<double>(start)}, options);
 }
+// Finds a root of a function of one Value.
 template <class F> Root root(const F& f, Number auto start, const RootOptions& options = {}) {
   return detail::root([&f](const std::vector<Value>& x) { return std::vector<Value>{f(x[0])}; },
                       {static_cast<double>(start)}, options);

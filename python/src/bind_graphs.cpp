@@ -158,7 +158,7 @@ void bind_pictures(py::module_& module) {
       [](const Value& root, const Value& node, std::size_t paths) {
         return parsed(to_json(explain(root, node, paths)));
       },
-      py::arg("root"), py::arg("node"), py::kw_only(), py::arg("paths") = most_paths, py::call_guard<Entered>(),
+      py::arg("root"), py::arg("node"), py::kw_only(), py::arg("paths") = default_paths, py::call_guard<Entered>(),
       "Returns the deposits and paths that add up to a node's gradient, as a dict that docs/walk-format.md describes.");
   module.def(
       "to_code",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Derivatives of functions. First order by a pass that leaves every node as it was; higher orders by recording the
-// backward pass as Values.
+// Derivatives of functions. First derivatives come from a backward pass that changes no node. Higher derivatives come
+// from recording the backward pass as Values.
 #include "gradwalk/derivatives.hpp"
 
 #include <algorithm>
@@ -21,16 +21,16 @@ namespace {
 std::vector<Value> leaves(const AnyNumbers& x) { return {x.begin(), x.end()}; }
 
 Numbers gradients(const Value& root, const std::vector<Value>& inputs) {
-  const Gradients all = pass(root);
+  const Gradients by_node = pass(root);
   Numbers result;
-  for (const Value& input : inputs) result.push_back(all.of(input));
+  for (const Value& input : inputs) result.push_back(by_node.of(input));
   return result;
 }
 
 void need_same_size(const char* call, const AnyNumbers& x, const AnyNumbers& v) {
   if (x.size() == v.size()) return;
   throw Error(call, "a vector as long as x", std::to_string(v.size()) + " numbers for " + std::to_string(x.size()),
-              "give one number a coordinate");
+              "give one number per coordinate");
 }
 
 void need_recording(const char* call) {
@@ -38,7 +38,7 @@ void need_recording(const char* call) {
   throw Error(call, "operations to be recorded", "a NoGrad guard", "call it before the guard or after its end");
 }
 
-// Gradients that are Values: one backward pass, recorded.
+// A backward pass that is recorded, so that the gradients are Values.
 class RecordedPass {
  public:
   explicit RecordedPass(const Value& root) : graph_(root), gradients_(graph_.size()) {
@@ -62,8 +62,8 @@ class RecordedPass {
       gradient = amount;
   }
 
-  // A zero gradient times a local derivative without bounds is nothing; where the latter has none now, that is
-  // recorded.
+  // Adds gradient * local to the gradient of an operand, if it takes one. A gradient of 0 passes nothing on, even where
+  // the local derivative is infinite; the select() is recorded only where it is infinite now.
   static void deposit(std::optional<Value>* operand, const Value& gradient, const Value& local) {
     if (operand == nullptr) return;
     add(*operand, std::isfinite(local.data()) ? gradient * local : select(gradient == 0, 0, gradient * local));
@@ -75,41 +75,42 @@ class RecordedPass {
     if (!parts.empty()) part_gradients.back() = gradients_[i];
     for (std::size_t k = parts.size(); k-- > 0;) {
       if (!part_gradients[k]) continue;
-      std::vector<Value> in;
-      std::vector<std::optional<Value>*> to;
-      for (const Operand& one : parts[k].operands) {
-        in.push_back(one.kind == Operand::Kind::node ? graph_.node(one.index)
-                                                     : Value(one.value));  // no rule of + - * asks a part
-        to.push_back(one.kind == Operand::Kind::node      ? &gradients_[one.index]
-                     : one.kind == Operand::Kind::earlier ? &part_gradients[one.index]
-                                                          : nullptr);
+      std::vector<Value> operands;
+      std::vector<std::optional<Value>*> targets;
+      for (const Operand& operand : parts[k].operands) {
+        // Any number can stand in for a part: parts are operands of + and - only, whose rules read no data.
+        operands.push_back(operand.kind == Operand::Kind::node ? graph_.node(operand.index) : Value(operand.value));
+        targets.push_back(operand.kind == Operand::Kind::node   ? &gradients_[operand.index]
+                          : operand.kind == Operand::Kind::earlier ? &part_gradients[operand.index]
+                                                                : nullptr);
       }
-      visit(i, parts[k].op, *part_gradients[k], in, to);
+      visit(i, parts[k].op, *part_gradients[k], operands, targets);
     }
   }
 
-  void visit(std::size_t i, Op op, const Value& g, const std::vector<Value>& in,
-             const std::vector<std::optional<Value>*>& to) {
+  // Makes the deposits of one operation, whose gradient is g. A target is null for an operand without a gradient.
+  void visit(std::size_t i, Op op, const Value& g, const std::vector<Value>& operands,
+             const std::vector<std::optional<Value>*>& targets) {
     using rules::Rule;
     const Value r = graph_.node(i);
     switch (op) {
-#define GRADWALK_UNARY(name, ...)                                                       \
-  case Op::name:                                                                        \
-    if constexpr (passes_on(Op::name)) deposit(to[0], g, Rule<Op::name>::dx(in[0], r)); \
+#define GRADWALK_UNARY(name, ...)                                                                  \
+  case Op::name:                                                                                   \
+    if constexpr (passes_on(Op::name)) deposit(targets[0], g, Rule<Op::name>::dx(operands[0], r)); \
     break;
-#define GRADWALK_BINARY(name, ...)                                       \
-  case Op::name:                                                         \
-    if constexpr (passes_on(Op::name))                                   \
-      if (to[0]) deposit(to[0], g, Rule<Op::name>::dx(in[0], in[1], r)); \
-    if constexpr (passes_on(Op::name, 1))                                \
-      if (to[1]) deposit(to[1], g, Rule<Op::name>::dy(in[0], in[1], r)); \
+#define GRADWALK_BINARY(name, ...)                                                             \
+  case Op::name:                                                                               \
+    if constexpr (passes_on(Op::name))                                                         \
+      if (targets[0]) deposit(targets[0], g, Rule<Op::name>::dx(operands[0], operands[1], r)); \
+    if constexpr (passes_on(Op::name, 1))                                                      \
+      if (targets[1]) deposit(targets[1], g, Rule<Op::name>::dy(operands[0], operands[1], r)); \
     break;
 #include "gradwalk/ops.def"
 #undef GRADWALK_UNARY
 #undef GRADWALK_BINARY
-      case Op::select:  // by its rule, but never 0 times infinity
-        if (to[1]) add(*to[1], select(in[0], g, 0));
-        if (to[2]) add(*to[2], select(in[0], 0, g));
+      case Op::select:  // not by its rule, which could multiply 0 by infinity
+        if (targets[1]) add(*targets[1], select(operands[0], g, 0));
+        if (targets[2]) add(*targets[2], select(operands[0], 0, g));
         break;
       case Op::custom:
         throw Error("derivatives", "ops whose rule is in the op table",

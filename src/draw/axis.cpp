@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Axes. Ticks are whole multiples of their step, so that 0 is 0 and 0.3 is not 0.30000000000000004.
+// Makes axes. Ticks are whole multiples of their step, so that 0 is 0 and 0.3 is not 0.30000000000000004.
 #include "axis.hpp"
 
 #include <charconv>
@@ -9,7 +9,7 @@
 namespace gradwalk::detail {
 namespace {
 
-// The least of 1, 2, 5 times a power of ten that is not below.
+// Returns the smallest of 1, 2, 5 times a power of ten that is not below `at_least`.
 double round_step(double at_least) {
   const double power = std::pow(10, std::floor(std::log10(at_least)));
   for (const double digit : {1.0, 2.0, 5.0})
@@ -17,12 +17,12 @@ double round_step(double at_least) {
   return 10 * power;
 }
 
-// A minus as long as a digit.
+// Replaces a hyphen at the front by a minus sign, which is as wide as a digit.
 std::string with_minus(std::string_view text) {
   return text.starts_with('-') ? std::string("\xE2\x88\x92").append(text.substr(1)) : std::string(text);
 }
 
-// 20,000 and 0.25; 1.2e6 where that would be long.
+// Returns the text of a tick: 20,000 or 0.25; with an exponent, as 1.2e6, where that would be long.
 std::string tick_text(double number, double step, double largest) {
   const auto exponent = [](double of) { return static_cast<int>(std::floor(std::log10(of) + 1e-9)); };
   const int decimals = std::max(0, -exponent(step));
@@ -80,7 +80,7 @@ Axis log_axis(const Range& logarithms, int ticks) {
   const int first = static_cast<int>(std::ceil(logarithms.low - 1e-9));
   const int last = static_cast<int>(std::floor(logarithms.high + 1e-9));
   const int stride = std::max(1, static_cast<int>(std::ceil((last - first) / static_cast<double>(ticks))));
-  const bool few = last - first < 2;  // powers of ten alone would leave the axis bare
+  const bool few = last - first < 2;  // then powers of ten alone would leave the axis nearly empty
   for (int exponent = few ? first - 1 : first; exponent <= last; exponent += stride) {
     for (const double digit : {1.0, 2.0, 5.0}) {
       const double logarithm = exponent + std::log10(digit), number = digit * std::pow(10, exponent);

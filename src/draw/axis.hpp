@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Axes: round ticks, and where on an axis a number lies.
+// Axes with round ticks, and the position of a number on an axis.
 #pragma once
 
 #include <string>
@@ -15,17 +15,18 @@ struct Tick {
 };
 
 struct Axis {
-  Range range;  // of logarithms where the axis is logarithmic
+  Range range;  // for a logarithmic axis, the range of the logarithms
   bool is_log = false;
   std::vector<Tick> ticks;
 
-  // 0 at the low end, 1 at the high end; what has no logarithm lies at the foot.
+  // Returns 0 at the low end and 1 at the high end. A number without a logarithm is at the low end of a logarithmic
+  // axis.
   double part(double number) const;
 };
 
-// Ticks of 1, 2 or 5 times a power of ten, about so many; of whole numbers alone if asked.
+// Returns an axis with about `ticks` ticks at multiples of 1, 2 or 5 times a power of ten; only at integers if `whole`.
 Axis plain_axis(const Range& range, int ticks, bool whole = false);
-// Ticks at powers of ten, and between them where these are few.
+// Returns a logarithmic axis with ticks at powers of ten, and at 2 and 5 times these if there are few.
 Axis log_axis(const Range& logarithms, int ticks);
 
 }  // namespace gradwalk::detail

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Something to draw on, so that an SVG and a PNG are one drawing. Lengths are pixels of the SVG, from the top left.
+// Canvas: an interface to draw on, so that an SVG and a PNG come from the same code. Lengths are pixels of the SVG,
+// measured from the top left.
 #pragma once
 
 #include <memory>
@@ -25,7 +26,7 @@ struct Box {
 
 struct Pixels {
   std::size_t columns, rows;
-  std::vector<Rgb> colours;  // row after row
+  std::vector<Rgb> colours;  // row by row
 };
 
 struct Pen {
@@ -41,7 +42,7 @@ struct Lettering {
   Rgb colour{};
   bool bold = false;
   Anchor anchor = Anchor::start;
-  bool upwards = false;
+  bool upwards = false;  // true writes from bottom to top
 };
 
 class Canvas {
@@ -55,17 +56,20 @@ class Canvas {
   virtual void frame(const Box& box, const Pen& pen) = 0;
   virtual void lines(std::span<const std::vector<Point>> lines, const Pen& pen) = 0;
   virtual void marks(Mark mark, std::span<const Point> centres, double radius, Rgb colour, const Pen& outline) = 0;
-  virtual void text(Point at, std::string_view text, const Lettering& lettering) = 0;  // at its base line
-  // Smoothly enlarged, and cut off at the box: the centres of the outermost pixels lie on its edges.
+  // Writes a text; `at` is on its base line.
+  virtual void text(Point at, std::string_view text, const Lettering& lettering) = 0;
+  // Draws pixels, smoothly enlarged and clipped to the box. The centres of the outermost pixels are on its edges.
   virtual void image(const Box& box, const Pixels& pixels) = 0;
-  virtual std::string take() = 0;  // the file
+  // Returns the bytes of the file.
+  virtual std::string take() = 0;
 };
 
 std::unique_ptr<Canvas> svg_canvas(double width, double height, std::string_view title);
 std::unique_ptr<Canvas> png_canvas(double width, double height);
 
-// Both by the cairo library.
+// Returns the width of a text. The cairo library measures it.
 double text_width(const std::string& text, const Lettering& lettering);
+// Returns the bytes of a PNG file, written by the cairo library.
 std::string png_of(const Pixels& pixels);
 
 inline constexpr const char* plot_font = "DejaVu Sans";

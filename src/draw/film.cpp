@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Films: scene after scene painted and handed to libwebp, which keeps of each picture what differs from the one before.
+// Makes films: paints scene after scene and gives them to libwebp, which stores what differs from the picture before.
 #include "gradwalk/film.hpp"
 
 #include <webp/encode.h>
@@ -15,8 +15,8 @@ namespace {
 
 using namespace detail;
 
-[[noreturn]] void fail(const char* said) {
-  throw Error("film", "libwebp to put it together", said == nullptr || *said == 0 ? "no word of why" : said,
+[[noreturn]] void fail(const char* message) {
+  throw Error("film", "libwebp to encode it", message == nullptr || *message == 0 ? "no message" : message,
               "free memory, or film a smaller graph");
 }
 
@@ -31,30 +31,29 @@ void check(const Walk& walk, const FilmOptions& options) {
     refuse("a walk of at most " + std::to_string(longest_film) + " steps", std::to_string(walk.steps().size()),
            "film a smaller graph");
   const auto is_within = [](double number, double low, double high) { return number >= low && number <= high; };
-  if (!is_within(options.speed, 0.1, 10))
-    refuse("a speed from 0.1 to 10", std::to_string(options.speed), "1 is a good one");
-  if (!is_within(options.scale, 0.25, 4))
-    refuse("a scale from 0.25 to 4", std::to_string(options.scale), "1 is a good one");
+  if (!is_within(options.speed, 0.1, 10)) refuse("a speed from 0.1 to 10", std::to_string(options.speed), "try 1");
+  if (!is_within(options.scale, 0.25, 4)) refuse("a scale from 0.25 to 4", std::to_string(options.scale), "try 1");
 }
 
 class Encoder {
  public:
   Encoder(int width, int height) : width_(width), height_(height) {
     WebPAnimEncoderOptions options;
-    if (WebPAnimEncoderOptionsInit(&options) == 0 || WebPConfigInit(&config_) == 0) fail("another version of it");
-    options.anim_params.loop_count = 0;  // for ever
-    config_.lossless = 1;                // flat colours: smaller than lossy, and sharp
+    if (WebPAnimEncoderOptionsInit(&options) == 0 || WebPConfigInit(&config_) == 0)
+      fail("another version of the library");
+    options.anim_params.loop_count = 0;  // 0 repeats forever
+    config_.lossless = 1;                // with flat colours this is smaller than lossy, and sharp
     config_.quality = 60;
     config_.method = 4;
     encoder_.reset(WebPAnimEncoderNew(width, height, &options));
     if (!encoder_) fail("no memory");
   }
 
-  // A picture that stays for so long.
+  // Adds a picture that is shown for this long.
   void add(cairo_surface_t* surface, double milliseconds) {
     cairo_surface_flush(surface);
     WebPPicture picture;
-    if (WebPPictureInit(&picture) == 0) fail("another version of it");
+    if (WebPPictureInit(&picture) == 0) fail("another version of the library");
     const std::unique_ptr<WebPPicture, void (*)(WebPPicture*)> owned(&picture, WebPPictureFree);
     picture.use_argb = 1;
     picture.width = width_, picture.height = height_;
@@ -89,11 +88,11 @@ class Encoder {
 
 std::string film_webp(const Walk& walk, const FilmOptions& options) {
   check(walk, options);
-  const FilmStage stage = laid_out(walk);
+  const FilmStage stage = lay_out(walk);
   const double scale = std::min({options.scale, widest_film / stage.width, widest_film / stage.height});
   const auto columns = static_cast<std::size_t>(stage.width * scale),
              rows = static_cast<std::size_t>(stage.height * scale);
-  const Surface surface = made(columns, rows);
+  const Surface surface = make_surface(columns, rows);
   const Context context = context_of(surface, scale);
   need(cairo_status(context.get()));
   Encoder encoder(static_cast<int>(columns), static_cast<int>(rows));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A scene of a film on cairo's sheet: lines first, then cards, then what is on its way. Data is blue and goes forward;
-// only gradients are warm, and come back; one below zero is dashed.
+// Paints a scene of a film with cairo: first edges, then cards, then moving numbers. Data is blue and moves forward.
+// Gradients have warm colours and move back; the edge of a negative gradient is dashed.
 #include "film_paint.hpp"
 
 #include <algorithm>
@@ -67,7 +67,7 @@ class Painter {
     show_text(context_, at, text, {.size = size, .colour = colour, .bold = bold, .anchor = anchor});
   }
 
-  double wide(const std::string& text, const Lettering& lettering) {
+  double width_of(const std::string& text, const Lettering& lettering) {
     set_font(context_, lettering);
     return advance(context_, text);
   }
@@ -98,12 +98,13 @@ class Painter {
     cairo_fill(context_);
   }
 
-  // Text and the rest of it, which is in a colour of its own, in a rounded box.
+  // Paints a rounded box with a text and its result, which has its own colour.
   void pill(Point at, const std::string& text, const std::string& result, Rgb colour, Rgb ground, Rgb border,
             double width) {
     const Lettering bold{.size = film::word_size, .bold = true};
-    const double first = text.empty() ? 0 : wide(text, bold), all = first + (result.empty() ? 0 : wide(result, bold));
-    const Box box{at.x - all / 2 - 10, at.y - film::pill_height / 2, all + 20, film::pill_height};
+    const double first = text.empty() ? 0 : width_of(text, bold);
+    const double whole = first + (result.empty() ? 0 : width_of(result, bold));
+    const Box box{at.x - whole / 2 - 10, at.y - film::pill_height / 2, whole + 20, film::pill_height};
     filled(box, film::pill_height / 2, ground, border, width);
     letters({box.left + 10, at.y + 4.4}, text, film::word_size, film::ink, true);
     letters({box.left + 10 + first, at.y + 4.4}, result, film::word_size, colour, true);
@@ -154,7 +155,7 @@ class Painter {
     for (std::size_t i = coins.size() - std::min(coins.size(), film::most_coins); i < coins.size(); ++i) {
       const FilmCoin& coin = coins[i];
       const Tone tone = coin.is_late ? Tone{film::wrong, film::wrong_wash} : tone_of(coin.amount);
-      const double width = wide(coin.text, {.size = film::word_size, .bold = true}) + 14;
+      const double width = width_of(coin.text, {.size = film::word_size, .bold = true}) + 14;
       const Box box{left, top, width, film::coin_height};
       const bool is_plain = coin.is_wiped || coin.amount == 0;
       filled(box, film::coin_height / 2, coin.is_wiped ? film::card : tone.wash, is_plain ? film::line : tone.wash, 1);

@@ -7,6 +7,7 @@
 
 namespace gradwalk::detail {
 
+// Paints one scene over the whole picture.
 void paint(cairo_t* context, const Walk& walk, const FilmStage& stage, const FilmScene& scene);
 
 }  // namespace gradwalk::detail

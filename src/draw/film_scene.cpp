@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Replays a walk to a moment, as docs/walk-format.md says, and puts on their way what is.
+// Replays a walk up to a moment, as docs/walk-format.md describes, and places the numbers that are moving then.
 #include "film_scene.hpp"
 
 #include <algorithm>
@@ -10,11 +10,13 @@ namespace {
 using Kind = Walk::Step::Kind;
 using Beat = FilmMoment::Beat;
 
+// Durations in milliseconds.
 constexpr double frame = 60, opening = 1'100, still = 550, seeding = 900, meeting = 320, product = 480, landing = 300,
                  closing = 250, brief = 450, ending = 2'800;
 constexpr int flow_frames = 8, carry_frames = 7, arrive_frames = 7;
 constexpr std::string_view times = " \xC3\x97 ";
 
+// Returns the part of a movement that is done after a part of its time: slow, fast, slow.
 double eased(double part) { return part < 0.5 ? 4 * part * part * part : 1 - 4 * (1 - part) * (1 - part) * (1 - part); }
 
 class Replay {
@@ -34,7 +36,7 @@ class Replay {
     if (is_started) scene_.cards[walk_.steps()[moment.step].node].is_current = true;
     words(is_started ? &walk_.steps()[moment.step] : nullptr, moment);
     if (is_started) move(walk_.steps()[moment.step], moment);
-    tell(is_started ? &walk_.steps()[moment.step] : nullptr, is_over, moment);
+    describe(is_started ? &walk_.steps()[moment.step] : nullptr, is_over, moment);
     return std::move(scene_);
   }
 
@@ -43,6 +45,7 @@ class Replay {
     return scene_.edges[static_cast<std::size_t>(&stage_.edge_of(deposit.from, deposit.operand) - stage_.edges.data())];
   }
 
+  // Applies the first `landed` effects of a step.
   void apply(const Walk::Step& step, std::size_t landed) {
     FilmScene::Card& card = scene_.cards[step.node];
     if (landed == 0) return;
@@ -59,7 +62,7 @@ class Replay {
           if (!scene_.cards[i].grad && !walk_.graph().nodes[i].is_constant()) scene_.cards[i].grad = 0;
           scene_.cards[i].paid.reset();
         }
-        for (FilmScene::Edge& one : scene_.edges) one.paid.reset();
+        for (FilmScene::Edge& edge : scene_.edges) edge.paid.reset();
         card.grad = step.after;
         card.coins = {{"seed " + signed_number(step.after), step.after}};
         return;
@@ -68,7 +71,7 @@ class Replay {
       case Kind::deposit: break;
     }
     for (std::size_t k = 0; k < std::min(landed, step.deposits.size()); ++k) land(step.deposits[k]);
-    // In the recursion visits come first and deposits one by one: the door closes with the first of them.
+    // In a walk by recursion, visits come first and deposits one by one. The card closes with the first deposit.
     const bool pays =
         !step.deposits.empty() || (step.kind == Kind::visit && walk_.options().rule != WalkRule::recursion);
     if (landed > step.deposits.size() && pays && !walk_.graph().nodes[step.node].operands.empty())
@@ -87,26 +90,27 @@ class Replay {
     edge(deposit).is_late = deposit.late;
   }
 
-  // On each edge whose user has data its local derivative; in the step that pays it, what was paid.
+  // Writes the local derivative on each edge whose user has data, and the product on the edges of the current step.
   void words(const Walk::Step* step, const FilmMoment& moment) {
     for (std::size_t i = 0; i < scene_.edges.size(); ++i) {
       const FilmEdge& at = stage_.edges[i];
       scene_.edges[i].has_words = scene_.cards[at.user].data.has_value();
       scene_.edges[i].words = "\xC3\x97" + film_number(walk_.graph().nodes[at.user].locals[at.operand]);
     }
-    for (std::size_t i = 0; i < moment.step; ++i)  // a training step has changed them
+    for (std::size_t i = 0; i < moment.step; ++i)  // a training step changes local derivatives
       for (const Walk::Deposit& deposit : walk_.steps()[i].deposits)
         edge(deposit).words = "\xC3\x97" + film_number(deposit.local);
     if (step == nullptr) return;
     for (std::size_t k = 0; k < std::min(moment.landed, step->deposits.size()); ++k) {
       const Walk::Deposit& deposit = step->deposits[k];
-      FilmScene::Edge& one = edge(deposit);
-      one.is_active = true;
-      one.words.assign(factor(step->before)).append(times).append(factor(deposit.local)) += " = ";
-      one.result = signed_number(deposit.amount);
+      FilmScene::Edge& paid_edge = edge(deposit);
+      paid_edge.is_active = true;
+      paid_edge.words.assign(factor(step->before)).append(times).append(factor(deposit.local)) += " = ";
+      paid_edge.result = signed_number(deposit.amount);
     }
   }
 
+  // Places the numbers that move in this moment.
   void move(const Walk::Step& step, const FilmMoment& moment) {
     const double part = eased(moment.part);
     if (moment.beat == Beat::flow) {
@@ -117,24 +121,24 @@ class Replay {
     }
     if (moment.beat == Beat::rest || moment.beat == Beat::flow || moment.landed >= step.deposits.size()) return;
     const Walk::Deposit& deposit = step.deposits[moment.landed];
-    const FilmEdge& way = stage_.edge_of(deposit.from, deposit.operand);
+    const FilmEdge& curve = stage_.edge_of(deposit.from, deposit.operand);
     const std::string factors = factor(step.before).append(times) + factor(deposit.local);
     if (moment.beat == Beat::carry) {
-      scene_.tokens.push_back({way.at(1 - (1 - way.words) * part), "", signed_number(step.before), step.before});
+      scene_.tokens.push_back({curve.at(1 - (1 - curve.words) * part), "", signed_number(step.before), step.before});
       return;
     }
     if (moment.beat == Beat::arrive) {
-      scene_.tokens.push_back({way.at(way.words * (1 - part)), "", signed_number(deposit.amount), deposit.amount});
+      scene_.tokens.push_back({curve.at(curve.words * (1 - part)), "", signed_number(deposit.amount), deposit.amount});
       return;
     }
     edge(deposit).has_words = false;
     const bool is_known = moment.beat == Beat::product;
-    scene_.tokens.push_back({way.at(way.words), is_known ? factors + " = " : factors,
+    scene_.tokens.push_back({curve.at(curve.words), is_known ? factors + " = " : factors,
                              is_known ? signed_number(deposit.amount) : "", is_known ? deposit.amount : step.before});
   }
 
-  // A sentence for the step; before anything has come, for what is about to.
-  void tell(const Walk::Step* step, bool is_over, const FilmMoment& moment) {
+  // Writes the caption: a sentence about the step that is in progress.
+  void describe(const Walk::Step* step, bool is_over, const FilmMoment& moment) {
     const Snapshot& graph = walk_.graph();
     if (step == nullptr) {
       scene_.phase = is_over ? "done" : "ready";
@@ -164,10 +168,10 @@ class Replay {
     }
     scene_.caption = name + " has " + signed_number(step->before) +
                      ", and pays its operands: what it has, times the number on the edge";
-    const std::size_t come = std::min(moment.landed, step->deposits.size());
-    if (come > 0 && walk_.options().rule == WalkRule::overwrite && step->deposits[come - 1].before != 0)
+    const std::size_t landed = std::min(moment.landed, step->deposits.size());
+    if (landed > 0 && walk_.options().rule == WalkRule::overwrite && step->deposits[landed - 1].before != 0)
       scene_.caption = "Wiped out: = forgets what was there before.";
-    if (come > 0 && step->deposits[come - 1].late)
+    if (landed > 0 && step->deposits[landed - 1].late)
       scene_.caption = "Too late: the card has paid already. This sits on it, and is never passed on.";
   }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The stage of a film: cards sized by cairo, laid out by Graphviz, with room on each edge for what is paid along it.
+// Lays out the stage of a film: cairo measures the cards, and Graphviz places them, with space on each edge for the
+// product that moves along it.
 #include "film_stage.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "graphviz.hpp"
@@ -14,12 +14,13 @@ namespace {
 
 using Kind = Walk::Step::Kind;
 
-constexpr std::size_t longest_head = 26;  // characters
+constexpr std::size_t longest_head = 26;  // in characters
 
 double width_of(const std::string& text, double size, bool bold) {
   return text_width(text, {.size = size, .bold = bold});
 }
 
+// Returns the heading of a card: "e = a + b".
 std::string head_of(const Snapshot& graph, std::size_t i) {
   const Snapshot::Node& node = graph.nodes[i];
   if (node.operands.empty() || node.label.empty()) return shown_text(with_real_signs(node.name), longest_head);
@@ -29,7 +30,7 @@ std::string head_of(const Snapshot& graph, std::size_t i) {
   return shown_text(with_real_signs(node.name + " = " + written_out(node, operands)), longest_head);
 }
 
-// The widest texts of a walk, by node and by edge.
+// The widths of the widest texts of a walk, by node and by edge.
 struct Widths {
   std::vector<double> data, grad, coins;
   std::map<std::pair<std::size_t, std::size_t>, double> words;
@@ -44,9 +45,9 @@ Widths widths_of(const Walk& walk) {
   const auto pay = [&](std::size_t node, const std::string& text) {
     coins[node].push_back(width_of(text, film::word_size, true) + 14);
     const std::size_t shown = std::min(coins[node].size(), film::most_coins);
-    double all = 0;
-    for (std::size_t k = coins[node].size() - shown; k < coins[node].size(); ++k) all += coins[node][k] + 5;
-    raise(widest.coins[node], all);
+    double width = 0;
+    for (std::size_t k = coins[node].size() - shown; k < coins[node].size(); ++k) width += coins[node][k] + 5;
+    raise(widest.coins[node], width);
   };
   for (std::size_t i = 0; i < n; ++i) raise(widest.data[i], value(film_number(walk.graph().nodes[i].data)));
   for (const Walk::Step& step : walk.steps()) {
@@ -69,7 +70,7 @@ Widths widths_of(const Walk& walk) {
 
 std::string size_text(double size) { return std::to_string(static_cast<int>(std::ceil(size))); }
 
-// A column of empty cells, which edges end at.
+// Returns a column of empty cells, at which edges end.
 std::string ports(char side, std::size_t count, double width) {
   std::string cells = R"(<td><table border="0" cellborder="0" cellspacing="0" cellpadding="0">)";
   const std::size_t rows = std::max<std::size_t>(count, 1);
@@ -89,7 +90,7 @@ class Drawing {
   }
 
   FilmStage stage() {
-    const LaidOut drawing("film", dot());
+    const Layout drawing("film", dot());
     Agraph_t* const laid = drawing.graph();
     const double top = GD_bb(laid).UR.y, across = GD_bb(laid).UR.x;
     const double whole = std::max(film::least_width, across + 2 * film::margin), left = (whole - across) / 2;
@@ -112,7 +113,7 @@ class Drawing {
   struct Use {
     std::size_t user, operand;
   };
-  // Constants stand in the formulas; a graph of nothing else is its root.
+  // Constants have no card, because formulas show them. A root that is a constant has one.
   bool is_left_out(std::size_t i) const { return graph_.nodes[i].is_constant() && i != graph_.root(); }
   static std::string name(std::size_t node) { return "n" + std::to_string(node); }
 
@@ -152,7 +153,7 @@ class Drawing {
     const bezier& curve = ED_spl(edge)->list[0];
     for (std::size_t i = 0; i < static_cast<std::size_t>(curve.size); ++i)
       result.curve.push_back(place(curve.list[i].x, curve.list[i].y));
-    // Graphviz keeps room for words beside the line; they stand on it, at the same distance from the user.
+    // Graphviz reserves space for words beside the edge. We write them on the edge, at the same distance from the user.
     if (ED_label(edge) == nullptr || !ED_label(edge)->set) return result;
     const Point wanted = place(ED_label(edge)->pos.x, ED_label(edge)->pos.y);
     double least = std::abs(result.at(0.5).x - wanted.x);
@@ -179,15 +180,12 @@ std::string with_real_signs(std::string text) {
 std::string film_number(double number) {
   if (std::isnan(number)) return "NaN";
   const std::string sign = number < 0 ? "\xE2\x88\x92" : "";
-  if (std::isinf(number)) return sign + "\xE2\x88\x9E";
-  char text[32];
-  const auto end = std::to_chars(text, text + sizeof text, std::abs(number), std::chars_format::general, 5).ptr;
-  return sign + std::string(text, end);
+  return sign + (std::isinf(number) ? "\xE2\x88\x9E" : short_number(std::abs(number), 5));
 }
 std::string signed_number(double number) { return (number > 0 ? "+" : "") + film_number(number); }
 std::string factor(double number) { return number < 0 ? "(" + film_number(number) + ")" : film_number(number); }
 
-// Pieces count by the distance between their ends.
+// Each cubic piece counts by the distance between its ends.
 Point FilmEdge::at(double part) const {
   const std::size_t pieces = (curve.size() - 1) / 3;
   const auto length = [&](std::size_t i) {
@@ -208,9 +206,10 @@ Point FilmEdge::at(double part) const {
 
 const FilmCard& FilmStage::card_of(std::size_t node) const { return *std::ranges::find(cards, node, &FilmCard::node); }
 const FilmEdge& FilmStage::edge_of(std::size_t user, std::size_t operand) const {
-  return *std::ranges::find_if(edges, [&](const FilmEdge& one) { return one.user == user && one.operand == operand; });
+  return *std::ranges::find_if(edges,
+                               [&](const FilmEdge& edge) { return edge.user == user && edge.operand == operand; });
 }
 
-FilmStage laid_out(const Walk& walk) { return Drawing(walk).stage(); }
+FilmStage lay_out(const Walk& walk) { return Drawing(walk).stage(); }
 
 }  // namespace gradwalk::detail

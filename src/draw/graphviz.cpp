@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One context, one mutex, and Graphviz's words for one call.
+// Runs Graphviz with one context, one mutex, and the messages of the current call.
 #include "graphviz.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace gradwalk::detail {
 namespace {
 
-std::mutex one_at_a_time;
+std::mutex graphviz_mutex;
 std::string messages;
 
 int keep_message(char* text) {
@@ -18,35 +18,35 @@ int keep_message(char* text) {
 }
 
 [[noreturn]] void fail(std::string_view call, std::string_view needs, std::string_view advice) {
-  std::string said = messages.empty() ? "no word of why" : messages;
-  std::replace(said.begin(), said.end(), '\n', ' ');
-  said.erase(said.find_last_not_of(' ') + 1);
-  throw Error(call, needs, said, advice);
+  std::string message = messages.empty() ? "no message" : messages;
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  message.erase(message.find_last_not_of(' ') + 1);
+  throw Error(call, needs, message, advice);
 }
 
 constexpr std::string_view reinstall =
     "install Graphviz's plugins (Debian: libgvc6), and run `dot -c` or `libgvc6-config-update -c` if they are there";
 
-// One context for the life of the process: a new one would read and load the plugins again.
+// Returns the one context of the process. A new one would load the plugins again.
 GVC_t* context() {
-  static GVC_t* const made = gvContext();
-  return made;
+  static GVC_t* const instance = gvContext();
+  return instance;
 }
 
 }  // namespace
 
-Listening::Listening() : lock_(one_at_a_time), before_(agseterrf(keep_message)) { messages.clear(); }
-Listening::~Listening() { agseterrf(before_); }
+CatchMessages::CatchMessages() : lock_(graphviz_mutex), before_(agseterrf(keep_message)) { messages.clear(); }
+CatchMessages::~CatchMessages() { agseterrf(before_); }
 
-void LaidOut::FreeLayout::operator()(Agraph_t* graph) const { gvFreeLayout(context(), graph); }
+void Layout::FreeLayout::operator()(Agraph_t* graph) const { gvFreeLayout(context(), graph); }
 
-LaidOut::LaidOut(std::string_view call, const std::string& dot) : call_(call), graph_(agmemread(dot.c_str())) {
+Layout::Layout(std::string_view call, const std::string& dot) : call_(call), graph_(agmemread(dot.c_str())) {
   if (!graph_) fail(call, "a drawing Graphviz can read", "report this: it is a fault of gradwalk");
   if (gvLayout(context(), graph_.get(), "dot") != 0) fail(call, "Graphviz's dot layout", reinstall);
   layout_.reset(graph_.get());
 }
 
-std::string LaidOut::rendered(const char* format) const {
+std::string Layout::rendered(const char* format) const {
   char* bytes = nullptr;
   unsigned length = 0;
   const int failed = gvRenderData(context(), graph_.get(), format, &bytes, &length);

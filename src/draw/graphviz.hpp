@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The Graphviz library, tamed. It has one state a process and prints what it thinks to stderr: here one mutex guards
-// it, and its messages become Errors.
+// Layouts by the Graphviz library. Graphviz has one global state and prints its messages to stderr. Here a mutex guards
+// the state, and the messages become Errors.
 #pragma once
 
 #include <graphviz/gvc.h>
@@ -12,25 +12,27 @@
 
 namespace gradwalk::detail {
 
-// Graphviz's words for one call.
-class Listening {
+// Locks Graphviz and collects its messages while it lives.
+class CatchMessages {
  public:
-  Listening();
-  ~Listening();
-  Listening(const Listening&) = delete;
-  Listening& operator=(const Listening&) = delete;
+  CatchMessages();
+  ~CatchMessages();
+  CatchMessages(const CatchMessages&) = delete;
+  CatchMessages& operator=(const CatchMessages&) = delete;
 
  private:
   std::lock_guard<std::mutex> lock_;
   agusererrf before_;
 };
 
-// A drawing laid out by `dot`. While it lives, other threads that want one wait.
-class LaidOut {
+// A drawing that Graphviz's dot has laid out. Other threads that make a Layout wait while it lives.
+class Layout {
  public:
-  LaidOut(std::string_view call, const std::string& dot);
+  // Lays out a drawing in the DOT language. Throws an Error in the name of `call`.
+  Layout(std::string_view call, const std::string& dot);
 
   Agraph_t* graph() const { return graph_.get(); }
+  // Returns the drawing in a format of Graphviz, such as "svg".
   std::string rendered(const char* format) const;
 
  private:
@@ -42,7 +44,7 @@ class LaidOut {
   };
 
   std::string_view call_;
-  Listening listening_;
+  CatchMessages catch_messages_;
   std::unique_ptr<Agraph_t, CloseGraph> graph_;
   std::unique_ptr<Agraph_t, FreeLayout> layout_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Drawings as pictures, by the Graphviz library.
+// Draws graphs as SVG and PNG, by the Graphviz library.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -11,20 +11,20 @@
 namespace gradwalk {
 namespace {
 
-constexpr double sharp = 144;       // dots an inch: twice the size of the SVG
-constexpr double widest = 32'000;   // dots; cairo takes no more than 32,767
+constexpr double sharp = 144;       // dots per inch; makes a bitmap twice as large as the SVG
+constexpr double widest = 32'000;   // in dots; cairo's limit is 32,767
 constexpr double most_dots = 20e6;  // larger bitmaps take seconds to compress
 
-// The sharpest a bitmap of the laid out graph can be.
-double dots_an_inch(Agraph_t* graph) {
+// Returns the highest resolution that a bitmap of the graph can have.
+double dots_per_inch(Agraph_t* graph) {
   const double width = (GD_bb(graph).UR.x - GD_bb(graph).LL.x) / 72 + 1;
   const double height = (GD_bb(graph).UR.y - GD_bb(graph).LL.y) / 72 + 1;
   return std::min({sharp, widest / std::max(width, height), std::sqrt(most_dots / (width * height))});
 }
 
 std::string render(std::string_view call, const std::string& dot, const char* format) {
-  const detail::LaidOut drawing(call, dot);
-  if (std::string_view(format) == "png") GD_drawing(drawing.graph())->dpi = dots_an_inch(drawing.graph());
+  const detail::Layout drawing(call, dot);
+  if (std::string_view(format) == "png") GD_drawing(drawing.graph())->dpi = dots_per_inch(drawing.graph());
   return drawing.rendered(format);
 }
 
@@ -39,7 +39,7 @@ void check_limit(std::string_view call, const DrawOptions& options) {
 std::string draw_svg(const Snapshot& graph, const DrawOptions& options) {
   check_limit("draw_svg", options);
   std::string svg = render("draw_svg", draw_dot(graph, options), "svg");
-  // From the element on, so that it can stand in a page too; with a title of its own.
+  // Keep the <svg> element only, so that it can be part of a page, and give it a title.
   svg.erase(0, svg.find("<svg"));
   const Snapshot::Node& root = graph.nodes.back();
   const std::string title =

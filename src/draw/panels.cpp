@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the panels of a picture of learning share.
+// The common parts of the panels of a training plot.
 #include "panels.hpp"
 
 #include "sketch/labels.hpp"
@@ -13,7 +13,7 @@ constexpr double tick_length = 4;
 }  // namespace
 
 std::string fitted(std::string_view text, double width, const Lettering& lettering) {
-  constexpr std::size_t longest = 200;  // narrower than any picture
+  constexpr std::size_t longest = 200;  // in characters; more fit into no picture
   std::size_t length = longest;
   std::string shown = shown_text(text.substr(0, 4 * longest), length);
   while (length > 3 && text_width(shown, lettering) > width) {
@@ -54,6 +54,26 @@ void draw_ticks(Canvas& canvas, const Box& box, const Axis& x, const Axis& y, bo
     marks.push_back({{box.left, box.bottom()}, {box.right(), box.bottom()}});
   }
   canvas.lines(marks, {axis_grey, 1});
+}
+
+Box axes_box(const Box& room, double left) {
+  return {room.left + left, room.top + heading_height, room.width - left,
+          room.height - heading_height - ticks_height - axis_name_height};
+}
+
+void draw_axis_names(Canvas& canvas, const Box& room, const Box& box, std::string_view x_name,
+                     std::string_view y_name) {
+  Lettering letters{.size = 11.5, .colour = soft_ink, .anchor = Anchor::middle};
+  canvas.text({box.left + box.width / 2, room.bottom() - 3}, fitted(x_name, box.width, letters), letters);
+  letters.upwards = true;
+  canvas.text({room.left + 11, box.top + box.height / 2}, fitted(y_name, box.height, letters), letters);
+}
+
+void draw_points(Canvas& canvas, Mark mark, std::span<const Point> points, double radius, Rgb colour) {
+  if (mark == Mark::circle)
+    canvas.marks(mark, points, radius, colour, {white, 1});
+  else
+    canvas.marks(mark, points, radius + 0.9, colour, {ink, 1});
 }
 
 void draw_heading(Canvas& canvas, const Box& box, std::string_view heading) {

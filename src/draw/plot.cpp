@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pictures of learning: the panels side by side under a title.
+// Draws training plots: the panels side by side below a title.
 #include "gradwalk/plot.hpp"
 
 #include <optional>
@@ -11,14 +11,14 @@ namespace {
 
 using namespace detail;
 
-constexpr double margin = 28, gap = 44, right_room = 14;  // the last tick label hangs over the right edge
+constexpr double margin = 28, gap = 44, right_room = 14;  // space for the last tick label
 constexpr double regions_width = 480, curve_width = 456, wide_curve_width = 880, panel_height = 400;
 
 void check(std::string_view call, const TrainingPlot& plot) {
   const LearningCurve& curve = plot.curve;
   if (curve.steps.size() != curve.loss.size() ||
       (!curve.accuracy.empty() && curve.accuracy.size() != curve.steps.size()))
-    throw Error(call, "a loss a step, and an accuracy a step or none",
+    throw Error(call, "one loss per step, and one accuracy per step or none",
                 std::to_string(curve.steps.size()) + " steps, " + std::to_string(curve.loss.size()) + " losses and " +
                     std::to_string(curve.accuracy.size()) + " accuracies",
                 "give lists of one length");
@@ -37,7 +37,7 @@ void check(std::string_view call, const TrainingPlot& plot) {
     throw Error(call, "a learning curve, or scores of 2-D data", "neither", "fill in curve.steps and curve.loss");
 }
 
-// The same drawing on any canvas, which is made when its size is known.
+// Draws the plot on a canvas, which make(width, height, title) creates once its size is known.
 template <class MakeCanvas> std::string drawn(std::string_view call, const TrainingPlot& plot, MakeCanvas make) {
   check(call, plot);
   std::optional<RegionsPanel> regions;
@@ -45,7 +45,7 @@ template <class MakeCanvas> std::string drawn(std::string_view call, const Train
   const bool has_curve = !plot.curve.steps.empty();
   const bool has_confusion = !plot.confusion.names.empty();
   const std::size_t before = plot.scatters.size() + (regions ? 1 : 0) +
-                             (has_confusion ? 1 : 0);  // panels before the curve, as wide as regions
+                             (has_confusion ? 1 : 0);  // the panels before the curve, all as wide as the regions
   const double last_width = !has_curve ? 0 : before > 0 ? curve_width : wide_curve_width;
   const std::size_t gaps = before + (has_curve ? 1 : 0) - 1;
   const double width = margin + static_cast<double>(before) * regions_width + static_cast<double>(gaps) * gap +

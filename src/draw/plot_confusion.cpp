@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is taken for what, as a grid of counts: a row a class, a column what it is taken for.
+// Draws a confusion matrix: one row per class, one column per class that the model predicts.
 #include <algorithm>
 #include <numeric>
 
@@ -15,17 +15,15 @@ void draw_confusion(Canvas& canvas, const Box& room, const ConfusionPlot& plot) 
   double names_width = 8;
   for (const std::string& name : plot.names)
     names_width = std::max(names_width, 8 + text_width(fitted(name, widest_name, names), names));
-  const Box box{room.left + axis_name_height + names_width, room.top + heading_height,
-                room.width - axis_name_height - names_width,
-                room.height - heading_height - ticks_height - axis_name_height};
+  const Box box = axes_box(room, axis_name_height + names_width);
   const double width = box.width / count, height = box.height / count;
   draw_heading(canvas, box, plot.heading);
   Lettering letters{.size = std::clamp(std::min(0.34 * width, 0.5 * height), 7.0, 14.0), .anchor = Anchor::middle};
   for (std::size_t i = 0; i < classes; ++i) {
     const std::size_t* row = plot.counts.data() + i * classes;
-    const auto all = static_cast<double>(std::accumulate(row, row + classes, std::size_t{0}));
+    const auto total = static_cast<double>(std::accumulate(row, row + classes, std::size_t{0}));
     for (std::size_t k = 0; k < classes; ++k) {
-      const double share = all > 0 ? static_cast<double>(row[k]) / all : 0;
+      const double share = total > 0 ? static_cast<double>(row[k]) / total : 0;
       const Box cell{box.left + static_cast<double>(k) * width, box.top + static_cast<double>(i) * height, width,
                      height};
       canvas.fill(cell, mixed(white, class_colour(0), share));
@@ -42,10 +40,7 @@ void draw_confusion(Canvas& canvas, const Box& room, const ConfusionPlot& plot) 
   for (std::size_t k = 0; k < classes; ++k)
     canvas.text({box.left + (static_cast<double>(k) + 0.5) * width, box.bottom() + 15},
                 fitted(plot.names[k], std::max(12.0, width - 4), names), names);
-  Lettering axes{.size = 11.5, .colour = soft_ink, .anchor = Anchor::middle};
-  canvas.text({box.left + box.width / 2, room.bottom() - 3}, "taken for", axes);
-  axes.upwards = true;
-  canvas.text({room.left + 11, box.top + box.height / 2}, "class", axes);
+  draw_axis_names(canvas, room, box, "taken for", "class");
 }
 
 }  // namespace gradwalk::detail

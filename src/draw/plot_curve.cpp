@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The learning curve: the loss, on a logarithmic axis where it falls far, and the accuracy below it.
+// Draws the learning curve: the loss, on a logarithmic axis if it falls far, and the accuracy below it.
 #include "panels.hpp"
 #include "sketch/labels.hpp"
 #include "text/numbers.hpp"
@@ -7,9 +7,9 @@
 namespace gradwalk::detail {
 namespace {
 
-constexpr double log_from = 50;             // times the smallest loss the largest must be
-constexpr std::size_t most_points = 1'500;  // of a curve; more are merged by pixel
-constexpr std::size_t most_pieces = 500;    // between gaps
+constexpr double log_from = 50;             // largest / smallest loss from which the axis is logarithmic
+constexpr std::size_t most_points = 1'500;  // a curve with more points is merged pixel by pixel
+constexpr std::size_t most_pieces = 500;    // the most pieces of a curve with gaps
 
 struct Series {
   std::string_view name;
@@ -27,9 +27,7 @@ struct Series {
   }
   bool has(std::size_t i) const { return std::isfinite(steps[i]) && std::isfinite(numbers[i]); }
   std::string shown(double number) const {
-    if (is_percent) return short_number(std::round(number * 1000) / 10) + "%";
-    char text[32];
-    return {text, std::to_chars(text, text + sizeof text, number, std::chars_format::general, 4).ptr};
+    return is_percent ? short_number(std::round(number * 1000) / 10) + "%" : short_number(number, 4);
   }
   std::string shown_at(std::size_t i) const {
     const bool is_count = steps[i] >= 0 && steps[i] < 1e15 && steps[i] == std::floor(steps[i]);
@@ -39,17 +37,17 @@ struct Series {
 };
 
 Axis axis_of_steps(const Series& series) {
-  double low = std::numeric_limits<double>::infinity(), high = -low;
+  Extent extent;
   bool whole = true;
   for (std::size_t i = 0; i < series.steps.size(); ++i) {
     if (!std::isfinite(series.steps[i])) continue;
     const double step = series.step(i);
-    low = std::min(low, step);
-    high = std::max(high, step);
+    extent.add(step);
     whole = whole && step == std::floor(step);
   }
-  if (low > high) low = high = 0;
-  return plain_axis(high - low > 1e-9 * std::abs(high) ? Range{low, high} : roomy(low, high), 6, whole);
+  if (extent.is_empty()) extent.add(0);
+  const auto [low, high] = extent;
+  return plain_axis(high - low > 1e-9 * std::abs(high) ? Range{low, high} : with_margin(low, high), 6, whole);
 }
 
 Axis axis_of_accuracy(const Series& series) {
@@ -62,26 +60,26 @@ Axis axis_of_accuracy(const Series& series) {
 }
 
 Axis axis_of_loss(const Series& series) {
-  double low = std::numeric_limits<double>::infinity(), high = -low, least = low;  // least: above 0
+  Extent extent, positive;
   for (std::size_t i = 0; i < series.steps.size(); ++i) {
     if (!series.has(i)) continue;
     const double number = series.number(i);
-    low = std::min(low, number);
-    high = std::max(high, number);
-    if (number > 0) least = std::min(least, number);
+    extent.add(number);
+    if (number > 0) positive.add(number);
   }
-  if (low > high) return plain_axis({0, 1}, 5);
-  if (low >= 0 && high / least > log_from && least > 0) {
-    const Range logarithms{std::log10(least), std::log10(high)};
-    const double room = 0.05 * (logarithms.high - logarithms.low);
-    return log_axis({logarithms.low - room, logarithms.high + room}, 6);
+  if (extent.is_empty()) return plain_axis({0, 1}, 5);
+  const auto [low, high] = extent;
+  if (low >= 0 && high / positive.low > log_from) {
+    const Range logarithms{std::log10(positive.low), std::log10(high)};
+    const double margin = 0.05 * (logarithms.high - logarithms.low);
+    return log_axis({logarithms.low - margin, logarithms.high + margin}, 6);
   }
-  Range range = roomy(low, high);
-  if (low >= 0 && low < 0.5 * high) range.low = 0;  // a loss has its foot at 0
+  Range range = with_margin(low, high);
+  if (low >= 0 && low < 0.5 * high) range.low = 0;  // the axis of a loss begins at 0
   return plain_axis(range, 5);
 }
 
-// Merged by pixel where there are many: the first, least, largest and last of each column of pixels.
+// Merges the points of a long line: keeps the first, lowest, highest and last of each column of pixels.
 std::vector<Point> merged(const std::vector<Point>& line) {
   std::vector<Point> result;
   for (auto from = line.begin(); from != line.end();) {
@@ -96,7 +94,7 @@ std::vector<Point> merged(const std::vector<Point>& line) {
   return result;
 }
 
-// Its course: the mean of each few pixels.
+// Returns the trend of a line: the mean over every few columns of pixels.
 std::vector<Point> smoothed(const std::vector<Point>& line) {
   constexpr double across = 4;
   std::vector<Point> result;
@@ -107,7 +105,7 @@ std::vector<Point> smoothed(const std::vector<Point>& line) {
     const double column = std::floor(from->x / across);
     for (; from != line.end() && std::floor(from->x / across) == column; ++from, ++count)
       mean.x += from->x, mean.y += from->y;
-    if (from == line.end() && count < before / 2) break;  // a column cut short says little
+    if (from == line.end() && count < before / 2) break;  // a mean of few points says little
     result.push_back({mean.x / count, mean.y / count});
     before = count;
   }
@@ -115,10 +113,12 @@ std::vector<Point> smoothed(const std::vector<Point>& line) {
 }
 
 struct Curve {
-  std::vector<std::vector<Point>> lines, courses;  // courses where a line is a blur
-  std::vector<Point> lone;                         // between gaps
+  std::vector<std::vector<Point>> lines;
+  std::vector<std::vector<Point>> trends;  // for lines with so many points that they are a blur
+  std::vector<Point> lone;                 // points between two gaps
 };
 
+// Keeps an even selection of at most most_pieces pieces.
 template <class T> void keep_some(std::vector<T>& pieces) {
   if (pieces.size() <= most_pieces) return;
   for (std::size_t i = 1; i < most_pieces; ++i) pieces[i] = std::move(pieces[i * pieces.size() / most_pieces]);
@@ -131,9 +131,9 @@ Curve curve_of(const Series& series, const Box& box, const Axis& x, const Axis& 
   const auto finish = [&] {
     if (line.size() == 1) curve.lone.push_back(line[0]);
     if (line.size() > 1) {
-      const bool many = series.steps.size() > most_points;
-      if (many) curve.courses.push_back(smoothed(line));
-      curve.lines.push_back(many ? merged(line) : line);
+      const bool is_long = series.steps.size() > most_points;
+      if (is_long) curve.trends.push_back(smoothed(line));
+      curve.lines.push_back(is_long ? merged(line) : line);
     }
     line.clear();
   };
@@ -147,7 +147,7 @@ Curve curve_of(const Series& series, const Box& box, const Axis& x, const Axis& 
   finish();
   keep_some(curve.lone);
   keep_some(curve.lines);
-  keep_some(curve.courses);
+  keep_some(curve.trends);
   return curve;
 }
 
@@ -166,11 +166,11 @@ std::string note_of(const Series& series, bool is_log) {
 void draw_chart(Canvas& canvas, const Box& box, const Series& series, const Axis& x, const Axis& y, bool with_steps) {
   draw_ticks(canvas, box, x, y, true);
   const Curve curve = curve_of(series, box, x, y);
-  if (curve.courses.empty()) {
+  if (curve.trends.empty()) {
     canvas.lines(curve.lines, {series.colour, 2});
   } else {
     canvas.lines(curve.lines, {mixed(white, series.colour, 0.35), 1});
-    canvas.lines(curve.courses, {series.colour, 2});
+    canvas.lines(curve.trends, {series.colour, 2});
   }
   canvas.marks(Mark::circle, curve.lone, 2.5, series.colour, {white, 0.5});
 

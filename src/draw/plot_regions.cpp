@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The regions of a model: its scores on a grid, coloured; the borders between classes as lines; the points.
+// Draws decision regions: the scores on a grid as colours, the borders between classes as lines, and the points.
 #include "gradwalk/plot.hpp"
 #include "panels.hpp"
 #include "sketch/labels.hpp"
@@ -7,8 +7,8 @@
 namespace gradwalk::detail {
 namespace {
 
-constexpr std::size_t grid_size = 160;            // points a side
-constexpr std::size_t most_border_lines = 5'000;  // where there are more, scores are noise and lines hide it
+constexpr std::size_t grid_size = 160;            // the points per side
+constexpr std::size_t most_border_lines = 5'000;  // with more lines the scores are noise, and the lines would hide it
 constexpr Lettering legend_letters{.size = 11.5, .colour = ink};
 constexpr double legend_row = 20, legend_gap = 12;
 constexpr std::size_t most_in_legend = 10;
@@ -60,8 +60,9 @@ Pixels RegionsPanel::pixels() const {
   return pixels;
 }
 
-// Where neighbours are of two classes, the border crosses the line between them, nearer to the one less ahead. A square
-// of the grid has two such crossings, which are joined, or more, which all meet in the middle.
+// Returns the borders between classes. Where two neighbours on the grid have different classes, the border crosses the
+// line between them, nearer to the one with the smaller margin. A square of the grid has two such crossings, which are
+// joined, or more, which all meet in the middle.
 std::vector<std::vector<Point>> RegionsPanel::borders(const Box& box) const {
   std::vector<std::vector<Point>> result;
   const auto point = [&](double column, double row) {
@@ -74,10 +75,10 @@ std::vector<std::vector<Point>> RegionsPanel::borders(const Box& box) const {
       for (std::size_t side = 0; side < 4; ++side) {
         const auto [x, y] = corners[side];
         const auto [next_x, next_y] = corners[(side + 1) % 4];
-        const Verdict& one = grid_[(row + y) * grid_size + column + x];
-        const Verdict& other = grid_[(row + next_y) * grid_size + column + next_x];
-        if (one.label == other.label) continue;
-        double part = one.margin / (one.margin + other.margin);
+        const Verdict& here = grid_[(row + y) * grid_size + column + x];
+        const Verdict& next = grid_[(row + next_y) * grid_size + column + next_x];
+        if (here.label == next.label) continue;
+        double part = here.margin / (here.margin + next.margin);
         if (!std::isfinite(part)) part = 0.5;
         const auto between = [part](std::size_t from, std::size_t to) {
           return static_cast<double>(from) + part * (static_cast<double>(to) - static_cast<double>(from));
@@ -107,12 +108,8 @@ void RegionsPanel::draw_points(Canvas& canvas, const Box& box) const {
     std::array<std::vector<Point>, class_colours.size()> by_colour;
     for (const std::size_t i : thinned(data, share))
       by_colour[data.labels[i] % by_colour.size()].push_back(placed(box, x_, y_, data.row(i)[0], data.row(i)[1]));
-    for (std::size_t label = 0; label < by_colour.size(); ++label) {
-      if (mark == Mark::circle)
-        canvas.marks(mark, by_colour[label], radius, class_colour(label), {white, 1});
-      else
-        canvas.marks(mark, by_colour[label], radius + 0.9, class_colour(label), {ink, 1});
-    }
+    for (std::size_t label = 0; label < by_colour.size(); ++label)
+      detail::draw_points(canvas, mark, by_colour[label], radius, class_colour(label));
   };
   draw(plot_->train, most[0], Mark::circle);
   draw(plot_->test, most[1], Mark::diamond);
@@ -123,8 +120,8 @@ void RegionsPanel::draw_legend(Canvas& canvas, const Box& box) const {
   for (const Entry& entry : legend_) {
     const Point at{box.left + entry.at.x + 4, top + entry.at.y + 8};
     const std::array<Point, 1> centre{at};
-    const bool circle = entry.mark == Mark::circle;
-    canvas.marks(entry.mark, centre, circle ? 4.5 : 5, entry.colour, {circle ? white : ink, 1});
+    const bool is_circle = entry.mark == Mark::circle;
+    canvas.marks(entry.mark, centre, is_circle ? 4.5 : 5, entry.colour, {is_circle ? white : ink, 1});
     canvas.text({at.x + 10, at.y + 0.36 * legend_letters.size}, entry.name, legend_letters);
   }
   if (!note_.empty())
@@ -133,20 +130,14 @@ void RegionsPanel::draw_legend(Canvas& canvas, const Box& box) const {
 }
 
 void RegionsPanel::draw(Canvas& canvas, const Box& room) const {
-  const double left = axis_name_height + ticks_width(y_);
-  const Box box{room.left + left, room.top + heading_height, room.width - left,
-                room.height - heading_height - ticks_height - axis_name_height};
+  const Box box = axes_box(room, axis_name_height + ticks_width(y_));
   draw_heading(canvas, box, "Decision regions");
   canvas.image(box, pixels());
   canvas.lines(borders(box), {ink, 1.2});
   draw_points(canvas, box);
   canvas.frame(box, {axis_grey, 1});
   draw_ticks(canvas, box, x_, y_, false);
-  Lettering letters{.size = 11.5, .colour = soft_ink, .anchor = Anchor::middle};
-  canvas.text({box.left + box.width / 2, room.bottom() - 3}, fitted(plane_.feature_name(0), box.width, letters),
-              letters);
-  letters.upwards = true;
-  canvas.text({room.left + 11, box.top + box.height / 2}, fitted(plane_.feature_name(1), box.height, letters), letters);
+  draw_axis_names(canvas, room, box, plane_.feature_name(0), plane_.feature_name(1));
   draw_legend(canvas, box);
 }
 

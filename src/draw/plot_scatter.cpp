@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Points over a number with a line through them: a fitted curve, or what is left of the targets.
+// Draws scatter plots: points and a line through them, such as a fitted curve or residuals.
 #include "gradwalk/plot.hpp"
 #include "panels.hpp"
 
@@ -12,20 +12,17 @@ bool has(const Points& points, std::size_t i) { return std::isfinite(points.x[i]
 
 double within(double number) { return std::clamp(number, -largest_coordinate, largest_coordinate); }
 
-// Of all that is drawn; whose(points) are their numbers on this axis.
-template <class Whose> Axis axis_of(const ScatterPlot& plot, Whose whose) {
-  double low = std::numeric_limits<double>::infinity(), high = -low;
+// Returns an axis for all points of a plot. coordinates(points) returns their numbers on this axis.
+template <class Coordinates> Axis axis_of(const ScatterPlot& plot, Coordinates coordinates) {
+  Extent extent;
   for (const Points* points : {&plot.train, &plot.test, &plot.line})
-    for (std::size_t i = 0; i < points->x.size(); ++i) {
-      if (!has(*points, i)) continue;
-      low = std::min(low, within(whose(*points)[i]));
-      high = std::max(high, within(whose(*points)[i]));
-    }
-  if (low > high) low = high = 0;
-  return plain_axis(roomy(low, high), 6);
+    for (std::size_t i = 0; i < points->x.size(); ++i)
+      if (has(*points, i)) extent.add(within(coordinates(*points)[i]));
+  if (extent.is_empty()) extent.add(0);
+  return plain_axis(with_margin(extent.low, extent.high), 6);
 }
 
-// At most so many of them, evenly.
+// Returns the places of at most `most` points, chosen evenly.
 std::vector<Point> drawn(const Points& points, std::size_t most, const Box& box, const Axis& x, const Axis& y) {
   std::vector<Point> result;
   const std::size_t stride = std::max<std::size_t>(1, (points.x.size() + most - 1) / most);
@@ -51,23 +48,18 @@ void draw_legend(Canvas& canvas, const Box& box) {
 void draw_scatter(Canvas& canvas, const Box& room, const ScatterPlot& plot) {
   const Axis x = axis_of(plot, [](const Points& points) -> const std::vector<double>& { return points.x; });
   const Axis y = axis_of(plot, [](const Points& points) -> const std::vector<double>& { return points.y; });
-  const double left = axis_name_height + ticks_width(y);
-  const Box box{room.left + left, room.top + heading_height, room.width - left,
-                room.height - heading_height - ticks_height - axis_name_height};
+  const Box box = axes_box(room, axis_name_height + ticks_width(y));
   draw_heading(canvas, box, plot.heading);
   draw_ticks(canvas, box, x, y, true);
   const std::size_t half = most_plotted_points / 2;
   const std::vector<Point> train = drawn(plot.train, half, box, x, y), test = drawn(plot.test, half, box, x, y);
   const double radius = train.size() + test.size() <= 300 ? 3.6 : 2.4;
-  canvas.marks(Mark::circle, train, radius, class_colour(0), {white, 1});
-  canvas.marks(Mark::diamond, test, radius + 0.9, class_colour(1), {ink, 1});
+  draw_points(canvas, Mark::circle, train, radius, class_colour(0));
+  draw_points(canvas, Mark::diamond, test, radius, class_colour(1));
   const std::vector<Point> line = drawn(plot.line, most_plotted_points, box, x, y);
   if (line.size() > 1) canvas.lines(std::array{line}, {ink, 1.8});
   if (!plot.test.x.empty()) draw_legend(canvas, box);
-  Lettering letters{.size = 11.5, .colour = soft_ink, .anchor = Anchor::middle};
-  canvas.text({box.left + box.width / 2, room.bottom() - 3}, fitted(plot.x_name, box.width, letters), letters);
-  letters.upwards = true;
-  canvas.text({room.left + 11, box.top + box.height / 2}, fitted(plot.y_name, box.height, letters), letters);
+  draw_axis_names(canvas, room, box, plot.x_name, plot.y_name);
 }
 
 }  // namespace gradwalk::detail

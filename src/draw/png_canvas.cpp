@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Bitmaps, by the cairo library.
+// Draws on bitmaps, by the cairo library.
 #include <cstdint>
 #include <cstring>
 #include <numbers>
@@ -9,10 +9,10 @@
 namespace gradwalk::detail {
 namespace {
 
-constexpr double sharp = 2;  // pixels for one of the SVG's
+constexpr double sharp = 2;  // bitmap pixels per SVG pixel
 
 Surface surface_of(const Pixels& pixels) {
-  Surface surface = made(pixels.columns, pixels.rows);
+  Surface surface = make_surface(pixels.columns, pixels.rows);
   need(cairo_surface_status(surface.get()));
   cairo_surface_flush(surface.get());
   unsigned char* const data = cairo_image_surface_get_data(surface.get());
@@ -39,7 +39,7 @@ std::string png_of(cairo_surface_t* surface) {
 class PngCanvas : public Canvas {
  public:
   PngCanvas(double width, double height)
-      : surface_(made(static_cast<std::size_t>(width * sharp), static_cast<std::size_t>(height * sharp))),
+      : surface_(make_surface(static_cast<std::size_t>(width * sharp), static_cast<std::size_t>(height * sharp))),
         context_(context_of(surface_, sharp)) {}
 
   void fill(const Box& box, Rgb colour) override {

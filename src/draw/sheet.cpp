@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Bitmaps and letters, by the cairo library.
+// Makes bitmaps and writes text on them, by the cairo library.
 #include "sheet.hpp"
 
 #include <numbers>
@@ -12,7 +12,7 @@ void need(cairo_status_t status) {
               "free memory, or install a font (Debian: fonts-dejavu-core)");
 }
 
-Surface made(std::size_t columns, std::size_t rows) {
+Surface make_surface(std::size_t columns, std::size_t rows) {
   return Surface(cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(columns), static_cast<int>(rows)));
 }
 
@@ -61,7 +61,7 @@ void show_text(cairo_t* context, Point at, std::string_view text, const Letterin
 }
 
 double text_width(const std::string& text, const Lettering& lettering) {
-  const Surface surface = made(1, 1);
+  const Surface surface = make_surface(1, 1);
   const Context context(cairo_create(surface.get()));
   set_font(context.get(), lettering);
   const double width = advance(context.get(), text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// SVG as text: letters stay letters, to be found, read aloud and small, where cairo's own SVG has outlines. No ids, so
-// that pictures can stand in one page.
+// Writes SVG. Text stays text, so that it can be searched and read aloud and is small; cairo's own SVG would contain
+// outlines. There are no ids, so that one page can contain several pictures.
 #include <charconv>
 
 #include "canvas.hpp"
@@ -9,7 +9,7 @@
 namespace gradwalk::detail {
 namespace {
 
-// Hundredths are enough, also for a picture looked at through a glass.
+// Returns a number with at most two decimals, which are enough even for an enlarged picture.
 std::string number(double value) {
   char text[400];
   std::string result(text, std::to_chars(text, text + sizeof text, value, std::chars_format::fixed, 2).ptr);

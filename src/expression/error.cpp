@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What went wrong in an expression, and where: the line, cut to what a terminal shows, with a caret below the place.
+// The message of an ExpressionError: the error, then its line with a caret below the place.
 #include <algorithm>
 
 #include "gradwalk/expression.hpp"
@@ -7,7 +7,7 @@
 namespace gradwalk {
 namespace {
 
-// The line around a place, cut to what a terminal shows, and a caret under it.
+// Returns the part of a line around a place that fits a terminal, and a caret below the place.
 std::string with_caret(std::string_view line, std::size_t at) {
   const auto is_start = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
   std::size_t begin = at > 40 ? at - 40 : 0, end = std::min(line.size(), at + 30);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Expressions into Values: operator precedence with two explicit stacks, so no input is too deep.
+// Parses expressions into Values, by operator precedence with two explicit stacks, so no input is too deep.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -15,24 +15,25 @@ namespace gradwalk {
 namespace detail {
 namespace {
 
-using Operand = std::variant<double, Value>;  // numbers stay numbers until a Value meets them
+using Operand = std::variant<double, Value>;  // a number stays a number until it is combined with a Value
 
-// What waits for its operands: an operation, an opened parenthesis, or a function's.
+// An entry of the stack of operators: an operation that waits for its right operand, or an open parenthesis, alone or
+// of a function call.
 struct Waiting {
   enum { operation, parenthesis, call } kind;
   Op op;
-  int precedence;        // of an operation
-  std::size_t at;        // in the text
-  std::size_t operands;  // of a call: how many there were when it opened
+  int precedence;        // for an operation
+  std::size_t at;        // its place in the text
+  std::size_t operands;  // for a call: the size of the stack of operands when it opened
 };
 
 constexpr int sum_precedence = 1, product_precedence = 2, sign_precedence = 3, power_precedence = 4;
 
-struct Binary {
+struct BinaryOperator {
   Op op;
   int precedence;
 };
-Binary binary_of(char sign) {
+BinaryOperator binary_operator(char sign) {
   switch (sign) {
     case '+': return {Op::add, sum_precedence};
     case '-': return {Op::sub, sum_precedence};
@@ -105,16 +106,16 @@ class Parser {
   explicit Parser(std::string_view text) : text_(text), tokens_(text), token_(tokens_.next()), ahead_(tokens_.next()) {}
 
   std::variant<Expression, ExpressionError> run() {
-    bool any = false;
+    bool has_statement = false;
     for (;; take()) {
       while (token_.kind == Kind::separator) take();
       if (token_.kind == Kind::end) break;
       if (token_.kind != Kind::error) statement();
-      any = true;
+      has_statement = true;
       if (token_.kind == Kind::end) break;
       if (token_.kind != Kind::separator) refuse("an operator, ';' or the end", "put one between the two");
     }
-    if (!any) refuse("an expression", "write one, such as a=2; b=a*3");
+    if (!has_statement) refuse("an expression", "write one, such as a=2; b=a*3");
     if (failure_) return std::move(*failure_);
     Expression result{as_value(last_), {}, std::move(earlier_)};
     for (const std::string& name : order_) result.names.emplace_back(name, names_.at(name));
@@ -127,7 +128,7 @@ class Parser {
     if (token_.kind != Kind::end) ahead_ = tokens_.next();
   }
 
-  // Nothing is thrown on the way: the first failure is kept, and the text ends for all that would read on.
+  // The parser throws nothing. It keeps the first failure and pretends that the text ends there.
   void fail(const ExpressionError& failure) {
     failure_ = failure;
     token_ = ahead_ = {Kind::end, text_.size(), "", 0, 0};
@@ -137,7 +138,7 @@ class Parser {
     if (!failure_) fail(ExpressionError(text_, at, needs, got, advice));
   }
 
-  // The present token does not belong here.
+  // Fails because the current token does not belong here.
   void refuse(std::string_view needs, std::string_view advice) {
     if (failure_) return;
     if (token_.kind == Kind::error) return fail(tokens_.failure());
@@ -171,14 +172,14 @@ class Parser {
     last_ = std::move(value);
   }
 
-  // Up to a token that cannot continue it: a separator, the end, or one that does not belong.
+  // Parses up to a token that cannot continue an expression: a separator, the end, or a token that does not belong.
   Operand expression() {
     operands_.clear(), waiting_.clear();
     open_ = 0;
-    bool complete = false;  // an operand has been read, so an operator may follow
+    bool has_operand = false;  // true if an operator may follow
     do {
       while (open_ > 0 && token_.kind == Kind::separator && token_.text == "\n") take();
-      complete = complete ? after_operand() : operand();
+      has_operand = has_operand ? after_operand() : operand();
     } while (!done_);
     if (failure_) return 0.0;
     done_ = false;
@@ -187,7 +188,7 @@ class Parser {
     return std::move(operands_.back());
   }
 
-  // Reads what may start an operand; true if that was all of it.
+  // Reads one token at the beginning of an operand. Returns true if the operand is complete.
   bool operand() {
     const Token token = token_;
     switch (token.kind) {
@@ -228,13 +229,13 @@ class Parser {
     return false;
   }
 
-  // Reads what may follow an operand; true if it is still one, sets done_ if nothing does.
+  // Reads one token after an operand. Returns true if another operator may follow. Sets done_ if the expression ends.
   bool after_operand() {
     const Token token = token_;
     if (token.kind == Kind::sign && (token.sign == '2' || token.sign == '3')) {
       operands_.back() = apply_counted(Op::pow, operands_.back(), Operand(token.sign == '2' ? 2.0 : 3.0));
     } else if (token.kind == Kind::sign) {
-      const auto [op, precedence] = binary_of(token.sign);
+      const auto [op, precedence] = binary_operator(token.sign);
       settle(precedence, op == Op::pow);
       waiting_.push_back({Waiting::operation, op, precedence, token.at, 0});
       take();
@@ -272,7 +273,7 @@ class Parser {
     reduce(opened.op);
   }
 
-  // Applies what waits on top and binds at least as tightly as an operator of this precedence.
+  // Applies the waiting operations that bind at least as tightly as an operator of this precedence.
   void settle(int precedence, bool groups_right) {
     while (!waiting_.empty() && waiting_.back().kind == Waiting::operation &&
            (waiting_.back().precedence > precedence || (waiting_.back().precedence == precedence && !groups_right))) {
@@ -304,7 +305,7 @@ class Parser {
            "split it, or build the graph in a program");
     if (failure_) return 0.0;
     Operand result = apply(op, operands...);
-    // A number that is none stays a node, so that it can be found.
+    // A result that is not finite becomes a node, so that users can see where it comes from.
     if (const double* number = std::get_if<double>(&result); number != nullptr && !std::isfinite(*number))
       result = detail::apply(op, Operand(as_value(operands))...);
     return result;
@@ -324,8 +325,8 @@ class Parser {
   }
 
   static const OpInfo* function_named(std::string_view text) {
-    const auto is_it = [text](const OpInfo& one) { return one.operands > 0 && one.name == text; };
-    const auto found = std::find_if(op_table.begin(), op_table.end(), is_it);
+    const auto has_name = [text](const OpInfo& op) { return op.operands > 0 && op.name == text; };
+    const auto found = std::find_if(op_table.begin(), op_table.end(), has_name);
     return found == op_table.end() ? nullptr : &*found;
   }
 
@@ -334,7 +335,7 @@ class Parser {
   Token token_, ahead_;
   std::vector<Operand> operands_;
   std::vector<Waiting> waiting_;
-  std::size_t open_ = 0;  // parentheses
+  std::size_t open_ = 0;  // the number of open parentheses
   bool done_ = false;
   std::size_t operations_ = 0;
   Operand last_;

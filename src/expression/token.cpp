@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reads numbers, names and signs, the pasted ones among them, out of hostile bytes.
+// Splits untrusted text into numbers, names and signs. Signs include those that people paste, such as × and ².
 #include "token.hpp"
 
 #include <array>
@@ -15,7 +15,7 @@ struct Sign {
   char sign;
 };
 
-// Longer ones first. In UTF-8: · × ÷ − ² ³.
+// The longest signs are first, so that ** is not read as *. The escapes are · × ÷ − ² ³ in UTF-8.
 constexpr std::array signs{
     Sign{"**", Kind::sign, '^'},
     Sign{"\xc2\xb7", Kind::sign, '*'},
@@ -40,16 +40,17 @@ constexpr std::array signs{
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-// The bytes of a Greek letter, U+0391 to U+03C9 and those beside them with an accent or a shape of their own; else 0.
+// Returns the number of bytes of a Greek letter at the front: U+0386 to U+03F5, with accented and variant letters; or
+// 0.
 std::size_t greek_letter(std::string_view text) {
   if (text.size() < 2 || (text[0] != '\xce' && text[0] != '\xcf')) return 0;
   const auto second = static_cast<unsigned char>(text[1]);
-  const bool is_one =
+  const bool is_greek =
       text[0] == '\xce' ? second >= 0x86 && second <= 0xbf && second != 0x87 : second >= 0x80 && second <= 0xb5;
-  return is_one ? 2 : 0;
+  return is_greek ? 2 : 0;
 }
 
-// The bytes of a small letter or digit below the line, U+2080 to U+2089 and U+2090 to U+209C; else 0.
+// Returns the number of bytes of a subscript at the front: U+2080 to U+2089 and U+2090 to U+209C; or 0.
 std::size_t subscript(std::string_view text) {
   if (!text.starts_with("\xe2\x82") || text.size() < 3) return 0;
   const auto third = static_cast<unsigned char>(text[2]);
@@ -91,12 +92,12 @@ Token Tokens::next() {
     return {sign.kind, at, text_.substr(at, sign.text.size()), sign.sign, 0};
   }
   const auto byte = static_cast<unsigned char>(text_[at]);
-  std::size_t size = 1;  // the whole character, if it has several bytes
+  std::size_t size = 1;  // the bytes of the whole character
   while (at + size < text_.size() && (static_cast<unsigned char>(text_[at + size]) & 0xc0) == 0x80) ++size;
-  const bool shows = byte > ' ' && byte != 0x7f && (byte < 0x80 || size > 1);
+  const bool is_visible = byte > ' ' && byte != 0x7f && (byte < 0x80 || size > 1);
   return fail(at, "a number, a name or a sign",
-              shows ? "'" + std::string(text_.substr(at, size)) + "'" : "byte " + std::to_string(byte),
-              "names are letters, Greek ones too, digits, subscripts and _");
+              is_visible ? "'" + std::string(text_.substr(at, size)) + "'" : "byte " + std::to_string(byte),
+              "names consist of letters, also Greek ones, digits, subscripts and _");
 }
 
 Token Tokens::fail(std::size_t at, std::string_view needs, std::string_view got, std::string_view advice) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The words of an expression, one at a time, each with its place.
+// Splits the text of an expression into tokens, one at a time, each with its place.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@ enum class Kind { number, name, sign, open, close, comma, assign, separator, end
 
 struct Token {
   Kind kind = Kind::end;
-  std::size_t at = 0;     // in the text
-  std::string_view text;  // as written
+  std::size_t at = 0;     // the place in the text
+  std::string_view text;  // the token as written
   char sign = 0;          // + - * / ^, or 2 and 3 for a raised digit
   double number = 0;
 };
@@ -22,8 +22,10 @@ struct Token {
 class Tokens {
  public:
   explicit Tokens(std::string_view text) : text_(text) {}
-  Token next();  // of kind error at the first that is none, and the end after it
-  // What was wrong with it. NOLINTNEXTLINE(bugprone-unchecked-optional-access): asked only when next() gave an error
+  // Returns the next token. At the first text that is not a token it returns Kind::error, and Kind::end after that.
+  Token next();
+  // Returns the error. Call it only after next() has returned Kind::error.
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access)
   const ExpressionError& failure() const { return *failure_; }
 
  private:

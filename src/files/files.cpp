@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading with every size checked; writing beside, then renaming.
+// Reads files with every size checked. Writes files beside their target, then renames them.
 #include "gradwalk/files.hpp"
 
 #include <fcntl.h>
@@ -17,6 +17,7 @@
 namespace gradwalk {
 namespace {
 
+// Owns a file descriptor.
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
@@ -27,7 +28,8 @@ class Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
   int number() const { return number_; }
   bool is_open() const { return number_ >= 0; }
-  bool close() {  // some file systems tell only now that there was no room
+  // Returns false on failure: some file systems report only now that the disk is full.
+  bool close() {
     const int closed = ::close(number_);
     number_ = -1;
     return closed == 0;
@@ -52,7 +54,7 @@ const char* kind_of(mode_t mode) {
 const char* advice_on(int error) {
   switch (error) {
     case ENOENT: return "check its name and its folder's";
-    case ENOTDIR: return "a part of its path is no folder";
+    case ENOTDIR: return "a part of its path is not a folder";
     case EACCES:
     case EPERM:
     case EROFS: return "check the permissions, or choose another place";
@@ -75,7 +77,7 @@ void check_name(const std::string& path) {
   if (path.find('\0') != std::string::npos) refuse(path, "a name without zero bytes", "one", "choose another");
 }
 
-// The name of what a symbolic link leads to, which need not exist yet.
+// Returns the path that a chain of symbolic links leads to, which need not exist yet.
 std::string without_links(const std::string& path) {
   std::string at = path;
   for (int links = 0; links < 40; ++links) {
@@ -83,7 +85,7 @@ std::string without_links(const std::string& path) {
     const ssize_t size = ::readlink(at.c_str(), target, sizeof target);
     if (size < 0) return at;
     const std::string_view to(target, static_cast<std::size_t>(size));
-    const std::size_t name = at.rfind('/') + 1;  // 0 if there is no folder in it
+    const std::size_t name = at.rfind('/') + 1;  // 0 if the path has no folder
     at = to.starts_with('/') ? std::string(to) : at.substr(0, name) + std::string(to);
   }
   errno = ELOOP;
@@ -100,12 +102,12 @@ bool write_all(int file, std::string_view bytes) {
   return true;
 }
 
-// File systems that cannot promise that something is on the disk say so and are believed.
-bool is_synced(int file) {
+// Writes a file to the disk. Succeeds also on file systems that cannot sync.
+bool sync_to_disk(int file) {
   return ::fsync(file) == 0 || errno == EINVAL || errno == ENOSYS || errno == ENOTSUP || errno == EROFS;
 }
 
-// A new file in a folder, which is given as "" or with its '/'. Gone again at the end unless it got its name.
+// A new file in a folder, which is "" or ends in '/'. The destructor removes the file unless it was renamed.
 class Temporary {
  public:
   Temporary(const std::string& folder, mode_t mode, const std::string& path)
@@ -118,13 +120,13 @@ class Temporary {
   Temporary(const Temporary&) = delete;
   Temporary& operator=(const Temporary&) = delete;
 
-  void like(const struct stat& older) {
-    // Where the owner cannot be kept, the file is ours; its permissions are kept all the same.
+  void copy_owner_and_permissions(const struct stat& older) {
+    // A process that may not change the owner becomes the owner. The permissions are kept in any case.
     if (::fchown(file_.number(), older.st_uid, older.st_gid) != 0) errno = 0;
     if (::fchmod(file_.number(), older.st_mode & 0777) != 0) refuse_errno(path_, "the older file's permissions");
   }
   void fill(std::string_view bytes) {
-    if (!write_all(file_.number(), bytes) || !is_synced(file_.number()) || !file_.close())
+    if (!write_all(file_.number(), bytes) || !sync_to_disk(file_.number()) || !file_.close())
       refuse_errno(path_, "room for " + std::to_string(bytes.size()) + " bytes");
   }
   void rename_to(const std::string& target) {
@@ -139,22 +141,22 @@ class Temporary {
       name_ = folder + ".gradwalk-" + std::to_string(::getpid()) + "-" + std::to_string(++count) + ".tmp";
       const int file = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
       if (file >= 0) return file;
-      if (errno != EEXIST && errno != EINTR) break;  // a stray of a process that had our number
+      if (errno != EEXIST && errno != EINTR) break;  // EEXIST: left behind by a process with our number
     }
-    name_.clear();  // not ours to remove
+    name_.clear();  // so that the destructor removes no file of another process
     return -1;
   }
 
   std::string name_;
   Descriptor file_;
-  const std::string& path_;  // what messages name
+  const std::string& path_;  // the path in messages
 };
 
-// Brings the new name to the disk too.
+// Writes the folder, and so the new name, to the disk.
 void sync_folder(const std::string& folder, const std::string& path) {
   const Descriptor opened(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // A folder that may be written but not read cannot be synced; the file itself is complete either way.
-  if (opened.is_open() && !is_synced(opened.number())) refuse_errno(path, "a folder that can be brought to the disk");
+  // A folder that may be written but not read cannot be synced. The file is complete in any case.
+  if (opened.is_open() && !sync_to_disk(opened.number())) refuse_errno(path, "a folder that can be synced to the disk");
 }
 
 }  // namespace
@@ -168,14 +170,15 @@ std::string read_file(const std::string& path, std::size_t most) {
     if (static_cast<std::uintmax_t>(about.st_size) > most)
       refuse(path, "at most " + std::to_string(most) + " bytes", std::to_string(about.st_size), "use a smaller file");
   };
-  // Looked at before it is opened, which a device may notice, and after, for it may have changed; nothing blocks.
+  // Check before opening, because a device may notice an open, and again after it, because the file may have changed.
+  // O_NONBLOCK keeps a pipe from blocking.
   if (::stat(path.c_str(), &about) != 0) refuse_errno(path, "a file that can be read");
   check();
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!file.is_open() || ::fstat(file.number(), &about) != 0) refuse_errno(path, "a file that can be read");
   check();
 
-  std::string bytes(static_cast<std::size_t>(about.st_size) + 1, '\0');  // one more, to see that it ends there
+  std::string bytes(static_cast<std::size_t>(about.st_size) + 1, '\0');  // one byte more, to see that the file ends
   std::size_t size = 0;
   while (size < bytes.size()) {
     const ssize_t count = ::read(file.number(), bytes.data() + size, bytes.size() - size);
@@ -191,7 +194,7 @@ std::string read_file(const std::string& path, std::size_t most) {
   return bytes;
 }
 
-void write_beside(const std::string& path, std::string_view bytes) {
+void write_file(const std::string& path, std::string_view bytes) {
   check_name(path);
   const std::string target = without_links(path);
   const std::string folder = target.substr(0, target.rfind('/') + 1);
@@ -204,7 +207,7 @@ void write_beside(const std::string& path, std::string_view bytes) {
   if (exists && ::access(target.c_str(), W_OK) != 0) refuse_errno(path, "a file that may be written");
 
   Temporary temporary(folder, exists ? older.st_mode & 0777 : 0666, path);
-  if (exists) temporary.like(older);
+  if (exists) temporary.copy_owner_and_permissions(older);
   temporary.fill(bytes);
   temporary.rename_to(target);
   sync_folder(folder, path);

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Drawings as text in Graphviz's language: what is drawn, and how it looks.
+// Writes drawings in Graphviz's DOT language.
 //
-// Boxes are n0, n1, ... and operations op0, op1, ... after their place in the snapshot. Labels are HTML-like, so that
-// a drawing may be turned without turning its cells.
+// Boxes are named n0, n1, ... and operations op0, op1, ... by their index in the snapshot. Labels are HTML-like, so
+// that a change of direction does not turn the cells of a box.
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <vector>
 
 #include "gradwalk/dot.hpp"
 #include "labels.hpp"
-#include "plan.hpp"
+#include "selection.hpp"
 
 namespace gradwalk {
 namespace {
@@ -18,9 +17,9 @@ namespace {
 using namespace detail;
 using Node = Snapshot::Node;
 
-constexpr std::size_t longest_drawn_op = 20;  // a custom node's name may be any text
+constexpr std::size_t longest_drawn_op = 20;  // in characters; the name of a custom node may be any text
 
-// Fills get lighter from the root to the leaves to the rest, so they differ in grey too.
+// Fills get lighter from the root to the leaves to the other nodes, so that they also differ in greyscale.
 constexpr std::string_view preamble =
     "  bgcolor=white; pad=0.15; nodesep=0.18; ranksep=0.28\n"
     "  fontname=\"DejaVu Sans,Helvetica,Arial,sans-serif\"; fontsize=13; fontcolor=\"#4a5361\"; labelloc=b\n"
@@ -35,19 +34,17 @@ constexpr std::string_view constant_style =
 constexpr std::string_view dashed_style = ", style=\"rounded,dashed\", margin=\"0.08,0.03\", fontcolor=\"#4a5361\"";
 constexpr std::string_view op_style = ", fillcolor=\"#eceff3\", color=\"#4a5361\"";
 
-// Text inside an HTML-like label; Graphviz knows escapes such as \N there too.
+// Returns text for an HTML-like label. Backslashes are escaped, because Graphviz reads \N there, too.
 std::string label_text(std::string_view text, std::size_t longest) {
   std::string result;
   for (const char c : shown_text(text, longest)) result += c == '\\' ? "\\\\" : xml_escaped({&c, 1});
   return result;
 }
 
-// A constant needs no trailing zeros: 2, 0.5, 1e+20.
+// Returns the number of a constant without trailing zeros: 2, 0.5, 1e+20.
 std::string constant_text(const Node& node, int digits) {
-  char text[32];
-  const auto shortest = std::to_chars(text, text + sizeof text, node.data);
-  const std::string fixed = shown_number(node.data, digits);
-  return std::string(text, shortest.ptr).size() < fixed.size() ? std::string(text, shortest.ptr) : fixed;
+  const std::string shortest = format_number(node.data), fixed = shown_number(node.data, digits);
+  return shortest.size() < fixed.size() ? shortest : fixed;
 }
 
 bool order_matters(Op op) {
@@ -61,12 +58,12 @@ std::string ordinal(std::size_t number) {
   return std::to_string(number) + (last == 1 ? "st" : last == 2 ? "nd" : last == 3 ? "rd" : "th");
 }
 
-// Edges leave a box where the next rank is, and enter it at the other side.
-struct Way {
+// Graphviz's words for a direction: the order of ranks, and the sides where edges leave and enter a box.
+struct Sides {
   std::string_view ranks, out, in;
 };
 
-Way way_of(DrawOptions::Direction direction) {
+Sides sides_of(DrawOptions::Direction direction) {
   switch (direction) {
     case DrawOptions::Direction::down: return {"TB", "s", "n"};
     case DrawOptions::Direction::left: return {"RL", "w", "e"};
@@ -78,15 +75,16 @@ Way way_of(DrawOptions::Direction direction) {
 class Drawing {
  public:
   Drawing(const Snapshot& graph, const DrawOptions& options)
-      : graph_(graph), options_(options), way_(way_of(options.direction)), plan_(graph, options) {}
+      : graph_(graph), options_(options), sides_(sides_of(options.direction)), selection_(graph, options) {}
 
   std::string text() {
     text_ = "digraph gradwalk {\n  rankdir=";
-    text_.append(way_.ranks).append("\n").append(preamble);
-    text_.append(", tailport=").append(way_.out).append(", labelangle=35, labeldistance=1.4]\n");
+    text_.append(sides_.ranks).append("\n").append(preamble);
+    text_.append(", tailport=").append(sides_.out).append(", labelangle=35, labeldistance=1.4]\n");
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
-      if (plan_.draws(i)) node(i);
-    if (plan_.one_box) more("more", std::string(" ").append(shown_count(plan_.hidden)).append(" more nodes"));
+      if (selection_.is_drawn(i)) node(i);
+    if (selection_.hidden_are_one_box)
+      more("more", std::string(" ").append(shown_count(selection_.hidden)).append(" more nodes"));
     caption();
     return text_ + "}\n";
   }
@@ -105,7 +103,7 @@ class Drawing {
     text_ += "  op" + number + " [label=<" + label_text(op, longest_drawn_op) + ">";
     text_.append(op.size() <= 2 ? ", shape=circle, fixedsize=true" : ", margin=\"0.09,0\"").append(op_style);
     text_ += "]\n  op" + number + " -> n" + number + " [weight=4, headport=";
-    text_.append(way_.in).append("]\n");
+    text_.append(sides_.in).append("]\n");
     edges(i, "op" + number);
   }
 
@@ -128,12 +126,12 @@ class Drawing {
     text_ += constant_text(node, options_.digits);
   }
 
-  // The symbol, with the constants around it that have no box: "** 2", "10 /", "max 0".
+  // Returns the symbol with the constants that have no box: "** 2", "10 /", "max 0".
   std::string op_text(const Node& node) const {
     if (node.op == Op::custom) return node.op_name.empty() ? std::string(name(Op::custom)) : node.op_name;
     std::string text = node.op_name;
     for (std::size_t k = 0; k < node.operands.size(); ++k) {
-      if (!plan_.is_left_out(node.operands[k])) continue;
+      if (!selection_.is_left_out(node.operands[k])) continue;
       const std::string constant = constant_text(graph_.nodes[node.operands[k]], options_.digits);
       if (k == 0 && node.operands.size() == 2)
         text.insert(0, " ").insert(0, constant);
@@ -143,43 +141,45 @@ class Drawing {
     return text;
   }
 
-  // In operand order. Hidden operands share one edge.
+  // Writes the edges to an operation, in operand order. Hidden operands share one edge.
   void edges(std::size_t user, const std::string& op) {
     const std::vector<std::size_t>& operands = graph_.nodes[user].operands;
-    const bool numbered = is_numbered(graph_.nodes[user]);
+    const bool is_numbered = needs_numbers(graph_.nodes[user]);
     bool has_hidden = false;
     for (std::size_t k = 0; k < operands.size(); ++k) {
-      const Join join = plan_.join(user, operands[k]);
-      has_hidden = has_hidden || join == Join::hidden;
-      if (join != Join::edge && join != Join::name) continue;
-      const std::string from = join == Join::edge ? "n" + std::to_string(operands[k]) : far(operands[k], op, k);
+      const Connection connection = selection_.connection(user, operands[k]);
+      has_hidden = has_hidden || connection == Connection::hidden;
+      if (connection != Connection::edge && connection != Connection::name) continue;
+      const std::string from =
+          connection == Connection::edge ? "n" + std::to_string(operands[k]) : name_box(operands[k], op, k);
       text_.append("  ").append(from).append(" -> ").append(op);
-      if (numbered && k > 0) text_ += " [headlabel=\"" + ordinal(k + 1) + "\"]";
+      if (is_numbered && k > 0) text_ += " [headlabel=\"" + ordinal(k + 1) + "\"]";
       text_ += "\n";
     }
     if (!has_hidden) return;
-    if (!plan_.one_box) more(op + "_more", "");
-    text_ += "  " + (plan_.one_box ? "more" : op + "_more") + " -> " + op + " [style=dashed]\n";
+    if (!selection_.hidden_are_one_box) more(op + "_more", "");
+    text_ += "  " + (selection_.hidden_are_one_box ? "more" : op + "_more") + " -> " + op + " [style=dashed]\n";
   }
 
-  // Where the order matters and is not plain from what is written in the operation.
-  bool is_numbered(const Node& node) const {
-    bool differ = false, all_shown = true;
+  // Returns true if the edges need numbers: the order of operands matters, and no constant in the operation shows it.
+  bool needs_numbers(const Node& node) const {
+    bool differ = false, all_have_edges = true;
     for (const std::size_t operand : node.operands) {
       differ = differ || operand != node.operands[0];
-      all_shown = all_shown && !plan_.is_left_out(operand);
+      all_have_edges = all_have_edges && !selection_.is_left_out(operand);
     }
-    return order_matters(node.op) && differ && all_shown;
+    return order_matters(node.op) && differ && all_have_edges;
   }
 
-  // The name of an operand whose box is far away.
-  std::string far(std::size_t operand, const std::string& op, std::size_t k) {
+  // Writes a small box with the name of an operand whose own box is far away. Returns the id of the small box.
+  std::string name_box(std::size_t operand, const std::string& op, std::size_t k) {
     const std::string id = op + "_" + std::to_string(k);
     text_ += "  " + id + " [label=<" + label_text(graph_.nodes[operand].name, longest_drawn_label) + ">";
     text_.append(dashed_style).append("]\n");
     return id;
   }
 
+  // Writes a box "..." for hidden nodes.
   void more(const std::string& id, const std::string& how_many) {
     text_.append("  ").append(id).append(" [label=<").append(ellipsis).append(how_many).append(">");
     text_.append(dashed_style).append("]\n");
@@ -187,18 +187,18 @@ class Drawing {
 
   void caption() {
     std::string text;
-    if (plan_.hidden > 0)
-      text = shown_count(plan_.hidden) + " of " + shown_count(plan_.total) +
+    if (selection_.hidden > 0)
+      text = shown_count(selection_.hidden) + " of " + shown_count(selection_.total) +
              " nodes are not drawn; a higher limit draws more";
-    if (plan_.has_names)
+    if (selection_.has_names)
       text.append(text.empty() ? "" : "<br/>").append("a dashed name stands for the box of that name");
     if (!text.empty()) text_ += "  label=<" + text + ">\n";
   }
 
   const Snapshot& graph_;
   const DrawOptions& options_;
-  const Way way_;
-  const Plan plan_;
+  const Sides sides_;
+  const Selection selection_;
   std::string text_;
 };
 
@@ -207,7 +207,7 @@ class Drawing {
 std::string draw_dot(const Snapshot& graph, const DrawOptions& options) {
   if (graph.nodes.empty()) throw Error("draw", "a graph", "a snapshot without nodes", "take one with snapshot(root)");
   if (options.digits < 0 || options.digits > 17)
-    throw Error("draw", "0 to 17 digits", std::to_string(options.digits), "4 is a good number");
+    throw Error("draw", "0 to 17 digits", std::to_string(options.digits), "try 4");
   if (options.limit == 0) throw Error("draw", "a limit of at least 1", "0", "the root is always drawn");
   return Drawing(graph, options).text();
 }

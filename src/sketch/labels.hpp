@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Text for drawings: whatever bytes a label has, what comes out is UTF-8 without control characters, so that XML and
-// Graphviz can hold it. Inline, because two libraries use it and neither shows it.
+// Text for drawings. Whatever bytes a label has, the result is UTF-8 without control characters, which XML and Graphviz
+// can hold. The functions are inline because two libraries use them and neither exports them.
 #pragma once
 
 #include <algorithm>
@@ -12,40 +12,37 @@
 #include <vector>
 
 #include "text/numbers.hpp"
-#include "text/utf8.hpp"
+#include "text/shown.hpp"
 
 namespace gradwalk::detail {
 
-inline constexpr std::string_view replacement = "\xEF\xBF\xBD";  // U+FFFD, for what is no character
-inline constexpr std::string_view ellipsis = "\xE2\x80\xA6";     // U+2026
+inline constexpr std::string_view ellipsis = "\xE2\x80\xA6";  // U+2026
 
-// A character as XML may hold it. Ends of lines and tabs become arrows, for Unicode's pictures of them are in few
-// fonts.
+// Returns a character as XML may hold it. Newlines and tabs become arrows, because few fonts have Unicode's pictures of
+// them.
 inline std::string_view shown_character(std::string_view character) {
-  const auto byte = static_cast<unsigned char>(character[0]);
-  if (byte == '\n') return "\xE2\x86\xB5";
-  if (byte == '\t') return "\xE2\x87\xA5";
-  const bool is_control =
-      byte < 0x20 || byte == 0x7F || (byte == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0);
-  const bool is_none = character == "\xEF\xBF\xBE" || character == "\xEF\xBF\xBF";
-  return is_control || is_none ? replacement : character;
+  if (character == "\n") return "\xE2\x86\xB5";
+  if (character == "\t") return "\xE2\x87\xA5";
+  const bool is_noncharacter = character == "\xEF\xBF\xBE" || character == "\xEF\xBF\xBF";
+  return is_printable(character, character.size()) && !is_noncharacter ? character : replacement_character;
 }
 
-// Shortened in the middle when longer than so many characters, because generated names differ at both ends.
+// Returns a text of at most `longest` characters. A longer one is shortened in the middle, because generated names
+// differ at both ends.
 inline std::string shown_text(std::string_view text, std::size_t longest) {
   std::string result;
   std::vector<std::size_t> starts;
   while (!text.empty()) {
     starts.push_back(result.size());
-    const std::size_t length = utf8_size(text);
-    result += length == 0 ? replacement : shown_character(text.substr(0, length));
-    text.remove_prefix(std::max<std::size_t>(length, 1));
+    const auto [character, is_valid] = take_character(text);
+    result += is_valid ? shown_character(character) : replacement_character;
   }
   if (starts.size() <= longest) return result;
   const std::size_t tail = longest / 3, head = longest - tail - 1;
   return result.substr(0, starts[head]).append(ellipsis).append(result.substr(starts[starts.size() - tail]));
 }
 
+// Returns a text with the five entities of XML that content and attributes need.
 inline std::string xml_escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -60,11 +57,11 @@ inline std::string xml_escaped(std::string_view text) {
   return result;
 }
 
-// Fixed decimals, as micrograd prints them, where these say something; else with an exponent.
+// Returns a number with fixed decimals, as micrograd prints it; with an exponent if it is too small or too large.
 inline std::string shown_number(double number, int digits) {
   if (std::isnan(number)) return "nan";
   if (std::isinf(number)) return number > 0 ? "inf" : "-inf";
-  if (number == 0) number = 0;  // -0
+  if (number == 0) number = 0;  // turns -0 into 0
   const double size = std::abs(number);
   const bool plain = number == 0 || (size >= std::pow(10.0, -digits) && size < 1e7);
   char text[64];

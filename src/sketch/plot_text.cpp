@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The regions of a model in a terminal. In colour, a cell is two pixels, one above the other, of the classes' soft
-// colours, with dots for the points. Without, each class has a character of its own, left out where the model is in
-// doubt, and a letter for its points; so it reads the same from a pipe.
+// Draws decision regions in a terminal. With colour, a cell shows two pixels, one above the other, in light colours of
+// the classes, and dots for points. Without colour, each class has a character, which is blank where the model is in
+// doubt, and a letter for its points, so that the output is readable in a file, too.
 #include "gradwalk/plot_text.hpp"
 
 #include "labels.hpp"
@@ -13,11 +13,12 @@ namespace {
 using namespace detail;
 
 constexpr std::string_view region_characters = ".-+:=~*^%#";
-constexpr double doubt = 0.2;  // certainty below which a cell is left blank: scores below 0.4
+constexpr double doubt = 0.2;  // below this certainty a cell is blank; for two classes, this is a score below 0.4
 constexpr std::size_t longest_name = 20;
 
-// Of the colours 16 to 255, which terminals show alike: a class's region where the model leans to it, where it is sure,
-// and its points. Chosen by eye, for the nearest to the pictures' soft colours are of other hues.
+// The colours of a class: its region where the model leans to it, its region where the model is sure, and its points.
+// They are among the colours 16 to 255, which all terminals show alike, and were chosen by eye, because the nearest
+// ones to the pictures' light colours have other hues.
 struct TerminalColours {
   int leaning, sure, point;
 };
@@ -42,7 +43,7 @@ int background_of(const Verdict& verdict) {
   return verdict.certainty < sure ? colours_of(verdict.label).leaning : colours_of(verdict.label).sure;
 }
 
-// Columns a terminal may take for a text, rather too many: all beyond U+07FF counts as wide.
+// Returns an upper bound of the columns that a text takes: every character above U+07FF counts as wide.
 std::size_t columns_of(std::string_view text) {
   std::size_t columns = 0;
   for (const char c : text) {
@@ -56,12 +57,8 @@ class TextPlot {
  public:
   TextPlot(const TrainingPlot& plot, const TextPlotOptions& options)
       : plot_(plot), options_(options), plane_("plot_text", plot) {
-    const auto number = [](double value) {
-      char text[32];
-      return std::string(text, std::to_chars(text, text + sizeof text, value, std::chars_format::general, 3).ptr);
-    };
-    top_ = number(plane_.y().high), foot_ = number(plane_.y().low);
-    left_ = number(plane_.x().low), right_ = number(plane_.x().high);
+    top_ = short_number(plane_.y().high, 3), foot_ = short_number(plane_.y().low, 3);
+    left_ = short_number(plane_.x().low, 3), right_ = short_number(plane_.x().high, 3);
     gutter_ = std::max(top_.size(), foot_.size()) + 1;
     across_ = options.width - gutter_;
     place_points();
@@ -79,11 +76,11 @@ class TextPlot {
 
  private:
   struct Cell {
-    std::size_t label = no_class;  // of the point in it
+    std::size_t label = no_class;  // the class of the point in it
     bool is_test = false;
   };
 
-  // Few enough that the regions are seen between them; the later of two in one cell is drawn.
+  // Places so few points that the regions are visible between them. Of two points in a cell, the later one is drawn.
   void place_points() {
     cells_.resize(across_ * options_.height);
     const auto most = shares(plot_, std::max<std::size_t>(cells_.size() / 4, 2));
@@ -101,7 +98,7 @@ class TextPlot {
     }
   }
 
-  // Of the pixel in the middle of a cell, or its upper or lower half.
+  // Returns the verdict in a cell; `down` is 0.5 for its middle, 0.25 or 0.75 for its upper or lower half.
   Verdict at(std::size_t column, std::size_t row, double down) {
     return plane_.at(plane_.x().at((static_cast<double>(column) + 0.5) / static_cast<double>(across_)),
                      plane_.y().at(1 - (static_cast<double>(row) + down) / static_cast<double>(options_.height)));
@@ -152,7 +149,7 @@ class TextPlot {
     return text + "\n";
   }
 
-  // Names as this terminal can show them.
+  // Returns a name as this terminal can show it.
   std::string shown(std::string_view name, std::size_t longest) const {
     std::string text = shown_text(name, longest);
     if (options_.unicode) return text;
@@ -167,7 +164,7 @@ class TextPlot {
     return ascii;
   }
 
-  // -1.2        height over weight        2.3
+  // Returns the line below the picture: "-1.2        height over weight        2.3".
   std::string axis_line() const {
     const std::size_t room = across_ > left_.size() + right_.size() ? across_ - left_.size() - right_.size() : 0;
     if (room == 0) return std::string(gutter_, ' ') + left_ + "\n";
@@ -179,9 +176,9 @@ class TextPlot {
            right_ + "\n";
   }
 
-  // Entries that do not fit into two lines are left out.
+  // Returns the legend. Entries that do not fit into two lines are left out.
   std::string legend() const {
-    std::vector<std::pair<std::string, std::string>> entries;  // as it is measured, and with colour
+    std::vector<std::pair<std::string, std::string>> entries;  // each without and with colour codes
     const std::size_t classes = plane_.classes(), named = std::min<std::size_t>(classes, 26);
     for (std::size_t label = 0; label < named; ++label) {
       const std::string name = " " + shown(plane_.class_name(label), longest_name);

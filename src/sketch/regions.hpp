@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What pictures of learning share: which class scores mean, the colours of classes, and the part of the plane to show.
-// Inline, because two libraries use it and neither shows it.
+// What all training plots have in common: the class that scores mean, the colours of classes, and the visible part of
+// the plane. The functions are inline because two libraries use them and neither exports them.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct Rgb {
 
 inline constexpr Rgb white{255, 255, 255};
 
-// Told apart by colour-blind eyes: Okabe's and Ito's eight without black, then three dark ones.
+// Colours that colour-blind people can tell apart: those of Okabe and Ito without black, then three dark ones.
 inline constexpr std::array<Rgb, 10> class_colours{{{0, 114, 178},
                                                     {230, 140, 0},
                                                     {0, 158, 115},
@@ -38,6 +38,7 @@ inline constexpr std::array<Rgb, 10> class_colours{{{0, 114, 178},
 
 inline Rgb class_colour(std::size_t label) { return class_colours[label % class_colours.size()]; }
 
+// Returns the colour between two others: `from` for part 0, `to` for part 1.
 inline Rgb mixed(Rgb from, Rgb to, double part) {
   const auto mix = [part](unsigned char a, unsigned char b) {
     return static_cast<unsigned char>(std::lround(a + (b - a) * part));
@@ -47,12 +48,14 @@ inline Rgb mixed(Rgb from, Rgb to, double part) {
 
 inline constexpr std::size_t no_class = static_cast<std::size_t>(-1);
 
+// What scores mean.
 struct Verdict {
-  std::size_t label = no_class;  // where a score is no number
-  double certainty = 0;          // of the sigmoid or softmax: 0 where classes are even, 1 where there is no doubt
-  double margin = 0;             // how far the winner's score is ahead
+  std::size_t label = no_class;  // the class with the highest score; no_class if a score is NaN
+  double certainty = 0;  // from the sigmoid or softmax: 0 where classes are equally likely, 1 where one is certain
+  double margin = 0;     // the highest score minus the second highest
 };
 
+// Returns what scores mean: one score for two classes, or one per class.
 inline Verdict verdict(std::span<const double> scores) {
   if (std::any_of(scores.begin(), scores.end(), [](double score) { return std::isnan(score); })) return {};
   if (scores.size() == 1) {
@@ -64,14 +67,14 @@ inline Verdict verdict(std::span<const double> scores) {
   for (auto score = scores.begin(); score != scores.end(); ++score) {
     if (score == top) continue;
     second = std::max(second, *score);
-    sum += *score == *top ? 1 : std::exp(*score - *top);  // equal infinities have no difference
+    sum += *score == *top ? 1 : std::exp(*score - *top);  // avoids infinity - infinity
   }
   const double even = 1 / static_cast<double>(scores.size());
   return {static_cast<std::size_t>(top - scores.begin()), (1 / sum - even) / (1 - even),
           second == *top ? 0 : *top - second};
 }
 
-// Soft where the model is in doubt.
+// Returns the colour of a region, which is lighter where the model is in doubt.
 inline Rgb region_colour(const Verdict& verdict) {
   if (verdict.label == no_class) return {221, 221, 221};
   return mixed(white, class_colour(verdict.label), 0.1 + 0.36 * verdict.certainty);
@@ -83,26 +86,37 @@ struct Range {
   double part(double number) const { return (number - low) / (high - low); }
 };
 
-// Room around the numbers from low to high; also where these are one, or so near that doubles hardly tell them apart.
-inline Range roomy(double low, double high) {
+// Returns a range with a margin around the numbers from low to high, also if these are equal or nearly so.
+inline Range with_margin(double low, double high) {
   const double size = std::max(std::abs(low), std::abs(high));
-  constexpr double smallest = 1e-280;  // below, steps between ticks would not be numbers
+  constexpr double smallest = 1e-280;  // with smaller ranges, the steps between ticks would underflow
   if (high - low <= std::max(size * 1e-9, smallest)) {
-    const double room = size > smallest ? size / 2 : 1;
-    return {low - room, high + room};
+    const double margin = size > smallest ? size / 2 : 1;
+    return {low - margin, high + margin};
   }
-  const double room = (high - low) * 0.07;
-  return {low - room, high + room};
+  const double margin = (high - low) * 0.07;
+  return {low - margin, high + margin};
 }
 
-// Larger coordinates are not drawn, so that no arithmetic on them overflows.
+// The smallest and the largest of some numbers.
+struct Extent {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+  void add(double number) {
+    low = std::min(low, number);
+    high = std::max(high, number);
+  }
+  bool is_empty() const { return low > high; }
+};
+
+// Points with larger coordinates are not drawn, so that no arithmetic overflows.
 inline constexpr double largest_coordinate = 1e300;
 
 inline bool is_drawable(std::span<const double> xy) {
   return std::abs(xy[0]) <= largest_coordinate && std::abs(xy[1]) <= largest_coordinate;
 }
 
-// The part of the plane the points lie in, and the scores there.
+// The part of the plane with the points, and the scores there.
 class Plane {
  public:
   Plane(std::string_view call, const TrainingPlot& plot) : call_(call), plot_(&plot) {
@@ -119,12 +133,12 @@ class Plane {
     const std::vector<double> scores = plot_->scores(xy);
     if (count_ == 0) count_ = scores.size();
     if (scores.empty() || scores.size() != count_)
-      throw Error(call_, "scores() to give as many numbers at every point", std::to_string(scores.size()),
-                  "give one for two classes, or one a class");
+      throw Error(call_, "scores() to return as many numbers at every point", std::to_string(scores.size()),
+                  "return one score for two classes, or one per class");
     return verdict(scores);
   }
 
-  // Classes with a name or a point.
+  // Returns the number of classes with a name or a point.
   std::size_t classes() const {
     std::size_t count = plot_->train.label_names.size();
     for (const Dataset* data : {&plot_->train, &plot_->test})
@@ -147,28 +161,24 @@ class Plane {
                   "give no scores, and only the curve is drawn");
     if (data.x.size() != 2 * data.rows())
       throw Error(call_, std::to_string(2 * data.rows()) + " numbers for the data's labels",
-                  std::to_string(data.x.size()), "give two numbers a label");
+                  std::to_string(data.x.size()), "give two numbers per label");
   }
 
   Range range(std::size_t column) const {
-    double low = std::numeric_limits<double>::infinity(), high = -low;
-    for (const Dataset* data : {&plot_->train, &plot_->test}) {
-      for (std::size_t i = 0; i < data->rows(); ++i) {
-        if (!is_drawable(data->row(i))) continue;
-        low = std::min(low, data->row(i)[column]);
-        high = std::max(high, data->row(i)[column]);
-      }
-    }
-    return low > high ? Range{-1, 1} : roomy(low, high);
+    Extent extent;
+    for (const Dataset* data : {&plot_->train, &plot_->test})
+      for (std::size_t i = 0; i < data->rows(); ++i)
+        if (is_drawable(data->row(i))) extent.add(data->row(i)[column]);
+    return extent.is_empty() ? Range{-1, 1} : with_margin(extent.low, extent.high);
   }
 
   std::string_view call_;
   const TrainingPlot* plot_;
   std::array<Range, 2> ranges_{};
-  std::size_t count_ = 0;  // of scores
+  std::size_t count_ = 0;  // the number of scores, once known
 };
 
-// The rows to draw where there are too many: evenly chosen, for data may be sorted.
+// Returns the indices of at most `most` rows to draw, chosen evenly, because data may be sorted.
 inline std::vector<std::size_t> thinned(const Dataset& data, std::size_t most) {
   std::vector<std::size_t> drawable;
   for (std::size_t i = 0; i < data.rows(); ++i)
@@ -179,7 +189,7 @@ inline std::vector<std::size_t> thinned(const Dataset& data, std::size_t most) {
   return chosen;
 }
 
-// How many points of train and test are drawn when only so many may be: their shares, and at least one of each.
+// Returns how many points of train and test are drawn if at most `most` may be: their shares, and at least one of each.
 inline std::array<std::size_t, 2> shares(const TrainingPlot& plot, std::size_t most) {
   const std::size_t train = plot.train.rows(), test = plot.test.rows();
   if (train + test <= most) return {train, test};

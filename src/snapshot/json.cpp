@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A snapshot as JSON.
+// Writes snapshots as JSON.
 #include "snapshot/json.hpp"
 
 namespace gradwalk {

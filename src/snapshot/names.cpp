@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Names for nodes: what a person would call them.
+// Gives nodes the names that a person would use.
 #include "names.hpp"
 
 #include <unordered_map>
@@ -9,7 +9,7 @@
 namespace gradwalk::detail {
 namespace {
 
-constexpr std::size_t longest_name = 28;  // of an expression; a label may be longer
+constexpr std::size_t longest_name = 28;  // for names that are expressions; a label may be longer
 
 enum Precedence : int { comparison, sum, product, sign, power, atom };
 
@@ -51,7 +51,7 @@ class Names {
     const Precedence own = precedence_of(node);
     if (node.op == Op::neg) return "-" + operand_text(node, 0, sign);
     if (own == atom || node.operands.size() != 2) return call(node);
-    // ** groups to the right and takes a sign there; the others group to the left.
+    // ** groups to the right, and a sign at its right needs no parentheses. The other operators group to the left.
     const auto tighter = static_cast<Precedence>(own + 1);
     const std::string space = own <= sum ? " " : "";
     return operand_text(node, 0, own == power || own == comparison ? tighter : own) + space + node.op_name + space +
@@ -65,7 +65,7 @@ class Names {
   }
 
   std::string call(const Snapshot::Node& node) const {
-    if (node.operands.empty()) return "";  // a leaf without a label
+    if (node.operands.empty()) return "";  // a leaf without a label gets a short name
     std::string text = node.op_name + "(";
     for (std::size_t i = 0; i < node.operands.size() && text.size() <= longest_name; ++i) {
       if (i > 0) text += ", ";
@@ -79,7 +79,7 @@ class Names {
       if (std::string name = "t" + std::to_string(++unnamed_); !uses_.contains(name)) return name;
   }
 
-  // The name itself, or with the first number that makes it one of its own.
+  // Returns the name if no node has it, otherwise the name with the first free number.
   std::string unused(const std::string& name) {
     std::size_t number = ++uses_[name];
     if (number == 1) return name;
@@ -90,8 +90,8 @@ class Names {
   }
 
   std::vector<Snapshot::Node>& nodes_;
-  std::vector<std::string> texts_;       // how larger expressions write the nodes so far,
-  std::vector<Precedence> precedences_;  // and how tightly those texts bind
+  std::vector<std::string> texts_;       // each node so far as an operand of a larger expression
+  std::vector<Precedence> precedences_;  // how tightly each of these texts binds
   std::unordered_map<std::string, std::size_t> uses_;
   std::size_t unnamed_ = 0;
 };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The methods of minimize(): gradient descent, BFGS, limited-memory BFGS and Newton's method.
 #include "directions.hpp"
 
 #include <Eigen/Cholesky>
@@ -9,42 +10,44 @@
 namespace gradwalk::solver {
 namespace {
 
-// Before anything is known of how the gradient changes: a step of length 1, or the gradient's own if that is shorter.
-double careful_step(const Place& point) { return std::min(1.0, 1.0 / point.gradient.norm()); }
+// Returns the share of the gradient for a first step, when nothing is known about the curvature: a step of length 1, or
+// the gradient itself if that is shorter.
+double careful_step(const Point& point) { return std::min(1.0, 1.0 / point.gradient.norm()); }
 
 class GradientDescent final : public Directions {
  public:
-  Vector from(const Place& point) override { return -point.gradient; }
-  void learn(const Place& from, const Place& to) override {
-    // As if the function were a parabola along the line: what made the last value fall so much will do so again.
+  Vector from(const Point& point) override { return -point.gradient; }
+  void learn(const Point& from, const Point& to) override {
+    // Assume that the function is a parabola along the line and that the next step lowers the value as much as the
+    // last.
     const double fall = from.value - to.value;
     guess_ = fall > 0 ? 2 * fall / to.gradient.squaredNorm() : 0;
   }
   void forget() override { guess_ = 0; }
-  double first_step(const Place& point) const override { return guess_ > 0 ? guess_ : careful_step(point); }
+  double first_step(const Point& point) const override { return guess_ > 0 ? guess_ : careful_step(point); }
 
  private:
   double guess_ = 0;
 };
 
-// What a step taught: the gradient changed by y along s. Of use where it grew.
+// What a step tells about the curvature: along s, the gradient changed by y. It is useful if the slope grew.
 struct Pair {
   Vector s, y;
   double product;
-  Pair(const Place& from, const Place& to) : s(to.x - from.x), y(to.gradient - from.gradient), product(s.dot(y)) {}
-  bool is_of_use() const { return product > 1e-14 * s.norm() * y.norm(); }
+  Pair(const Point& from, const Point& to) : s(to.x - from.x), y(to.gradient - from.gradient), product(s.dot(y)) {}
+  bool is_useful() const { return product > 1e-14 * s.norm() * y.norm(); }
   double scale() const { return product / y.squaredNorm(); }
 };
 
 class Bfgs final : public Directions {
  public:
-  Vector from(const Place& point) override {
+  Vector from(const Point& point) override {
     if (inverse_.size() == 0) return -point.gradient;
     return -(inverse_.selfadjointView<Eigen::Lower>() * point.gradient);
   }
-  void learn(const Place& from, const Place& to) override {
+  void learn(const Point& from, const Point& to) override {
     const Pair pair(from, to);
-    if (!pair.is_of_use()) return;
+    if (!pair.is_useful()) return;
     if (inverse_.size() == 0) inverse_ = pair.scale() * Matrix::Identity(pair.s.size(), pair.s.size());
     auto inverse = inverse_.selfadjointView<Eigen::Lower>();
     const Vector changed = inverse * pair.y;
@@ -52,18 +55,18 @@ class Bfgs final : public Directions {
     inverse.rankUpdate(pair.s, factor).rankUpdate(pair.s, changed, -1 / pair.product);
   }
   void forget() override { inverse_.resize(0, 0); }
-  double first_step(const Place& point) const override { return inverse_.size() == 0 ? careful_step(point) : 1; }
+  double first_step(const Point& point) const override { return inverse_.size() == 0 ? careful_step(point) : 1; }
 
  private:
-  Matrix inverse_;  // of the Hessian, its lower half; none yet where it is empty
+  Matrix inverse_;  // the lower half of the estimated inverse Hessian; empty if there is no estimate yet
 };
 
 class LimitedBfgs final : public Directions {
  public:
   explicit LimitedBfgs(std::size_t memory) : memory_(std::max<std::size_t>(memory, 1)) {}
 
-  // Nocedal's two loops: the updates that BFGS would have made of the last steps, applied to a vector.
-  Vector from(const Place& point) override {
+  // Applies the updates that BFGS would have made for the last steps to the gradient, by Nocedal's two loops.
+  Vector from(const Point& point) override {
     Vector direction = -point.gradient;
     if (pairs_.empty()) return direction;
     std::vector<double> shares(pairs_.size());
@@ -76,14 +79,14 @@ class LimitedBfgs final : public Directions {
       direction += (shares[i] - pairs_[i].y.dot(direction) / pairs_[i].product) * pairs_[i].s;
     return direction;
   }
-  void learn(const Place& from, const Place& to) override {
+  void learn(const Point& from, const Point& to) override {
     Pair pair(from, to);
-    if (!pair.is_of_use()) return;
+    if (!pair.is_useful()) return;
     if (pairs_.size() == memory_) pairs_.pop_front();
     pairs_.push_back(std::move(pair));
   }
   void forget() override { pairs_.clear(); }
-  double first_step(const Place& point) const override { return pairs_.empty() ? careful_step(point) : 1; }
+  double first_step(const Point& point) const override { return pairs_.empty() ? careful_step(point) : 1; }
 
  private:
   std::size_t memory_;
@@ -94,30 +97,31 @@ class Newton final : public Directions {
  public:
   explicit Newton(Function& function) : function_(function) {}
 
-  Vector from(const Place& point) override {
-    plain_ = forgotten_;
+  Vector from(const Point& point) override {
+    is_gradient_ = forgotten_;
     forgotten_ = false;
-    if (plain_) return -point.gradient;
+    if (is_gradient_) return -point.gradient;
     const Matrix hessian = function_.hessian(point.x);
-    plain_ = !hessian.allFinite();
-    if (plain_) return -point.gradient;
+    is_gradient_ = !hessian.allFinite();
+    if (is_gradient_) return -point.gradient;
     const Eigen::LLT<Matrix> factors(hessian);
     if (factors.info() == Eigen::Success && factors.rcond() > 1e-14) return -factors.solve(point.gradient);
-    // Not convex here: along each axis of the curvature as far as if it were, and no further than a small one allows.
+    // The function is not convex here. Take the magnitudes of the eigenvalues, with a lower bound that limits the step.
     const Eigen::SelfAdjointEigenSolver<Matrix> axes(hessian);
     const Vector sizes = axes.eigenvalues().cwiseAbs();
-    plain_ = sizes.maxCoeff() == 0;
-    if (plain_) return -point.gradient;
+    is_gradient_ = sizes.maxCoeff() == 0;
+    if (is_gradient_) return -point.gradient;
     const Vector along = axes.eigenvectors().transpose() * point.gradient;
     return -axes.eigenvectors() * along.cwiseQuotient(sizes.cwiseMax(1e-8 * sizes.maxCoeff()));
   }
-  void learn(const Place&, const Place&) override {}
+  void learn(const Point&, const Point&) override {}
   void forget() override { forgotten_ = true; }
-  double first_step(const Place& point) const override { return plain_ ? careful_step(point) : 1; }
+  double first_step(const Point& point) const override { return is_gradient_ ? careful_step(point) : 1; }
 
  private:
   Function& function_;
-  bool plain_ = false, forgotten_ = false;
+  bool is_gradient_ = false;  // true if the last direction was the gradient's, because there was no usable Hessian
+  bool forgotten_ = false;    // true if forget() asks for the gradient's direction
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which way to go from a point: each method of minimize() as something that gives directions and learns from steps.
+// Directions: the interface of the methods of minimize(). A method returns a direction and learns from each step.
 #pragma once
 
 #include <memory>
@@ -14,11 +14,14 @@ class Directions {
   Directions(const Directions&) = delete;
   Directions& operator=(const Directions&) = delete;
   virtual ~Directions() = default;
-  virtual Vector from(const Place& point) = 0;
-  virtual void learn(const Place& from, const Place& to) = 0;
-  virtual void forget() = 0;  // what was learned: the next direction is the gradient's
-  // How much of the next direction to try first, the last step having been so much of the last one.
-  virtual double first_step(const Place& point) const = 0;
+  // Returns the direction to search from a point.
+  virtual Vector from(const Point& point) = 0;
+  // Learns from a step between two points.
+  virtual void learn(const Point& from, const Point& to) = 0;
+  // Forgets what was learned. The next direction is that of the gradient.
+  virtual void forget() = 0;
+  // Returns the share of the direction that the line search tries first.
+  virtual double first_step(const Point& point) const = 0;
 };
 
 std::unique_ptr<Directions> make_directions(const MinimizeOptions& options, Function& function);

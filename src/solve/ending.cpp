@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Endings as text.
+// Describes the ending of a solver as text.
 #include "gradwalk/solve.hpp"
 #include "text/numbers.hpp"
 

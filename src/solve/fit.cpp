@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// fit(): Levenberg and Marquardt's method. Each step p makes |r + J p|^2 + damping |D p|^2 least, D being the lengths
-// of J's columns; the damping shrinks where the step gave what it promised and grows where it did not (Nielsen's rule).
+// fit(): the Levenberg-Marquardt method. Each step p minimizes |r + J p|^2 + damping |D p|^2, where D has the lengths
+// of the columns of J. The damping shrinks if the sum of squares fell as predicted, and grows if not (Nielsen's rule).
 #include <Eigen/QR>
 #include <Eigen/SVD>
 #include <algorithm>
@@ -17,10 +17,11 @@ namespace {
 constexpr double hardly_damped = std::numeric_limits<double>::epsilon();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// The residuals r near a point, as if they were linear: r + J p. R is what steps need of J = Q R; it is J itself where
-// that has no more rows than columns.
+// A linear model of the residuals near a point: r + J p. Steps need only R of J = Q R. If J has no more rows than
+// columns, R is J itself.
 struct Linear {
-  Matrix jacobian, r;
+  Matrix jacobian;
+  Matrix r;
   Vector right;     // Q'r
   Vector gradient;  // J'r
 
@@ -41,20 +42,20 @@ struct Linear {
 
   Vector step(const Vector& weights, double damping) const {
     const Eigen::Index n = r.cols(), rows = r.rows();
-    Matrix all(rows + n, n);
+    Matrix left(rows + n, n);
     Vector wanted = Vector::Zero(rows + n);
-    all.topRows(rows) = r;
-    all.bottomRows(n) = (std::sqrt(damping) * weights).asDiagonal();
+    left.topRows(rows) = r;
+    left.bottomRows(n) = (std::sqrt(damping) * weights).asDiagonal();
     wanted.head(rows) = -right;
-    return all.householderQr().solve(wanted);
+    return left.householderQr().solve(wanted);
   }
 
-  // By how much the sum of squares falls along such a step.
+  // Returns how much the model predicts that the sum of squares falls along a step.
   double promised(const Vector& step, const Vector& weights, double damping) const {
     return step.dot(damping * weights.cwiseAbs2().cwiseProduct(step) - gradient);
   }
 
-  // The largest cosine of the angle between the residuals and a column.
+  // Returns the largest cosine of an angle between the residuals and a column of J.
   double steepness(const Vector& residuals) const {
     const double length = residuals.norm();
     double largest = 0;
@@ -84,16 +85,17 @@ class LeastSquares {
   }
 
   const Vector& x() const { return x_; }
-  const Vector& residuals() const { return residuals_; }
+  const Vector& values() const { return residuals_; }
   const Linear& linear() const { return linear_; }
 
  private:
-  // One step that is an improvement; shorter and shorter ones are tried for it.
+  // Makes one step that lowers the sum of squares, trying shorter and shorter ones. Returns a reason to stop, if any.
   std::optional<Stop> advance(std::size_t& iterations) {
     longest_ = longest_.cwiseMax(linear_.columns());
     const Vector weights = longest_.unaryExpr([](double length) { return length > 0 ? length : 1; });
     const double before = residuals_.squaredNorm();
-    // A fall that rounding would hide is taken for granted, as long as the promises go down.
+    // If rounding would hide even the largest predicted fall, steps are accepted as long as the predictions get
+    // smaller.
     const bool is_hidden = most_promised(weights) <= noise * before;
     for (double growth = 2; iterations < options_.iterations; growth *= 2) {
       ++iterations;
@@ -117,8 +119,8 @@ class LeastSquares {
     return Stop::iterations;
   }
 
-  // Moves along the step where the sum of squares falls by more than `wanted`, and gives the fall; otherwise minus
-  // infinity.
+  // Makes the step if the sum of squares falls by more than `wanted`, and returns how much it falls. Otherwise returns
+  // minus infinity.
   double try_step(const Vector& step, double before, double wanted) {
     const Vector next = x_ + step;
     if (!next.allFinite()) return -infinity;
@@ -133,8 +135,8 @@ class LeastSquares {
     return fall;
   }
 
-  // Steps have become short. Without damping too, or what they promise is nothing that doubles could tell? Otherwise
-  // the residuals are not smooth.
+  // Returns why the search ends when steps have become short. It has converged if the undamped step is short, too, or
+  // if its predicted fall is below the precision of doubles. Otherwise the residuals are not smooth.
   Stop reason_to_end(const Vector& weights, double before) const {
     const Vector full = linear_.step(weights, hardly_damped);
     const double share = std::max(short_share, options_.step_tolerance);
@@ -152,12 +154,12 @@ class LeastSquares {
   const FitOptions& options_;
   Vector x_, residuals_;
   Linear linear_;
-  Vector longest_;  // of the columns of J, so far
+  Vector longest_;  // the largest length of each column of J so far
   double damping_ = 1e-3, last_promise_ = infinity;
 };
 
-// What the residuals' errors do to the parameters: the inverse of J'J, by singular values of J with columns of
-// length 1.
+// Computes the covariance of the parameters from the inverse of J'J. It uses the singular values of J with columns
+// scaled to length 1.
 void add_errors(const Linear& linear, const Vector& residuals, bool known_errors, Fit& fit) {
   const Eigen::Index n = linear.r.cols(), spare = residuals.size() - n;
   if (!residuals.allFinite() || !linear.is_finite()) {
@@ -202,19 +204,12 @@ Fit detail::fit(const VectorFunction& residuals, const AnyNumbers& start, const 
   const Vector begin = start_of("fit", start);
   Function function("fit", residuals, options.compile);
   Fit result;
-  std::optional<LeastSquares> problem(std::in_place, function, options, begin);
-  const double first = problem->residuals().squaredNorm();
-  result.stop = problem->run(result.iterations);
-  if (Vector there = problem->residuals(); !function.confirms(problem->x(), there)) {
-    problem.emplace(function, options, there.squaredNorm() <= first ? Vector(problem->x()) : begin);
-    result.stop = problem->run(result.iterations);
-  }
-  function.report(result);
-  result.x = numbers(problem->x());
-  result.residuals = numbers(problem->residuals());
-  result.sum_of_squares = problem->residuals().squaredNorm();
-  result.gradient_norm = problem->linear().gradient.norm();
-  add_errors(problem->linear(), problem->residuals(), options.known_errors, result);
+  const LeastSquares problem = solved<LeastSquares>(function, options, begin, result);
+  result.x = numbers(problem.x());
+  result.residuals = numbers(problem.values());
+  result.sum_of_squares = problem.values().squaredNorm();
+  result.gradient_norm = problem.linear().gradient.norm();
+  add_errors(problem.linear(), problem.values(), options.known_errors, result);
   return result;
 }
 

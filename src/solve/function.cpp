@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Evaluates a function of Values for the solvers, by recording it or by compiled programs.
 #include "function.hpp"
 
 #include <algorithm>
@@ -12,12 +13,12 @@
 namespace gradwalk::solver {
 namespace {
 
-constexpr int most_changes = 5;  // of the graph, before programs are given up
+constexpr int most_changes = 5;  // after this many changes of the graph, no more programs are compiled
 
 std::span<const double> span_of(const Vector& x) { return {x.data(), static_cast<std::size_t>(x.size())}; }
 std::vector<Value> leaves_of(const Vector& x) { return {x.begin(), x.end()}; }
 
-// 0 where every comparison comes out as it did, else NaN.
+// Returns a Value that is 0 if every comparison has the result it had when recorded, and NaN otherwise.
 Value guard(const std::vector<Condition>& decided) {
   if (decided.empty()) return 0.0;
   Value others = 0.0;
@@ -31,13 +32,14 @@ Value sum_of_products(const std::vector<Value>& a, const std::vector<Value>& b) 
   return sum;
 }
 
-// A pass from each output visits its graph, and a pass along each parameter the whole one. The latter is slower by a
-// node, and a custom node's step back cannot take part.
+// Returns true if the Jacobian is cheaper by columns, with a forward pass per parameter over the whole graph, than by
+// rows, with a backward pass per output over the graph of that output. A forward pass takes about three times as long
+// per node, and it cannot pass a custom node that has a function for its backward step.
 bool columns_are_cheaper(const std::vector<Value>& outputs, std::size_t parameters) {
-  const Listing all = Reading(outputs).list();
-  for (const Listing::Node& node : all.nodes)
+  const Listing listing = Reading(outputs).list();
+  for (const Listing::Node& node : listing.nodes)
     if (node.op == Op::custom) return false;
-  const std::size_t by_columns = 3 * parameters * all.nodes.size();
+  const std::size_t by_columns = 3 * parameters * listing.nodes.size();
   std::size_t by_rows = 0;
   for (const Value& output : outputs) {
     by_rows += Reading(output).size();
@@ -83,7 +85,7 @@ std::vector<Value> Function::record_and_learn(const std::vector<Value>& at) {
 void Function::learn(std::uint64_t shape, const std::vector<Value>& at) {
   if (given_up_) return;
   Numbers point;
-  for (const Value& one : at) point.push_back(one.data());
+  for (const Value& parameter : at) point.push_back(parameter.data());
   if (shape_ == shape) {
     ready_ = ready_ || point != point_;
     return;
@@ -91,7 +93,7 @@ void Function::learn(std::uint64_t shape, const std::vector<Value>& at) {
   ready_ = false;
   forget_programs();
   if (shape_ && ++changes_ > most_changes)
-    give_up("the function records another graph from point to point: it branches, or uses numbers of its own");
+    give_up("the function records different graphs at different points: it branches, or uses numbers of its own");
   shape_ = shape;
   point_ = std::move(point);
 }
@@ -106,17 +108,17 @@ void Function::forget_programs() {
   for (std::optional<Compiled>* program : {&gradient_, &values_, &hessian_, &jacobian_}) program->reset();
 }
 
-// ---- at the end ----
+// ---- confirming a result ----
 
 template <class Record> bool Function::confirms_by(Record record) {
   if (!used_programs_) return true;
   const bool had_given_up = given_up_;
-  changes_ = most_changes;  // another graph would be the last
+  changes_ = most_changes;  // one more change of the graph ends the use of programs
   const auto [programs, recorded] = record();
   if (given_up_ != had_given_up) return false;
   const Vector allowed = 1e-6 * (1 + recorded.array().abs());
   if (((programs - recorded).cwiseAbs() - allowed).maxCoeff() <= 0) return true;
-  give_up("a program of the function does not give its numbers: they depend on how it is rounded");
+  give_up("a compiled program gives other numbers than the function: they depend on rounding");
   return false;
 }
 
@@ -136,12 +138,12 @@ bool Function::confirms(const Vector& x, Vector& values) {
   });
 }
 
-// ---- compiled ----
+// ---- compiling ----
 
 template <class Outputs>
-Function::Compiled* Function::program(std::optional<Compiled>& place, const Vector& x, Outputs outputs) {
+Function::Compiled* Function::program(std::optional<Compiled>& cached, const Vector& x, Outputs outputs) {
   if (given_up_ || !ready_) return nullptr;
-  if (place) return &*place;
+  if (cached) return &*cached;
   std::vector<Value> parameters = leaves_of(x);
   const Recorded recorded = record(parameters);
   if (recorded.shape != shape_) {
@@ -149,16 +151,16 @@ Function::Compiled* Function::program(std::optional<Compiled>& place, const Vect
     return nullptr;
   }
   try {
-    const std::vector<Value> made = outputs(recorded, parameters);
-    Program program = compile(made, {.parameters = parameters});
+    const std::vector<Value> program_outputs = outputs(recorded, parameters);
+    Program program = compile(program_outputs, {.parameters = parameters});
     const std::size_t size = parameters.size();
-    place.emplace(Compiled{std::move(parameters), std::move(program), Numbers(size), Numbers(size)});
+    cached.emplace(Compiled{std::move(parameters), std::move(program), Numbers(size), Numbers(size)});
   } catch (const Error& error) {
     give_up(error.what());
     return nullptr;
   }
   used_programs_ = true;
-  return &*place;
+  return &*cached;
 }
 
 Function::Compiled* Function::gradient_program(const Vector& x) {
@@ -175,7 +177,7 @@ Function::Compiled* Function::values_program(const Vector& x) {
   });
 }
 
-// The derivative of the gradient along v: its own gradient is the Hessian times v.
+// Compiles the derivative of the function along a vector v. The gradient of that is the Hessian times v.
 Function::Compiled* Function::hessian_program(const Vector& x) {
   return program(hessian_, x, [](const Recorded& recorded, std::vector<Value>& parameters) {
     const std::vector<Value> slope = derivatives(recorded.outputs[0], parameters);
@@ -185,9 +187,9 @@ Function::Compiled* Function::hessian_program(const Vector& x) {
   });
 }
 
-// The outputs' sum, each times its u: its gradient is J'u, a row of J where one u is 1. The derivative of that along v
-// has Jv as its gradient by u, a column of J. There are fewer columns where there are more outputs than parameters, but
-// their program is three times as large.
+// Compiles the sum of the outputs, each times a number u. Its gradient is J'u: a row of J if one u is 1 and the others
+// are 0. The derivative of this sum along a vector v has the gradient Jv with respect to u: a column of J. If there are
+// more outputs than parameters, there are fewer columns than rows, but their program is three times as large.
 Function::Compiled* Function::jacobian_program(const Vector& x) {
   return program(jacobian_, x, [this](const Recorded& recorded, std::vector<Value>& parameters) {
     const std::vector<Value> inputs = parameters, u(recorded.outputs.size());
@@ -200,14 +202,14 @@ Function::Compiled* Function::jacobian_program(const Vector& x) {
   });
 }
 
-// ---- what is asked ----
+// ---- evaluating ----
 
 double Function::gradient(const Vector& x, Vector& gradient) {
   ++evaluations_;
   gradient.resize(x.size());
-  if (Compiled* const made = gradient_program(x)) {
+  if (Compiled* const compiled = gradient_program(x)) {
     const double value =
-        made->program.gradient_at(span_of(x), {gradient.data(), static_cast<std::size_t>(gradient.size())});
+        compiled->program.gradient_at(span_of(x), {gradient.data(), static_cast<std::size_t>(gradient.size())});
     if (std::isfinite(value) && gradient.allFinite()) return value;
   }
   return recorded_gradient(x, gradient);
@@ -222,11 +224,11 @@ double Function::recorded_gradient(const Vector& x, Vector& gradient) {
 
 Vector Function::values(const Vector& x) {
   ++evaluations_;
-  if (Compiled* const made = values_program(x)) {
+  if (Compiled* const compiled = values_program(x)) {
     Vector values(static_cast<Eigen::Index>(*outputs_));
-    for (std::size_t i = 0; i < made->parameters.size(); ++i)
-      made->parameters[i].data() = x[static_cast<Eigen::Index>(i)];
-    made->program.evaluate({values.data(), *outputs_});
+    for (std::size_t i = 0; i < compiled->parameters.size(); ++i)
+      compiled->parameters[i].data() = x[static_cast<Eigen::Index>(i)];
+    compiled->program.evaluate({values.data(), *outputs_});
     if (values.allFinite()) return values;
   }
   return recorded_values(x);
@@ -242,17 +244,17 @@ Vector Function::recorded_values(const Vector& x) {
 Matrix Function::hessian(const Vector& x) {
   const Eigen::Index n = x.size();
   Matrix result(n, n);
-  if (Compiled* const made = hessian_program(x)) {
-    Vector::Map(made->numbers.data(), 2 * n) << x, Vector::Zero(n);
-    bool finite = true;
-    for (Eigen::Index i = 0; i < n && finite; ++i) {
-      double& v = made->numbers[static_cast<std::size_t>(n + i)];
+  if (Compiled* const compiled = hessian_program(x)) {
+    Vector::Map(compiled->numbers.data(), 2 * n) << x, Vector::Zero(n);
+    bool is_finite = true;
+    for (Eigen::Index i = 0; i < n && is_finite; ++i) {
+      double& v = compiled->numbers[static_cast<std::size_t>(n + i)];
       v = 1;
-      finite = std::isfinite(made->program.gradient_at(made->numbers, made->derivatives));
+      is_finite = std::isfinite(compiled->program.gradient_at(compiled->numbers, compiled->derivatives));
       v = 0;
-      result.col(i) = Vector::Map(made->derivatives.data(), n);
+      result.col(i) = Vector::Map(compiled->derivatives.data(), n);
     }
-    if (finite && result.allFinite()) return 0.5 * (result + result.transpose());
+    if (is_finite && result.allFinite()) return 0.5 * (result + result.transpose());
   }
   const auto first = [this](const std::vector<Value>& at) { return record_and_learn(at)[0]; };
   const std::vector<Numbers> rows = gradwalk::hessian(first, numbers(x));
@@ -262,31 +264,31 @@ Matrix Function::hessian(const Vector& x) {
 
 Matrix Function::jacobian(const Vector& x) {
   const Eigen::Index n = x.size();
-  if (Compiled* const made = jacobian_program(x)) {
+  if (Compiled* const compiled = jacobian_program(x)) {
     const auto m = static_cast<Eigen::Index>(*outputs_);
-    const bool by_columns = static_cast<Eigen::Index>(made->parameters.size()) > n + m;
+    const bool by_columns = static_cast<Eigen::Index>(compiled->parameters.size()) > n + m;
     Matrix result(m, n);
-    Numbers& at = made->numbers;
+    Numbers& at = compiled->numbers;
     std::fill(at.begin(), at.end(), 0.0);
     Vector::Map(at.data(), n) = x;
-    bool finite = true;
-    const auto run = [&](Eigen::Index one) {
-      at[static_cast<std::size_t>(one)] = 1;
-      finite = finite && std::isfinite(made->program.gradient_at(at, made->derivatives));
-      at[static_cast<std::size_t>(one)] = 0;
+    bool is_finite = true;
+    const auto run_with_unit = [&](Eigen::Index i) {
+      at[static_cast<std::size_t>(i)] = 1;
+      is_finite = is_finite && std::isfinite(compiled->program.gradient_at(at, compiled->derivatives));
+      at[static_cast<std::size_t>(i)] = 0;
     };
     if (by_columns) {
-      for (Eigen::Index j = 0; j < n && finite; ++j) {
-        run(n + m + j);
-        result.col(j) = Vector::Map(made->derivatives.data() + n, m);
+      for (Eigen::Index j = 0; j < n && is_finite; ++j) {
+        run_with_unit(n + m + j);
+        result.col(j) = Vector::Map(compiled->derivatives.data() + n, m);
       }
     } else {
-      for (Eigen::Index i = 0; i < m && finite; ++i) {
-        run(n + i);
-        result.row(i) = Vector::Map(made->derivatives.data(), n);
+      for (Eigen::Index i = 0; i < m && is_finite; ++i) {
+        run_with_unit(n + i);
+        result.row(i) = Vector::Map(compiled->derivatives.data(), n);
       }
     }
-    if (finite && result.allFinite()) return result;
+    if (is_finite && result.allFinite()) return result;
   }
   return recorded_jacobian(x);
 }
@@ -316,7 +318,7 @@ void Function::report(Ending& ending) const {
   ending.evaluations = evaluations_;
   ending.recordings = recordings_;
   ending.compiled = gradient_ || values_;
-  ending.not_compiled = ending.compiled ? "" : !why_not_.empty() ? why_not_ : "it ended before a program was of use";
+  ending.not_compiled = ending.compiled ? "" : !why_not_.empty() ? why_not_ : "it ended before there was a program";
 }
 
 }  // namespace gradwalk::solver

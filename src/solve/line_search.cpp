@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The line search: brackets a step between one that is too short and one that is too long, then narrows the bracket.
 #include "line_search.hpp"
 
 #include <algorithm>
@@ -8,24 +9,24 @@
 namespace gradwalk::solver {
 namespace {
 
-constexpr int most_trials = 150;    // enough to grow to 1e100, and to halve to nothing
-constexpr double decrease = 1e-4;   // of what the slope promises, at least
-constexpr double flattening = 0.9;  // of the slope may be left, at most
-constexpr double longer = 10;
+constexpr int most_trials = 150;    // enough to grow to 1e100, or to halve to 0
+constexpr double decrease = 1e-4;   // the least share of the predicted fall that a step must reach
+constexpr double flattening = 0.9;  // the largest share of the slope that may remain
+constexpr double growth = 10;       // the factor from one step to the next while none is too long
 
 struct Trial {
   double step = 0;
-  Place point;
+  Point point;
   double slope = 0;
 };
 
 class Search {
  public:
-  Search(const Place& start, const Vector& direction)
+  Search(const Point& start, const Vector& direction)
       : start_(start), slope_(direction.dot(start.gradient)), low_{0, start, slope_} {}
 
-  // Wolfe's conditions on the value; where values no longer tell, those on the slope that a parabola would have
-  // (Hager and Zhang's approximate conditions).
+  // Tests Wolfe's condition on the value. Where rounding hides the difference of values, tests Hager and Zhang's
+  // approximate condition, which is on the slope.
   bool is_low_enough(const Trial& trial) const {
     if (trial.point.value <= start_.value + decrease * trial.step * slope_) return true;
     return trial.point.value <= start_.value + noise * std::abs(start_.value) &&
@@ -41,19 +42,19 @@ class Search {
   const Trial& low() const { return low_; }
 
   double next_step() {
-    if (high_ == none) return longer * low_.step;
+    if (high_ == none) return growth * low_.step;
     const double width = high_ - low_.step;
     if (!std::isfinite(high_value_)) return low_.step + 0.1 * width;
-    // The lowest point of the parabola through both values and the lower slope; every third time the middle, so that
-    // the width goes to 0.
+    // Take the minimum of the parabola through both values and the slope at the lower end. Every third time take the
+    // middle, so that the width goes to 0.
     const double fall = -low_.slope * width;
     const double share = fall / (2 * (high_value_ - low_.point.value + fall));
-    const bool middle = ++narrowed_ % 3 == 0 || !(share > 0);
-    return low_.step + width * (middle ? 0.5 : std::clamp(share, 0.1, 0.9));
+    const bool takes_middle = ++narrowed_ % 3 == 0 || !(share > 0);
+    return low_.step + width * (takes_middle ? 0.5 : std::clamp(share, 0.1, 0.9));
   }
 
  private:
-  const Place& start_;
+  const Point& start_;
   double slope_;
   Trial low_;
   static constexpr double none = std::numeric_limits<double>::infinity();
@@ -63,12 +64,12 @@ class Search {
 
 }  // namespace
 
-Found search_line(Function& function, const Vector& direction, double lowest, Place& at, double& step) {
+Found search_line(Function& function, const Vector& direction, double lowest, Point& at, double& step) {
   Search search(at, direction);
   Trial trial{step, {}, 0};
   for (int i = 0; i < most_trials; ++i) {
     trial.point.x = at.x + trial.step * direction;
-    if (trial.point.x == search.low().point.x) break;  // doubles cannot tell them apart
+    if (trial.point.x == search.low().point.x) break;  // the step is below the precision of doubles
     trial.point.value = function.gradient(trial.point.x, trial.point.gradient);
     trial.slope = direction.dot(trial.point.gradient);
     if (trial.point.value < lowest) {
@@ -88,7 +89,7 @@ Found search_line(Function& function, const Vector& direction, double lowest, Pl
   }
   if (search.low().step == 0) return Found::nothing_lower;
   step = search.low().step;
-  at = search.low().point;  // lower, though as steep as before: there is a kink
+  at = search.low().point;  // lower, but as steep as before: there is a kink
   return Found::point;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// minimize(): a direction, how far along it, again.
+// minimize(): takes a direction from the method, searches along it, and repeats.
 #include <algorithm>
 #include <cmath>
 
@@ -12,8 +12,8 @@ namespace {
 
 constexpr double far_away = 1e100;
 
-// How steep it is, each parameter in units of itself where it is above 1.
-double steepness(const Place& at) {
+// Returns the largest |derivative| * max(1, |parameter|), which gradient_tolerance bounds.
+double steepness(const Point& at) {
   return at.gradient.cwiseProduct(at.x.cwiseAbs().cwiseMax(1)).lpNorm<Eigen::Infinity>();
 }
 
@@ -22,7 +22,7 @@ class Descent {
   Descent(Function& function, const MinimizeOptions& options)
       : function_(function), options_(options), directions_(make_directions(options, function)) {}
 
-  Stop run(Place& at, std::size_t& iterations) {
+  Stop run(Point& at, std::size_t& iterations) {
     least_ = steepest_ = steepness(at);
     idle_ = 0;
     bool started_again = false;
@@ -36,7 +36,7 @@ class Descent {
         directions_->forget();
         direction = directions_->from(at);
       }
-      const Place before = at;
+      const Point before = at;
       double step = directions_->first_step(at);
       const double promised = -direction.dot(at.gradient) * step;
       switch (search_line(function_, direction, options_.lowest, at, step)) {
@@ -57,13 +57,13 @@ class Descent {
   }
 
  private:
-  std::optional<Stop> reason_to_stop(const Place& before, const Place& at) {
+  std::optional<Stop> reason_to_stop(const Point& before, const Point& at) {
     if (at.x.lpNorm<Eigen::Infinity>() > far_away) return Stop::unbounded;
     const double fall = before.value - at.value;
     if (share_changed(before.x, at.x) <= options_.step_tolerance) return Stop::step;
     if (options_.value_tolerance > 0 && fall <= options_.value_tolerance * std::max(1.0, std::abs(at.value)))
       return Stop::value;
-    // Neither value nor gradient is getting any better, but for rounding.
+    // Count the steps in which neither the value nor the gradient gets better by more than rounding.
     const double now = steepness(at);
     steepest_ = std::max(steepest_, now);
     idle_ = fall > 4 * epsilon * std::abs(at.value) || now < 0.5 * least_ ? 0 : idle_ + 1;
@@ -72,9 +72,9 @@ class Descent {
     return {};
   }
 
-  // A gradient about as large as ever, which for steps that can be told apart promises what can be told apart, and
-  // there is nothing lower: that is no valley's floor.
-  Stop unless_kink(Stop stop, const Place& at) const {
+  // Returns `stop`, or no_descent if the point is a kink: the gradient is about as large as ever and predicts a fall
+  // above rounding, but nothing is lower.
+  Stop unless_kink(Stop stop, const Point& at) const {
     const double steep = steepness(at);
     return steep > 1e-5 * steepest_ && short_share * steep > noise * std::abs(at.value) ? Stop::no_descent : stop;
   }
@@ -84,8 +84,8 @@ class Descent {
   Function& function_;
   const MinimizeOptions& options_;
   std::unique_ptr<Directions> directions_;
-  double least_ = 0, steepest_ = 0;  // steepness so far
-  int idle_ = 0;                     // steps without progress, one after the other
+  double least_ = 0, steepest_ = 0;  // the smallest and the largest steepness so far
+  int idle_ = 0;                     // the number of steps without progress in a row
   static constexpr int most_idle = 10;
 };
 
@@ -95,24 +95,25 @@ class Descent {
 Minimum detail::minimize(const ScalarFunction& function, const AnyNumbers& start, const MinimizeOptions& options) {
   using namespace solver;
   const Vector begin = start_of("minimize", start);
-  Function all("minimize", [&](const std::vector<Value>& at) { return std::vector{function(at)}; }, options.compile);
+  Function wrapped(
+      "minimize", [&](const std::vector<Value>& at) { return std::vector{function(at)}; }, options.compile);
   Minimum result;
   const auto at_point = [&](const Vector& x) {
-    Place point{x, 0, {}};
-    point.value = all.gradient(x, point.gradient);
+    Point point{x, 0, {}};
+    point.value = wrapped.gradient(x, point.gradient);
     return point;
   };
-  const auto descend = [&](Place& at) {
-    result.stop = at.is_finite() ? Descent(all, options).run(at, result.iterations) : Stop::not_finite;
+  const auto descend = [&](Point& at) {
+    result.stop = at.is_finite() ? Descent(wrapped, options).run(at, result.iterations) : Stop::not_finite;
   };
-  const Place first = at_point(begin);
-  Place at = first;
+  const Point first = at_point(begin);
+  Point at = first;
   descend(at);
-  if (!all.confirms(at.x, at.value, at.gradient)) {
+  if (!wrapped.confirms(at.x, at.value, at.gradient)) {
     if (!(at.value <= first.value) || !at.is_finite()) at = first;
     descend(at);
   }
-  all.report(result);
+  wrapped.report(result);
   result.x = numbers(at.x);
   result.value = at.value;
   result.gradient = numbers(at.gradient);

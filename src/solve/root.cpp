@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// root(): Newton's method. Each step goes to where the function would be 0 if it were linear, or to less of it.
+// root(): Newton's method. Each step goes towards the root of the linear model, as far as the values get smaller.
 #include <Eigen/QR>
 #include <cmath>
 
@@ -16,7 +16,7 @@ class NewtonRoot {
       : function_(function), options_(options), x_(start), values_(function.values(start)) {
     if (values_.size() != x_.size())
       throw Error("root", "as many values as parameters: " + std::to_string(x_.size()), std::to_string(values_.size()),
-                  "return one Value a parameter; fit() makes any number of values small");
+                  "return one Value per parameter; fit() makes any number of values small");
   }
 
   Stop run(std::size_t& iterations) {
@@ -26,7 +26,7 @@ class NewtonRoot {
       if (options_.progress) options_.progress(iterations + 1, values_.squaredNorm());
       const Matrix jacobian = function_.jacobian(x_);
       if (!jacobian.allFinite()) return iterations == 0 ? Stop::not_finite : Stop::no_descent;
-      // The shortest of the best steps where the Jacobian is singular.
+      // If the Jacobian is singular, this is the shortest least-squares step.
       const Vector step = jacobian.completeOrthogonalDecomposition().solve(-values_);
       const bool leads_to_root = (jacobian * step + values_).norm() <= 1e-8 * values_.norm();
       const double share = share_changed(x_, x_ + step);
@@ -40,7 +40,7 @@ class NewtonRoot {
   const Vector& values() const { return values_; }
 
  private:
-  // Along the step, or a part of it, to smaller values.
+  // Moves along the step, or along a part of it, to smaller values. Returns false if there are none.
   bool advance(const Vector& step) {
     const double before = values_.squaredNorm();
     for (double share = 1; share > 1e-18; share *= 0.5) {
@@ -67,19 +67,12 @@ class NewtonRoot {
 Root detail::root(const VectorFunction& function, const AnyNumbers& start, const RootOptions& options) {
   using namespace solver;
   const Vector begin = start_of("root", start);
-  Function all("root", function, options.compile);
+  Function wrapped("root", function, options.compile);
   Root result;
-  std::optional<NewtonRoot> problem(std::in_place, all, options, begin);
-  const double first = problem->values().squaredNorm();
-  result.stop = problem->run(result.iterations);
-  if (Vector there = problem->values(); !all.confirms(problem->x(), there)) {
-    problem.emplace(all, options, there.squaredNorm() <= first ? Vector(problem->x()) : begin);
-    result.stop = problem->run(result.iterations);
-  }
-  all.report(result);
-  result.x = numbers(problem->x());
-  result.values = numbers(problem->values());
-  result.value_norm = problem->values().norm();
+  const NewtonRoot problem = solved<NewtonRoot>(wrapped, options, begin, result);
+  result.x = numbers(problem.x());
+  result.values = numbers(problem.values());
+  result.value_norm = problem.values().norm();
   return result;
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Computes the shape of a recording: a hash over its operations, constants and branches.
 #include "shape.hpp"
 
 #include <bit>
@@ -9,8 +10,8 @@
 namespace gradwalk::solver {
 namespace {
 
-// A few multiplications that let every bit of a list of words matter.
-class Mixed {
+// A hash of a list of words, in which every bit of each word matters.
+class Hash {
  public:
   void add(std::uint64_t word) {
     state_ = (state_ ^ word) * 0x9e3779b97f4a7c15u;
@@ -26,7 +27,7 @@ class Mixed {
 
 std::uint64_t shape_of(const std::vector<Value>& outputs, const std::vector<Condition>& decided,
                        const std::vector<Value>& inputs) {
-  Mixed shape;
+  Hash shape;
   std::vector<Value> roots = outputs;
   for (const Condition& condition : decided) {
     roots.emplace_back(condition);
@@ -34,9 +35,9 @@ std::uint64_t shape_of(const std::vector<Value>& outputs, const std::vector<Cond
   }
   const Reading reading(roots);
   const Listing listing = reading.list();
-  std::vector<std::optional<std::size_t>> place(listing.leaves);
+  std::vector<std::optional<std::size_t>> input_of_leaf(listing.leaves);
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (const auto found = reading.find(inputs[i])) place[*found] = i;
+    if (const auto found = reading.find(inputs[i])) input_of_leaf[*found] = i;
   const auto add_number = [&](double number) {
     shape.add(1);
     shape.add(std::bit_cast<std::uint64_t>(number));
@@ -49,9 +50,9 @@ std::uint64_t shape_of(const std::vector<Value>& outputs, const std::vector<Cond
     } else if (operand >= listing.leaves) {
       shape.add(3);
       shape.add(operand - listing.leaves);
-    } else if (place[operand]) {
+    } else if (input_of_leaf[operand]) {
       shape.add(4);
-      shape.add(*place[operand]);
+      shape.add(*input_of_leaf[operand]);
     } else {
       add_number(reading.data(operand));
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a recording is but for the numbers of its inputs, as one number: two recordings with the same can be replaced by
-// one program.
+// The shape of a recording: a hash of everything in it except the numbers of its inputs. One program can replace all
+// recordings with the same shape.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace gradwalk::solver {
 
-// Constants count with every bit, and so does how the comparisons came out that the recording went by.
+// Returns the hash. It covers every bit of the constants, and the results of the comparisons that the function branched
+// on.
 std::uint64_t shape_of(const std::vector<Value>& outputs, const std::vector<Condition>& decided,
                        const std::vector<Value>& inputs);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The one sentence every Error is.
+// Puts the message of an Error together.
 #include "gradwalk/error.hpp"
 
 namespace gradwalk {

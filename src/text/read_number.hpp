@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A number at the front of a text, as std::from_chars reads it: no sign in front, no locale, correctly rounded.
+// Reads the number at the front of a text as std::from_chars does: unsigned, without locale, correctly rounded.
 #pragma once
 
 #include <charconv>
@@ -13,8 +13,8 @@
 namespace gradwalk::detail {
 
 struct ReadNumber {
-  std::size_t size;  // of what was read
-  std::errc error;   // as from_chars has it; std::errc() if none
+  std::size_t size;  // the number of bytes that were read
+  std::errc error;   // the error of from_chars, or std::errc()
   double number;
 };
 
@@ -25,7 +25,8 @@ inline ReadNumber read_number(std::string_view text) {
   return {static_cast<std::size_t>(end - text.data()), error, number};
 }
 #else
-// libc++ 19 has none for double. Its C libraries round correctly; the locale is that of a program that never set one.
+// libc++ 19 has no from_chars for double. The C libraries that it runs on round correctly. The locale is "C", because
+// the programs that use libc++ here set none.
 inline ReadNumber read_number(std::string_view text) {
   std::size_t at = 0;
   const auto digits = [&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Text from outside inside our messages: UTF-8 as it stands, and '?' for every byte a terminal should not be sent.
+// Makes untrusted text safe to print in a message: UTF-8 stays, and '?' replaces what a terminal should not receive.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,8 @@
 
 namespace gradwalk::detail {
 
-// A character that moves no cursor and starts no escape sequence; its size is what utf8_size gave.
+// Returns true if the first character of a text moves no cursor and starts no escape sequence. `size` is the result of
+// utf8_size().
 inline bool is_printable(std::string_view text, std::size_t size) {
   const auto first = static_cast<unsigned char>(text[0]);
   if (size == 1) return first >= ' ' && first != 0x7f;
@@ -18,18 +19,18 @@ inline bool is_printable(std::string_view text, std::size_t size) {
   return size > 1 && !is_control;
 }
 
-// What can be printed of a text, cut after about so many bytes.
+// Returns a text with '?' for each character that is not printable, cut after about `most` bytes.
 inline std::string printable(std::string_view text, std::size_t most) {
   std::string result;
   while (!text.empty() && result.size() < most) {
-    const std::size_t size = utf8_size(text), taken = size == 0 ? 1 : size;
-    result += is_printable(text, size) ? text.substr(0, taken) : "?";
-    text.remove_prefix(taken);
+    const auto [character, is_valid] = take_character(text);
+    result += is_printable(character, is_valid ? character.size() : 0) ? character : "?";
   }
   return text.empty() ? result : result + "...";
 }
 inline std::string printable(std::string_view text) { return printable(text, text.size()); }
 
+// Returns the beginning of a text in quotes, for an error message.
 inline std::string shown(std::string_view text) {
   std::string result(1, '\'');
   return result.append(printable(text, 40)) += '\'';

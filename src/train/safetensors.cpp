@@ -171,7 +171,7 @@ SafetensorsFile SafetensorsFile::parse(std::string_view bytes, std::string_view 
   return file;
 }
 
-void SafetensorsFile::write(const std::string& path) const { write_beside(path, to_bytes()); }
+void SafetensorsFile::write(const std::string& path) const { write_file(path, to_bytes()); }
 
 SafetensorsFile SafetensorsFile::read(const std::string& path) {
   return parse(read_file(path, longest_safetensors_file), detail::printable(path));

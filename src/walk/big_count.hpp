@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A count without bounds: it can be added to and written down, which is all that counting paths needs. Written here
-// because the library depends on nothing.
+// A count of any size that can be added to and printed, which is all that counting paths needs. It is written here
+// because the library has no dependencies.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class BigCount {
     if (digits_.size() < other.digits_.size()) digits_.resize(other.digits_.size());
     for (std::size_t i = 0; i < other.digits_.size(); ++i) digits_[i] += other.digits_[i];
     most_ += other.most_;
-    if (most_ > room) carry();
+    if (most_ > carry_limit) carry();
     return *this;
   }
 
@@ -41,11 +41,12 @@ class BigCount {
   }
 
  private:
-  // As it is written, so that writing takes no time beside counting.
+  // A power of ten, so that printing is fast.
   static constexpr std::uint64_t base = 1'000'000'000'000'000;
   static constexpr std::size_t base_length = 15;
-  // Carries wait until a digit might not hold one more sum: meanwhile adding has no order, and is done in vectors.
-  static constexpr std::uint64_t room = std::uint64_t{1} << 62;
+  // Carries are delayed until a digit might overflow. Until then additions are independent, so compilers vectorize
+  // them.
+  static constexpr std::uint64_t carry_limit = std::uint64_t{1} << 62;
 
   void carry() {
     std::uint64_t over = 0;
@@ -58,8 +59,8 @@ class BigCount {
     most_ = base - 1;
   }
 
-  std::vector<std::uint64_t> digits_;  // lowest first; the last is not 0
-  std::uint64_t most_ = base - 1;      // no digit is above it
+  std::vector<std::uint64_t> digits_;  // the lowest digit first; the last is not 0
+  std::uint64_t most_ = base - 1;      // an upper bound of the digits
 };
 
 }  // namespace gradwalk::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Writes programs. The operations are spelled as each language does; everything else is the same for all.
+// Writes programs. Only the spelling of operations differs from language to language.
 #include "gradwalk/code.hpp"
 
 #include <algorithm>
@@ -7,12 +7,13 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "snapshot/names.hpp"
 #include "text/numbers.hpp"
 
 namespace gradwalk {
 namespace {
 
-// What a variable must not be called in one of the languages, or would hide something these programs use.
+// Words that are no names of variables in one of the languages, or that would hide a name that these programs use.
 constexpr std::string_view reserved =
     " Value gradwalk main print std torch size_t errno linux unix assert alignas alignof and and_eq as asm async "
     "auto await bitand bitor bool break case catch char char8_t char16_t char32_t class co_await co_return co_yield "
@@ -23,7 +24,7 @@ constexpr std::string_view reserved =
     "sizeof static static_assert static_cast struct switch template this thread_local throw true try typedef typeid "
     "typename union unsigned using virtual void volatile wchar_t while with xor xor_eq yield None True False ";
 
-bool is_taken(const std::string& name) {
+bool is_reserved(const std::string& name) {
   const auto is_capital = [](char c) { return (c >= 'A' && c <= 'Z') || c == '_'; };
   const bool may_be_macro = name.size() > 2 && std::ranges::all_of(name, is_capital);
   const bool is_op = std::ranges::any_of(op_table, [&](const OpInfo& op) { return op.name == name; });
@@ -33,7 +34,7 @@ bool is_taken(const std::string& name) {
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// The label as an identifier, without what C++ reserves; "" if nothing is left.
+// Returns a label as an identifier that C++ does not reserve; "" if nothing is left of it.
 std::string identifier(std::string_view label) {
   std::string result;
   for (const char c : label) {
@@ -44,10 +45,10 @@ std::string identifier(std::string_view label) {
       result += '_';
     }
   }
-  return is_taken(result) ? result + "_" : result;
+  return is_reserved(result) ? result + "_" : result;
 }
 
-// A name for each node; those of constants are not used, but for the root's.
+// Returns a variable name for each node. A constant uses its name only if it is the root.
 std::vector<std::string> variables(const Snapshot& graph) {
   std::vector<std::string> names;
   std::unordered_set<std::string> used;
@@ -75,8 +76,8 @@ class Writer {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Snapshot::Node& node = graph_.nodes[i];
       if (node.is_constant() && i != graph_.root()) continue;
-      const std::string made = node.operands.empty() ? value(node.data) : operation(node);
-      line((is_cpp_ ? "Value " : "") + names_[i] + " = " + made, i);
+      const std::string expression = node.operands.empty() ? value(node.data) : operation(node);
+      line((is_cpp_ ? "Value " : "") + names_[i] + " = " + expression, i);
     }
     code_.backward = code_.lines.size();
     line(names_[graph_.root()] + ".backward()");
@@ -103,7 +104,7 @@ class Writer {
         break;
       case Language::python:
         if (std::ranges::any_of(graph_.nodes,
-                                [](const auto& node) { return is_call_of_two(node.op) || node.op == Op::select; }))
+                                [](const auto& node) { return is_binary_call(node.op) || node.op == Op::select; }))
           plain("import gradwalk");
         plain("from gradwalk import Value");
         plain("");
@@ -139,26 +140,26 @@ class Writer {
     return "Value(" + number(data) + ")";
   }
 
-  static bool is_call_of_two(Op op) { return info(op).operands == 2 && symbol(op) == name(op); }
+  static bool is_binary_call(Op op) { return info(op).operands == 2 && !detail::is_infix(op); }
 
   std::string operation(const Snapshot::Node& node) const {
     if (node.op == Op::custom)
       throw Error("to_code", "operations of the table", "'" + node.op_name + "'", "draw or walk the graph instead");
     if (node.op == Op::neg) return "-" + operand(node, 0, true);
-    if (node.operands.size() == 1) return call_of_one(node);
+    if (node.operands.size() == 1) return unary_call(node);
     if (node.op == Op::select) return choice(node);
     if (is_comparison(node.op) && language_ == Language::pytorch)
       return "(" + operand(node, 0, true) + " " + std::string(symbol(node.op)) + " " + operand(node, 1, true) +
              ") + 0.0";
-    if (is_call_of_two(node.op) || (is_cpp_ && node.op == Op::pow)) return call_of_two(node);
+    if (is_binary_call(node.op) || (is_cpp_ && node.op == Op::pow)) return binary_call(node);
     return operand(node, 0, true) + " " + std::string(symbol(node.op)) + " " + operand(node, 1, true);
   }
 
-  std::string call_of_one(const Snapshot::Node& node) const {
+  std::string unary_call(const Snapshot::Node& node) const {
     const std::string op(name(node.op)), x = operand(node, 0, false);
     if (is_cpp_) return op + "(" + x + ")";
     if (language_ == Language::python) return x + "." + op + "()";
-    switch (node.op) {  // what PyTorch lacks, or calls otherwise: its round() goes to the even neighbour
+    switch (node.op) {  // functions that PyTorch lacks or names differently; its round() rounds half to even
       case Op::stop: return x + ".detach()";
       case Op::cbrt: return "torch.sign(" + x + ") * torch.abs(" + x + ") ** (1 / 3)";
       case Op::round: return "torch.sign(" + x + ") * torch.floor(torch.abs(" + x + ") + 0.5)";
@@ -177,7 +178,7 @@ class Writer {
     return std::string(call) + "(" + c + ", " + operand(node, 1, false) + ", " + operand(node, 2, false) + ")";
   }
 
-  std::string call_of_two(const Snapshot::Node& node) const {
+  std::string binary_call(const Snapshot::Node& node) const {
     std::string call(name(node.op));
     if (language_ == Language::python) call = "gradwalk." + call;
     if (language_ == Language::pytorch)
@@ -185,15 +186,16 @@ class Writer {
     return call + "(" + operand(node, 0, false) + ", " + operand(node, 1, false) + ")";
   }
 
-  // A constant is a number where the language takes one: not where it would be computed with before any Value is there.
+  // Returns an operand as text. A constant is written as a number, except where the language would compute with numbers
+  // alone, or where PyTorch's function needs a tensor.
   std::string operand(const Snapshot::Node& node, std::size_t i, bool in_brackets) const {
-    const Snapshot::Node& one = graph_.nodes[node.operands[i]];
-    if (!one.is_constant()) return names_[node.operands[i]];
+    const Snapshot::Node& operand_node = graph_.nodes[node.operands[i]];
+    if (!operand_node.is_constant()) return names_[node.operands[i]];
     const auto is_constant = [&](std::size_t operand) { return graph_.nodes[operand].is_constant(); };
-    if (i == 0 && std::ranges::all_of(node.operands, is_constant)) return value(one.data);
-    if (language_ == Language::pytorch && (is_call_of_two(node.op) || node.op == Op::select))
-      return "torch.tensor(" + number(one.data) + ")";
-    const std::string text = number(one.data);
+    if (i == 0 && std::ranges::all_of(node.operands, is_constant)) return value(operand_node.data);
+    if (language_ == Language::pytorch && (is_binary_call(node.op) || node.op == Op::select))
+      return "torch.tensor(" + number(operand_node.data) + ")";
+    const std::string text = number(operand_node.data);
     return in_brackets && text.front() == '-' ? "(" + text + ")" : text;
   }
 

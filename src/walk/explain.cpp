@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// explain(): deposits by the chain rule; the largest paths by best-first search.
+// explain(): computes deposits by the chain rule, and the largest paths by best-first search.
 //
-// For each node the largest magnitude any path from it to the target can have is known beforehand, by one loop over the
-// graph. A path so far is worth its product times that, which is what its best continuation really reaches, so paths
-// come out largest first and no others are followed to their end.
+// One loop over the graph computes the largest magnitude that a path from each node to the target can have. The
+// priority of a partial path is its product times that magnitude, which its best continuation reaches exactly. So paths
+// come out largest first, and the search completes only the paths that it lists.
 #include "gradwalk/explain.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double unreachable = -1;
-constexpr std::size_t most_links = 4'000'000;  // in all paths listed: what memory they may take
+constexpr std::size_t most_links = 4'000'000;  // the largest total length of the listed paths, to bound their memory
 
 double magnitude(double x) { return std::isnan(x) ? infinity : std::abs(x); }
 
@@ -43,7 +43,7 @@ class PathSearch {
         extend(at);
       }
     }
-    // Rounding may have let a path out a little before its turn.
+    // Rounding may have changed the order slightly.
     std::sort(paths.begin(), paths.end(), [](const Explanation::Path& a, const Explanation::Path& b) {
       const double x = magnitude(a.product), y = magnitude(b.product);
       return x != y ? x > y : a.nodes < b.nodes;
@@ -53,20 +53,21 @@ class PathSearch {
 
  private:
   static constexpr std::size_t none = ~std::size_t{0};
-  struct Partial {  // a path from the root, by its last node and what came before
+  // A path from the root, stored as its last node and the index of the partial path before it.
+  struct Partial {
     std::size_t node, before;
     double local, product;
   };
   struct Candidate {
     double worth;
     std::size_t partial;
-    // Of equal worth the newest first, so that a tie does not fan out.
+    // Among candidates of equal worth the newest comes first, so that ties do not make the search breadth-first.
     bool operator<(const Candidate& other) const {
       return worth != other.worth ? worth < other.worth : partial < other.partial;
     }
   };
 
-  // The largest magnitude of a path from each node to the target, `unreachable` where there is none.
+  // Returns the largest magnitude of a path from each node to the target; `unreachable` if there is no path.
   std::vector<double> target_reach() const {
     std::vector<double> best(graph_.nodes.size(), unreachable);
     best[target_] = 1;

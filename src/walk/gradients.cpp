@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One loop from the root down, for gradients and for counts.
+// Computes gradients and counts of paths, each in one loop from the root down.
 #include "gradients.hpp"
 
 #include <cmath>
@@ -8,20 +8,20 @@
 namespace gradwalk::detail {
 namespace {
 
-// Calls reach(node, count of paths from the root) for each node, from the root down. A count is dropped once it has
-// been passed on: of many large ones only those at the frontier live at a time.
-template <class Reach> void each_count(const Snapshot& graph, Reach reach) {
+// Calls visit(node, number of paths from the root) for each node, from the root down, until it returns false. A count
+// is freed once it has been added to the operands, so only those between visited and unvisited nodes are in memory.
+template <class Visit> void each_path_count(const Snapshot& graph, Visit visit) {
   std::vector<BigCount> counts(graph.nodes.size());
   counts.back() = BigCount(1);
   for (std::size_t node = graph.nodes.size(); node-- > 0;) {
     const BigCount count = std::exchange(counts[node], BigCount());
     for (const std::size_t operand : graph.nodes[node].operands)
       if (!graph.nodes[operand].is_constant()) counts[operand] += count;
-    if (!reach(node, count)) return;
+    if (!visit(node, count)) return;
   }
 }
 
-// locals(i): the local derivatives of node i.
+// Runs a backward pass. locals(i) returns the local derivatives of node i.
 template <class Locals> Gradients chain_rule(const Snapshot& graph, std::size_t root, Locals locals) {
   Gradients result{std::vector<double>(graph.nodes.size()), std::vector<double>(graph.nodes.size())};
   result.values[root] = result.magnitudes[root] = 1;
@@ -57,7 +57,7 @@ Gradients gradients_of(const Snapshot& graph, std::size_t root, std::span<const 
 
 BigCount count_visits(const Snapshot& graph) {
   BigCount total;
-  each_count(graph, [&](std::size_t, const BigCount& count) {
+  each_path_count(graph, [&](std::size_t, const BigCount& count) {
     total += count;
     return true;
   });
@@ -66,7 +66,7 @@ BigCount count_visits(const Snapshot& graph) {
 
 BigCount count_paths(const Snapshot& graph, std::size_t to) {
   BigCount paths;
-  each_count(graph, [&](std::size_t node, const BigCount& count) {
+  each_path_count(graph, [&](std::size_t node, const BigCount& count) {
     if (node == to) paths = count;
     return node != to;
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The chain rule on a snapshot: gradients, and how many paths lead to each node.
+// The chain rule on a snapshot: gradients, and the number of paths to each node.
 #pragma once
 
 #include <cmath>
@@ -10,29 +10,34 @@
 
 namespace gradwalk::detail {
 
-// A deposit, as the engine makes it: nothing times a local derivative without bounds is still nothing.
+// Returns a deposit as the engine computes it: a gradient of 0 gives 0, even times an infinite local derivative.
 inline double deposit_of(double gradient, double local) { return gradient == 0 ? 0 : gradient * local; }
 
-// Two sums of the same deposits in different orders differ by rounding; anything more is a difference.
+// Returns true if two sums differ by more than rounding. `magnitude` is the sum of the magnitudes of their terms.
 inline bool differ(double a, double b, double magnitude) {
   return a != b && !(std::isnan(a) && std::isnan(b)) && !(std::abs(a - b) <= 1e-12 * magnitude);
 }
 
+// Returns true for a node that was computed, and so passes its gradient on to operands.
 inline bool has_operands(const Snapshot::Node& node) { return !node.operands.empty(); }
 
-// Every node but the constants, operands before their users.
+// Returns all nodes except constants, operands before their users.
 std::vector<std::size_t> nodes_in_order(const Snapshot& graph);
 
-// The derivative of one node by each node, and the sum of the magnitudes it is made of: the measure of its rounding.
+// The derivatives of a root with respect to each node.
 struct Gradients {
-  std::vector<double> values, magnitudes;
+  std::vector<double> values;
+  std::vector<double>
+      magnitudes;  // the sum of the magnitudes of the paths to each node, which bounds its rounding error
 };
+// Computes the derivatives of a node with respect to each node below it.
 Gradients gradients_of(const Snapshot& graph, std::size_t root);
-// The same with other local derivatives than the snapshot's, by node.
+// The same with local derivatives that replace those of the snapshot.
 Gradients gradients_of(const Snapshot& graph, std::size_t root, std::span<const std::vector<double>> locals);
 
-// How many paths lead from the root to the nodes together, and to one of them.
+// Returns the number of paths from the root to all nodes together, which is the number of visits of a walk per path.
 BigCount count_visits(const Snapshot& graph);
+// Returns the number of paths from the root to one node.
 BigCount count_paths(const Snapshot& graph, std::size_t to);
 
 }  // namespace gradwalk::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Walks, sorts and tallies as JSON; docs/walk-format.md is the description of what this writes.
+// Writes walks, sorts, tallies and explanations as JSON. docs/walk-format.md describes the formats.
 #include "snapshot/json.hpp"
 
 #include <array>
@@ -13,7 +13,7 @@ using namespace detail;
 
 namespace {
 
-constexpr std::size_t most_worths = 1'000;  // late deposits followed to the leaves
+constexpr std::size_t most_worths = 1'000;  // the number of late deposits that are followed to the leaves
 
 std::string_view kind_name(Walk::Step::Kind kind) {
   constexpr std::array<std::string_view, 5> names{"forward", "seed", "visit", "deposit", "update"};
@@ -54,7 +54,9 @@ void write_step(JsonWriter& json, const Snapshot& graph, const Walk::Step& step)
       case Kind::visit:
       case Kind::deposit:
         json("grad").value(step.before);
-        json("deposits").array(step.deposits, [&](const Walk::Deposit& one) { write_deposit(json, graph, one); });
+        json("deposits").array(step.deposits, [&](const Walk::Deposit& deposit) {
+          write_deposit(json, graph, deposit);
+        });
         break;
     }
   });

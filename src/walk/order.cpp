@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Visiting orders: read from names, and all of them tried.
+// Visiting orders: parses one from names, and tries all of them.
 #include <algorithm>
 #include <map>
 
@@ -17,7 +17,7 @@ std::string_view trim(std::string_view text) {
   return begin == std::string_view::npos ? "" : text.substr(begin, end - begin + 1);
 }
 
-// Calls take(part) for each part between commas that stand outside parentheses: max(a, b) is one name.
+// Calls take(name) for each name between commas. Commas in parentheses do not separate: max(a, b) is one name.
 template <class Take> void split(std::string_view text, Take take) {
   int depth = 0;
   std::size_t begin = 0;
@@ -40,7 +40,8 @@ std::string names_of(const Snapshot& graph) {
   return names;
 }
 
-// The leaves' gradients alone, without a record: every one of n! orders is worked out.
+// Returns the gradients of the leaves after a backward pass in this order. It keeps no record, because it runs for each
+// of n! orders.
 std::vector<double> leaf_gradients(const Snapshot& graph, const std::vector<std::size_t>& order,
                                    const std::vector<std::size_t>& leaves) {
   std::vector<double> grad(graph.nodes.size());
@@ -91,8 +92,9 @@ OrderTally try_all_orders(const Snapshot& graph) {
   do {
     ++tally.orders;
     std::vector<double> gradients = leaf_gradients(graph, order, tally.leaves);
-    const auto known = std::find_if(tally.results.begin(), tally.results.end(),
-                                    [&](const OrderTally::Result& one) { return same(one.gradients, gradients); });
+    const auto known = std::find_if(tally.results.begin(), tally.results.end(), [&](const OrderTally::Result& result) {
+      return same(result.gradients, gradients);
+    });
     if (known == tally.results.end()) {
       tally.results.push_back({std::move(gradients), 1, false, order});
     } else {

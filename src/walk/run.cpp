@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Making the record. Each broken rule is one branch here; what is right is worked out beside it.
+// Makes the record of a walk. Each broken rule is one branch here. The right gradients are computed beside the wrong
+// ones.
 #include "run.hpp"
 
 #include <algorithm>
@@ -11,9 +12,9 @@
 namespace gradwalk::detail {
 
 WalkRun::WalkRun(const Snapshot& graph, const WalkOptions& options) : graph_(graph), options_(options) {
-  for (const Snapshot::Node& one : graph.nodes) {
-    data_.push_back(one.data);
-    locals_.push_back(one.locals);
+  for (const Snapshot::Node& node : graph.nodes) {
+    data_.push_back(node.data);
+    locals_.push_back(node.locals);
   }
   grad_.resize(data_.size());
   ideal_.resize(data_.size());
@@ -63,18 +64,18 @@ void WalkRun::check_order() const {
 
 void WalkRun::forward_pass() {
   for (std::size_t i = 0; i < data_.size(); ++i) {
-    const Snapshot::Node& one = node(i);
-    if (!has_operands(one)) continue;
-    grad_[i] = 0;  // a second pass makes the node anew
+    const Snapshot::Node& computed = node(i);
+    if (!has_operands(computed)) continue;
+    grad_[i] = 0;  // in a second pass the node is a new one, without a gradient
     Walk::Step step{Kind::forward, pass_, i, data_[i], data_[i], {}, {}};
-    for (const std::size_t operand : one.operands) step.operands.push_back(data_[operand]);
+    for (const std::size_t operand : computed.operands) step.operands.push_back(data_[operand]);
     if (pass_ > 1) {
-      if (one.op == Op::custom)
+      if (computed.op == Op::custom)
         throw Error("walk", "ops with a rule of their own for a training step", "the custom node '" + name(i) + "'",
                     "walk it by another rule");
-      step.after = data_[i] = rule_value(one.op, step.operands);
-      for (std::size_t k = 0; k < one.operands.size(); ++k)
-        locals_[i][k] = rule_local(one.op, k, step.operands, step.after);
+      step.after = data_[i] = rule_value(computed.op, step.operands);
+      for (std::size_t k = 0; k < computed.operands.size(); ++k)
+        locals_[i][k] = rule_local(computed.op, k, step.operands, step.after);
     }
     record_.steps.push_back(std::move(step));
   }
@@ -116,20 +117,21 @@ void WalkRun::visit_in(const std::vector<std::size_t>& order) {
 
 void WalkRun::visit_recursively() {
   struct Call {
-    std::size_t node, next;  // operand
+    std::size_t node;
+    std::size_t next;  // the operand to visit next
   };
   std::vector<Call> calls{{graph_.root(), 0}};
   if (!begin_visit(calls.back().node)) return;
   while (!calls.empty()) {
     Call& call = calls.back();
-    const Snapshot::Node& one = node(call.node);
-    while (call.next < one.operands.size() && node(one.operands[call.next]).is_constant()) ++call.next;
-    if (call.next == one.operands.size()) {
+    const std::vector<std::size_t>& operands = node(call.node).operands;
+    while (call.next < operands.size() && node(operands[call.next]).is_constant()) ++call.next;
+    if (call.next == operands.size()) {
       calls.pop_back();
       continue;
     }
     const std::size_t operand = call.next++;
-    const std::size_t from = call.node, to = one.operands[operand];
+    const std::size_t from = call.node, to = operands[operand];
     record_.steps.push_back({Kind::deposit, pass_, from, grad_[from], grad_[from], {}, {}});
     record_.steps.back().deposits.push_back(pay(from, operand));
     if (!begin_visit(to)) return;
@@ -137,8 +139,8 @@ void WalkRun::visit_recursively() {
   }
 }
 
-// The list such a sort makes, reversed, is every path's end with operands from the last to the first: it need not be
-// made first, and so may be of any length.
+// A sort without a visited set lists a node once per path. Its list, reversed, is the order in which this stack visits
+// the nodes, so the list itself, which can be too long for any memory, is not made.
 void WalkRun::visit_without_visited_set() {
   std::vector<std::size_t> stack{graph_.root()};
   while (!stack.empty()) {
@@ -166,9 +168,9 @@ bool WalkRun::begin_visit(std::size_t i) {
 }
 
 void WalkRun::pay_all(std::size_t i) {
-  const Snapshot::Node& one = node(i);
-  for (std::size_t k = 0; k < one.operands.size(); ++k)
-    if (!node(one.operands[k]).is_constant()) record_.steps.back().deposits.push_back(pay(i, k));
+  const std::vector<std::size_t>& operands = node(i).operands;
+  for (std::size_t k = 0; k < operands.size(); ++k)
+    if (!node(operands[k]).is_constant()) record_.steps.back().deposits.push_back(pay(i, k));
 }
 
 Walk::Deposit WalkRun::pay(std::size_t from, std::size_t operand) {
@@ -177,9 +179,10 @@ Walk::Deposit WalkRun::pay(std::size_t from, std::size_t operand) {
   const auto kept = [&](double sum) { return grad_[from] == 0 ? sum : sum + amount; };
   grad_[to] = is(WalkRule::overwrite) ? amount : kept(before);
   ideal_[to] = kept(ideal_[to]);
-  const bool once = !options_.order.empty() || is(WalkRule::forward_order);
-  const Walk::Deposit deposit{from,   to,     operand,   local,
-                              amount, before, grad_[to], once && has_operands(node(to)) && visits_in_pass_[to] > 0};
+  const bool visits_once = !options_.order.empty() || is(WalkRule::forward_order);
+  const Walk::Deposit deposit{
+      from,   to,     operand,   local,
+      amount, before, grad_[to], visits_once && has_operands(node(to)) && visits_in_pass_[to] > 0};
   if (deposit.late && amount != 0)
     record_.late.push_back(
         {record_.steps.size() - 1, from, to, amount,
@@ -212,11 +215,11 @@ void WalkRun::finish(const std::vector<double>& right_data) {
 void WalkRun::check_visit(std::size_t i) {
   if (!has_operands(node(i))) return;
   if (visits_in_pass_[i] > 1 && grad_[i] != 0) {
-    part(i, grad_[i], right_[i], name(i) + " was visited again: what it had passed on went down once more");
+    note_parting(i, grad_[i], right_[i], name(i) + " was visited again: what it had passed on went down once more");
   } else if (differ(grad_[i], right_[i], magnitude_[i])) {
-    part(i, grad_[i], right_[i],
-         name(i) + " was visited with " + short_number(grad_[i]) + ", before all of its " + short_number(right_[i]) +
-             " had come");
+    note_parting(i, grad_[i], right_[i],
+                 name(i) + " was visited with " + short_number(grad_[i]) + ", before all of its " +
+                     short_number(right_[i]) + " had come");
   }
 }
 
@@ -225,15 +228,15 @@ void WalkRun::check_deposit(const Walk::Deposit& deposit) {
   if (!differ(grad_[to], ideal_[to], 0)) return;
   const std::string instead = short_number(grad_[to]) + " instead of " + short_number(ideal_[to]);
   if (is(WalkRule::overwrite)) {
-    part(to, grad_[to], ideal_[to],
-         name(to) + " had " + short_number(deposit.before) + ", which the next deposit replaced: " + instead);
+    note_parting(to, grad_[to], ideal_[to],
+                 name(to) + " had " + short_number(deposit.before) + ", which the next deposit replaced: " + instead);
   } else {
-    part(to, grad_[to], ideal_[to],
-         name(to) + " still had " + short_number(deposit.before) + " of the pass before: " + instead);
+    note_parting(to, grad_[to], ideal_[to],
+                 name(to) + " still had " + short_number(deposit.before) + " of the pass before: " + instead);
   }
 }
 
-void WalkRun::part(std::size_t node, double wrong, double right, std::string reason) {
+void WalkRun::note_parting(std::size_t node, double wrong, double right, std::string reason) {
   if (record_.parting) return;
   record_.parting = Walk::Parting{record_.steps.size() - 1, node, wrong, right, std::move(reason)};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Making the record: one walk over a graph by a rule, right or broken.
+// WalkRun makes the record of one walk over a graph, by the right rule or a broken one.
 #pragma once
 
 #include "gradwalk/walk.hpp"
@@ -8,7 +8,8 @@ namespace gradwalk::detail {
 
 class WalkRun {
  public:
-  WalkRun(const Snapshot& graph, const WalkOptions& options);  // which must outlive it
+  // The graph and the options must outlive the WalkRun.
+  WalkRun(const Snapshot& graph, const WalkOptions& options);
   Walk::Record run();
 
  private:
@@ -16,7 +17,8 @@ class WalkRun {
   const Snapshot::Node& node(std::size_t i) const { return graph_.nodes[i]; }
   const std::string& name(std::size_t i) const { return node(i).name; }
   bool is(WalkRule rule) const { return options_.rule == rule; }
-  bool may_repeat() const { return is(WalkRule::recursion) || is(WalkRule::no_visited); }  // visits
+  // Returns true if the rule may visit a node several times in one pass.
+  bool may_repeat() const { return is(WalkRule::recursion) || is(WalkRule::no_visited); }
 
   void check_order() const;
   void forward_pass();
@@ -25,15 +27,16 @@ class WalkRun {
   void visit_in(const std::vector<std::size_t>& order);
   void visit_recursively();
   void visit_without_visited_set();
-  bool begin_visit(std::size_t i);  // false when there have been enough
-  void pay_all(std::size_t i);
+  bool begin_visit(std::size_t i);  // returns false if most_visits is reached
+  void pay_all(std::size_t i);      // makes the deposits of a node
   Walk::Deposit pay(std::size_t from, std::size_t operand);
   void begin_pass();
   void finish(const std::vector<double>& right_data);
 
   void check_visit(std::size_t i);
   void check_deposit(const Walk::Deposit& deposit);
-  void part(std::size_t node, double wrong, double right, std::string reason);
+  // Records where wrong and right gradients differ, unless an earlier place is known.
+  void note_parting(std::size_t node, double wrong, double right, std::string reason);
 
   const Snapshot& graph_;
   const WalkOptions& options_;
@@ -41,9 +44,9 @@ class WalkRun {
   int pass_ = 1;
   std::vector<double> data_, grad_;
   std::vector<std::vector<double>> locals_;
-  std::vector<double> ideal_;              // the gradient, had this walk's deposits been kept as they should
-  std::vector<double> right_, magnitude_;  // of the right pass over the same data
-  std::vector<double> right_total_;
+  std::vector<double> ideal_;              // the gradients if every deposit so far had been added correctly
+  std::vector<double> right_, magnitude_;  // the gradients of a right pass over the same data, and their magnitudes
+  std::vector<double> right_total_;        // the right gradients at the end, added up over passes where that is right
   std::vector<std::size_t> visits_in_pass_;
 };
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The depth-first sort, step by step: micrograd's build_topo() with its calls written down.
+// The depth-first sort, step by step: micrograd's build_topo() with a stack in place of recursion.
 #include "gradwalk/walk.hpp"
 
 namespace gradwalk {
 
 Sort::Sort(const Snapshot& graph) {
   struct Call {
-    std::size_t node, next;  // operand
+    std::size_t node;
+    std::size_t next;  // the operand to visit next
   };
   std::vector<bool> visited(graph.nodes.size());
   std::vector<Call> calls;

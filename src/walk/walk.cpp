@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Walk: the rules by name, moving over the record, what a lost deposit would have been worth.
+// Walk: the names of the rules, moving over the record, and the worth of lost deposits.
 #include "gradwalk/walk.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr std::array rule_table{
     WalkRuleInfo{"right", "in reverse topological order, adding every deposit"},
     WalkRuleInfo{"overwrite", "each deposit replaces the gradient: = where += belongs"},
     WalkRuleInfo{"recursion", "no order: each operand is visited as its deposit is made"},
-    WalkRuleInfo{"no-visited", "the sort without its visited set: shared nodes are listed once a path"},
+    WalkRuleInfo{"no-visited", "the sort without its visited set: shared nodes are listed once per path"},
     WalkRuleInfo{"forward", "in forward order, operands before their users"},
     WalkRuleInfo{"twice", "backward twice with nothing zeroed in between, as in micrograd"},
     WalkRuleInfo{"no-zeroing", "a training step, then another without zeroing the gradients"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The smallest user of gradwalk::compile: exits with 0 when a program gives a batch's sum and gradient.
+// The smallest user of gradwalk::compile: exits with 0 if a program returns the sum and gradient of a batch.
 
 #include <gradwalk/compile.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The smallest user of gradwalk, shared by the consumer projects beside it: exits with 0 when one gradient is right.
+// The smallest user of gradwalk, for the consumer projects in this folder: exits with 0 if one gradient is right.
 
 #include <gradwalk/gradwalk.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The smallest user of gradwalk::solve: exits with 0 when a minimum is found.
+// The smallest user of gradwalk::solve: exits with 0 if it finds a minimum.
 
 #include <gradwalk/solve.hpp>
 

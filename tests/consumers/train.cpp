@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The smallest user of gradwalk::train: exits with 0 when a tensor comes back from its bytes.
+// The smallest user of gradwalk::train: exits with 0 if a tensor is equal after a round trip through bytes.
 
 #include <gradwalk/safetensors.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Counts through the hooks of the address sanitizer, so that every allocation is seen, whoever makes it.
+// Counts allocations through the hooks of the address sanitizer, which see every allocation of the process.
 #include "allocations.hpp"
 
 #include <sanitizer/allocator_interface.h>

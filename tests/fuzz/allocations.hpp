@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How much memory a call takes at most, for parsers that promise to stay within a multiple of their input.
+// Measures the memory of a call, to test parsers that guarantee a multiple of the size of their input.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@ namespace fuzz {
 
 class Allocations {
  public:
-  Allocations();   // starts to count on this thread
-  ~Allocations();  // stops
+  Allocations();   // starts counting on this thread
+  ~Allocations();  // stops counting
   Allocations(const Allocations&) = delete;
   Allocations& operator=(const Allocations&) = delete;
-  void check(std::size_t most) const;  // traps if more was in use at once since the start
+  void check(std::size_t most) const;  // traps if more bytes than this were in use at once since the start
 };
 
 }  // namespace fuzz

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a session builds graphs and keeps and drops handles, each on the engine and on the plain evaluator.
+// The actions of a session that build graphs and copy, keep and drop Values, on the engine and on the plain evaluator.
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -33,7 +33,7 @@ constexpr Op operators[] = {Op::add, Op::mul, Op::sub, Op::div};
 
 template <std::size_t n> Op pick(const Op (&ops)[n], std::uint8_t byte) { return ops[byte % n]; }
 
-// Calls use(x), which may take the Value over if it dies.
+// Calls use() with the Value of a slot, as an rvalue if it dies.
 template <class Use> auto with(Slot& slot, bool dies, Use use) {
   return dies ? use(std::move(*slot.value)) : use(std::as_const(*slot.value));
 }
@@ -65,7 +65,7 @@ void Session::leaf(Bytes& bytes) {
 void Session::unary(Bytes& bytes) {
   const Op op = pick(unary_ops, bytes.next());
   Slot &x = full(bytes), &to = any(bytes);
-  put_made(to, oracle::unary(op, Spelling::operation, *x.value), twin_.unary(op, x.node));
+  put_result(to, oracle::unary(op, Spelling::operation, *x.value), twin_.unary(op, x.node));
 }
 
 void Session::binary(Bytes& bytes) {
@@ -81,13 +81,13 @@ void Session::binary(Bytes& bytes) {
     Value value =
         with(y, y_dies, [&](auto&& b) { return oracle::binary(op, spelling, number, std::forward<decltype(b)>(b)); });
     if (y_dies) y.value.reset();
-    put_made(to, std::move(value), node);
+    put_result(to, std::move(value), node);
   } else if (y_is_number) {
     const Index node = twin_.binary(op, x.node, constant(number));
     Value value =
         with(x, x_dies, [&](auto&& a) { return oracle::binary(op, spelling, std::forward<decltype(a)>(a), number); });
     if (x_dies) x.value.reset();
-    put_made(to, std::move(value), node);
+    put_result(to, std::move(value), node);
   } else {
     const auto [first, second] = operands(x, x_dies, y, y_dies);
     const Index node = twin_.binary(op, first, second);
@@ -98,7 +98,7 @@ void Session::binary(Bytes& bytes) {
     });
     if (x_dies) x.value.reset();
     if (y_dies) y.value.reset();
-    put_made(to, std::move(value), node);
+    put_result(to, std::move(value), node);
   }
 }
 
@@ -109,13 +109,13 @@ void Session::compound(Bytes& bytes) {
   if (how % 4 == 0) {
     const double number = bytes.number();
     oracle::compound(op, *x.value, number);
-    x.node = made(twin_.binary(op, x.node, constant(number)));
+    x.node = result_of(twin_.binary(op, x.node, constant(number)));
     return;
   }
   Slot& y = full(bytes);
   const bool dies = how % 4 == 1 && &x != &y;
   const auto [first, second] = operands(x, &x != &y, y, dies);
-  const Index node = made(twin_.binary(op, first, second));
+  const Index node = result_of(twin_.binary(op, first, second));
   if (dies)
     oracle::compound(op, *x.value, std::move(*y.value));
   else
@@ -130,10 +130,10 @@ void Session::expression(Bytes& bytes) {
   Slot &a = full(bytes), &b = full(bytes), &c = full(bytes), &d = full(bytes), &to = any(bytes);
   const auto twin = [&](const Slot& slot) { return Twin{&twin_, slot.node}; };
   const Twin result = fuzz::expression(which, twin(a), twin(b), twin(c), twin(d), n);
-  put_made(to, fuzz::expression(which, *a.value, *b.value, *c.value, *d.value, n), result.node);
+  put_result(to, fuzz::expression(which, *a.value, *b.value, *c.value, *d.value, n), result.node);
 }
 
-// Several sums of weights times the same nodes, as a network has them.
+// Builds several sums of weights times the same nodes, as in a layer.
 void Session::layer(Bytes& bytes) {
   const unsigned how = bytes.next();
   const std::size_t count = 2 + how % 3, depth = 2 + how / 4 % 3, first = bytes.next(), weight = bytes.next();
@@ -151,18 +151,18 @@ void Session::layer(Bytes& bytes) {
       const Slot &w = slot(weight + how / 64 * o * depth + i), &x = slot(first + i);
       sum += *w.value * *x.value;
       twin += Twin{&twin_, w.node} * Twin{&twin_, x.node};
-      twin.node = made(twin.node);
+      twin.node = result_of(twin.node);
     }
     if (how / 32 % 2 == 1) {
       sum = relu(sum);
-      twin.node = made(twin_.unary(Op::relu, twin.node));
+      twin.node = result_of(twin_.unary(Op::relu, twin.node));
     }
     made_here.push_back({std::move(sum), twin.node});
   }
   for (std::size_t o = 0; o < count; ++o) slots_[(first + 3 * o) % slots_.size()] = std::move(made_here[o]);
 }
 
-// The largest or smallest of several.
+// Builds the maximum or minimum of several nodes.
 void Session::extreme(Bytes& bytes) {
   const unsigned how = bytes.next();
   const Op op = how % 2 == 0 ? Op::max : Op::min;
@@ -175,12 +175,12 @@ void Session::extreme(Bytes& bytes) {
     const Value &x = is_left ? most : *next.value, &y = is_left ? *next.value : most;
     const Index twin = is_left ? twin_.binary(op, node, next.node) : twin_.binary(op, next.node, node);
     most = op == Op::max ? max(x, y) : min(x, y);
-    node = made(twin);
+    node = result_of(twin);
   }
   put(to, std::move(most), node);
 }
 
-// select(x < y, a, b), and with numbers in the places of any but one.
+// Builds select(x < y, a, b), with numbers in place of any operands but one.
 void Session::choice(Bytes& bytes) {
   const unsigned how = bytes.next();
   const double n = bytes.number(), m = bytes.number();
@@ -195,9 +195,12 @@ void Session::choice(Bytes& bytes) {
   };
   const Index x_node = how % 8 == 7 ? constant(n) : x.node, y_node = how % 8 == 6 ? constant(n) : y.node;
   const auto chosen_of = [&](Op op, Index first, Index second) {
-    const Index condition = made(twin_.binary(op, first, second));
+    const Index condition = result_of(twin_.binary(op, first, second));
     const Index one = how / 8 % 4 >= 2 ? constant(m) : a.node;
-    return made(twin_.select(condition, one, how / 8 % 4 == 1 ? constant(m) : how / 8 % 4 == 3 ? constant(n) : b.node));
+    return result_of(twin_.select(condition, one,
+                                  how / 8 % 4 == 1   ? constant(m)
+                                  : how / 8 % 4 == 3 ? constant(n)
+                                                     : b.node));
   };
   switch (how % 8) {
     case 0: return put(to, choose(*x.value < *y.value), chosen_of(Op::less, x_node, y_node));
@@ -227,7 +230,7 @@ void Session::custom(Bytes& bytes) {
   const std::string name = bytes.next() % 2 == 0 ? "custom" : "own";
   Value value = gradwalk::custom(data, inputs, derivatives, name);
   if (value.op() == Op::custom) check(value.op_name() == name, "a custom node's name");
-  put_made(to, std::move(value), count == 0 ? twin_.leaf(data) : twin_.custom(data, edges));
+  put_result(to, std::move(value), count == 0 ? twin_.leaf(data) : twin_.custom(data, edges));
 }
 
 void Session::detach(Bytes& bytes) {
@@ -273,7 +276,7 @@ void Session::label(Bytes& bytes) {
 void Session::many_copies(Bytes& bytes) {
   Slot& x = full(bytes);
   std::size_t count = bytes.up_to(60'000);
-  if (count > 20'000) count += 100'000;  // more handles than a node has room to count
+  if (count > 20'000) count += 100'000;  // more Values than a node can count
   actions_ += count / 16;
   const std::vector<Value> copies(count, *x.value);
   check(same_node(copies.back(), *x.value), "a copy is another node");
@@ -288,10 +291,10 @@ void Session::hoard(Bytes& bytes) {
     switch (how % 4) {
       case 0: hoard_.push_back({number, twin_.leaf(number)}); break;
       case 1: hoard_.push_back(x); break;
-      case 2: hoard_.push_back({*x.value * number, made(twin_.binary(Op::mul, x.node, constant(number)))}); break;
-      default:  // a value that changes, each kept
-        hoard_.push_back({*x.value + 0.5, made(twin_.binary(Op::add, x.node, constant(0.5)))});
-        if (i % 16 == 0) put_made(x, sin(*x.value), twin_.unary(Op::sin, x.node));
+      case 2: hoard_.push_back({*x.value * number, result_of(twin_.binary(Op::mul, x.node, constant(number)))}); break;
+      default:  // keep each state of a value that changes
+        hoard_.push_back({*x.value + 0.5, result_of(twin_.binary(Op::add, x.node, constant(0.5)))});
+        if (i % 16 == 0) put_result(x, sin(*x.value), twin_.unary(Op::sin, x.node));
         break;
     }
   }
@@ -308,7 +311,7 @@ void Session::drop_hoard(Bytes& bytes) {
   actions_ += 1 + hoard_.size() / 64;
 }
 
-// x = x * b + c, as a recurrence is written.
+// Builds a recurrence: x = x * b + c.
 void Session::chain(Bytes& bytes) {
   Slot& slot = full(bytes);
   const double data = bytes.number() / 4;
@@ -317,7 +320,7 @@ void Session::chain(Bytes& bytes) {
   const Twin twin_b{&twin_, twin_.leaf(data)}, twin_c{&twin_, twin_.leaf(0.25)};
   for (std::size_t i = bytes.up_to(40'000); i > 0 && !is_over(); --i) {
     *slot.value = *slot.value * b + c;
-    x = {&twin_, made((x * twin_b + twin_c).node)};
+    x = {&twin_, result_of((x * twin_b + twin_c).node)};
   }
   slot.node = x.node;
 }
@@ -329,16 +332,16 @@ void Session::long_sum(Bytes& bytes) {
   Value sum = *a.value * *b.value;
   const Twin twin_a{&twin_, a.node}, twin_b{&twin_, b.node};
   Twin twin = twin_a * twin_b;
-  twin.node = made(twin.node);
+  twin.node = result_of(twin.node);
   for (std::size_t i = bytes.up_to(with_ == Actions::all ? 40'000 : 60); i > 0 && !is_over(); --i) {
     extend(sum, how[i % how.size()], *a.value, *b.value, n);
     extend(twin, how[i % how.size()], twin_a, twin_b, n);
-    twin.node = made(twin.node);
+    twin.node = result_of(twin.node);
   }
   put(to, std::move(sum), twin.node);
 }
 
-// Several graphs grown in turn, so that they lie interleaved on the tape.
+// Builds several graphs in turn, so that they are interleaved on the tape.
 void Session::lockstep(Bytes& bytes) {
   const std::size_t count = 2 + bytes.next() % 7;
   const double n = bytes.number() / 4;
@@ -350,7 +353,7 @@ void Session::lockstep(Bytes& bytes) {
   for (std::size_t rounds = bytes.up_to(5'000); rounds > 0 && !is_over(); --rounds) {
     for (std::size_t i = 0; i < count; ++i) {
       const Twin twin = sin(Twin{&twin_, grown[i]->node} * n + 0.5);
-      put_made(*grown[i], sin(*grown[i]->value * n + 0.5), twin.node);
+      put_result(*grown[i], sin(*grown[i]->value * n + 0.5), twin.node);
     }
   }
 }

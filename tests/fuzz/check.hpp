@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a session does when something is wrong: it says what, and traps.
+// Checks of a session. A check that fails prints the difference and traps.
 #pragma once
 
 #include "gradwalk/error.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sessions of programs: small graphs of every kind, compiled again and again. The first byte chooses whether the input
-// is all there is or the rest begins a session that goes on at random.
+// The fuzzer of compile(): sessions that compile many small graphs of every kind. If the first byte is odd, the session
+// continues at random after the input.
 #include "session.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How a session compiles its graphs: some of a root's leaves become inputs and some parameters, and the program's
-// results on rows of other numbers are compared with the table's rules applied to the twin, as exactly as rounding
-// allows. What compile() must refuse, and a run after a constant changed, are Errors that touch no gradient.
+// The actions of a session that compile graphs. Some leaves of a root become inputs and some become parameters. The
+// results of the program on rows of other numbers are compared with the rules of the op table, up to rounding. Graphs
+// that compile() must refuse, and runs after a constant has changed, must throw and change no gradient.
 #include <cmath>
 #include <cstring>
 #include <unordered_map>
@@ -19,7 +19,7 @@ namespace {
 
 bool same_bits(double x, double y) { return std::memcmp(&x, &y, sizeof x) == 0; }
 
-// What the Error of a call says; nothing if there is none.
+// Calls use() and returns the message of the Error that it throws, or "".
 template <class Use> std::string refusal(Use use) {
   try {
     use();
@@ -33,15 +33,15 @@ void check_near(double got, const Rounded& wanted, const char* what) {
   check(wanted.allows(got), what, got, wanted.value);
 }
 
-// A root of the session with its leaves given out.
+// A root of the session, with its leaves divided into inputs, parameters and constants.
 struct Subject {
   std::vector<Slot*> inputs, parameters, constants;
-  std::vector<std::size_t> input_places, parameter_places;  // in the graph
+  std::vector<std::size_t> input_places, parameter_places;  // their indices in the graph
   RoundedGraph graph;
-  std::vector<Rounded> now;  // the leaves' present numbers
+  std::vector<Rounded> now;  // the current numbers of the leaves
   bool has_custom = false;
 
-  // Whether nothing is in doubt on this row.
+  // Returns true if no result on this row is in doubt.
   bool measure(std::span<const double> row) {
     Rounded::in_doubt = false;
     graph.values = now;
@@ -123,7 +123,7 @@ void Session::compile(Bytes& bytes) {
         "which graphs compile() refuses");
   if (!program) return;
 
-  // Rows of the present numbers, and of others.
+  // The first row has the current numbers, the others have random ones.
   const std::size_t width = of.inputs.size();
   std::vector<double> rows, certain;
   std::vector<Rounded> outputs, input_gradients, gradient(of.parameters.size());
@@ -140,12 +140,13 @@ void Session::compile(Bytes& bytes) {
     for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] += of.gradient(of.parameter_places[i]);
   }
   std::vector<double> got(gradient.size());
-  if (width > 0) static_cast<void>(program->gradients(rows, got));  // whatever it gives, the sanitizers look on
+  if (width > 0) static_cast<void>(program->gradients(rows, got));  // only the sanitizers check this run
   Rounded::in_doubt = outputs.empty();
-  // What is uniform passes on the sum over the rows at once: what is infinite there meets it, not the share of each
-  // row.
-  for (const Rounded& one : gradient)
-    Rounded::in_doubt |= Rounded::is_doubtful(one.value) || (outputs.size() > 1 && !std::isfinite(one.value));
+  // A uniform term passes on the sum of its gradients over the rows at once, so an infinite derivative is multiplied by
+  // that sum, not by the gradient of each row.
+  for (const Rounded& sum_of_rows : gradient)
+    Rounded::in_doubt |=
+        Rounded::is_doubtful(sum_of_rows.value) || (outputs.size() > 1 && !std::isfinite(sum_of_rows.value));
   if (Rounded::in_doubt || Rounded::is_doubtful(sum.value)) return;
 
   std::vector<double> got_outputs(outputs.size()), got_inputs(certain.size());
@@ -159,7 +160,7 @@ void Session::compile(Bytes& bytes) {
     check_near(got_inputs[i], input_gradients[i], "an input's gradient by a program");
   for (std::size_t i = 0; i < got.size(); ++i) check_near(got[i], gradient[i], "a parameter's gradient by a program");
 
-  // The engine's own numbers, on the row it has.
+  // Compare the measured numbers with those of the engine, on its current leaves.
   if (of.measure({}) && twin_.at(root.node).op != Op::leaf) {
     check(same_bits(of.value().value, twin_.at(root.node).data) || std::isnan(of.value().value), "the measured value");
     const gradwalk::Gradients eager = pass(*root.value);
@@ -167,7 +168,7 @@ void Session::compile(Bytes& bytes) {
       check_near(eager.of(*of.parameters[i]->value), of.gradient(of.parameter_places[i]), "the measured gradient");
   }
 
-  // run() adds the same to the parameters' gradients.
+  // run() must add the same gradient to the parameters.
   std::vector<double> before;
   for (const Slot* slot : of.parameters) before.push_back(std::as_const(*slot->value).grad());
   check(same_bits(width == 0 ? program->run() : program->run(certain), result), "run() and gradients()");
@@ -179,7 +180,7 @@ void Session::compile(Bytes& bytes) {
     node.weight += std::isfinite(got[i]) ? gradient[i].error : INFINITY;
   }
 
-  // A constant that has changed.
+  // A run after a constant has changed must throw.
   for (const Slot* slot : of.constants) {
     const double was = twin_.at(slot->node).data;
     if (std::isnan(was) || was + 1 == was) continue;
@@ -191,7 +192,8 @@ void Session::compile(Bytes& bytes) {
   }
 }
 
-// A function that goes by a comparison: rows that go another way are refused, when it is recorded and when it is run.
+// Compiles a function that branches on a comparison. Rows that take the other branch are refused, by compile() and by
+// run().
 void Session::branch(Bytes& bytes) {
   Slot &root = full(bytes), &w = full(bytes);
   const double edge = bytes.number();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as CSV: either a CsvError that points into the text, or data whose sizes fit together; in little memory.
-// The first two bytes choose the options.
+// The fuzzer of the CSV reader. Any bytes give a CsvError that points into the text, or data whose sizes match, in
+// bounded memory. The first two bytes select the options.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -48,7 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const CsvOptions options = options_from(data[0], data[1]);
   const std::string_view text(reinterpret_cast<const char*>(data) + 2, size - 2);
   const fuzz::Allocations allocations;
-  std::size_t numbers = 0;  // that texts were made into
+  std::size_t numbers = 0;  // the numbers that texts were converted to
   try {
     if ((data[0] & 128) != 0) {
       const gradwalk::Table table = read_csv_features(text, options);
@@ -69,7 +69,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const gradwalk::CsvError& error) {
     expect(error.line <= size && error.column <= size);
   }
-  // Numbers and labels are a few times their text; columns and classes take more each, and there are only so many.
+  // Numbers and labels take a few times the memory of their text. A column or class takes more, but their number is
+  // bounded.
   allocations.check(8 * size + 8 * numbers + 1024 * std::min(size, gradwalk::most_csv_columns) + 16384);
   return 0;
 }

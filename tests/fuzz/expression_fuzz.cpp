@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as an expression: either an ExpressionError that points into the text, or a graph that can be walked back,
-// by every rule, and explained.
+// The fuzzer of the parser. Any bytes give an ExpressionError that points into the text, or a graph that can be walked
+// by every rule and explained.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>

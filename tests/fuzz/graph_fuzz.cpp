@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The fuzzer of the engine: bytes are a session of a user who builds, keeps, drops and walks back graphs.
-// Each session runs on the engine and on the plain evaluator and must give the same (session.hpp). If the first byte is
-// odd, the rest begins a long session that goes on at random, so that large tapes are reached from the first second on.
+// The fuzzer of the engine: bytes are a session of a user who builds, keeps and drops graphs and runs backward passes.
+// Each session runs on the engine and on the plain evaluator, which must agree (session.hpp). If the first byte is odd,
+// the session continues at random after the input, so that large tapes occur from the first second on.
 #include "session.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as a model: either an Error that names the file, or a classifier that gives scores, and whose training, if
-// it has one, goes on or says why not; in little memory. The header's length is set right where it does not fit.
+// The fuzzer of model files. Any bytes give an Error that names the file, or a classifier that returns scores and whose
+// training, if it has one, continues or throws an Error, in bounded memory. A wrong length of the header is corrected.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a session walks its graphs back, evaluates them again and looks at them, each on the engine and on the plain
+// The actions of a session that run backward passes, recompute graphs and read them, on the engine and on the plain
 // evaluator.
 #include <algorithm>
 #include <cmath>
@@ -9,8 +9,8 @@
 
 namespace fuzz {
 
-// A number made under NoGrad is a leaf to the evaluator, and refused by the engine.
-void Session::walk_back(Slot& root, double seed) {
+// The engine refuses a root that was made under NoGrad; the plain evaluator takes it for a leaf.
+void Session::backward_from(Slot& root, double seed) {
   if (is_refused([&] { root.value->backward(seed); })) {
     check(twin_.at(root.node).op == Op::leaf, "backward() of a recorded node");
   } else {
@@ -21,7 +21,7 @@ void Session::walk_back(Slot& root, double seed) {
 void Session::backward(Bytes& bytes) {
   Slot& root = full(bytes);
   const double seed = bytes.next() % 4 != 0 ? 1.0 : bytes.number();
-  walk_back(root, seed);
+  backward_from(root, seed);
 }
 
 void Session::propagate(Bytes& bytes) {
@@ -30,8 +30,8 @@ void Session::propagate(Bytes& bytes) {
   twin_.propagate(x.node);
 }
 
-// micrograd's own backward(): seeds the root and lets every node propagate; the root may be seeded before it is looked
-// at.
+// Runs micrograd's backward() by hand: seeds the root and calls propagate() on every node. The root may be seeded
+// before or after the graph is expanded.
 void Session::propagate_all(Bytes& bytes) {
   Slot& root = full(bytes);
   const bool early = bytes.next() % 2 == 0;
@@ -56,8 +56,8 @@ void Session::set_gradient(Bytes& bytes) {
   twin_.at(x.node).weight = std::abs(gradient);
 }
 
-// Other data in one node, a pass over the graph as it is now, and then everything evaluated again: what is inside a
-// fused node has no data of its own in between.
+// Changes the data of one node, runs a backward pass, and then recomputes everything. In between, the inner nodes of
+// fused records have no data.
 void Session::set_data(Bytes& bytes) {
   Slot &x = full(bytes), &root = full(bytes);
   const double data = bytes.number();
@@ -69,7 +69,7 @@ void Session::set_data(Bytes& bytes) {
       if (twin_.at(node).op == Op::custom) return;
   x.value->data() = data;
   twin_.at(x.node).data = data;
-  walk_back(root, 1);
+  backward_from(root, 1);
   compare_all();
   for (const Slot* slot : all) {
     gradwalk::recompute(*slot->value);

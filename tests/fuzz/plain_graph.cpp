@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The plain evaluator: as short as it can be, so that it is right.
+// The plain evaluator. It is as short as possible, so that it is obviously correct.
 #include "plain_graph.hpp"
 
 #include <cmath>
@@ -91,7 +91,7 @@ void Graph::propagate(Index index) {
   }
 }
 
-// A node is taken when all that use it have been: they were made later, so they have larger numbers.
+// Visits the node with the largest index first: the users of a node are newer, so they have larger indices.
 void Graph::backward(Index root, double seed) {
   std::priority_queue<Index> next;
   ++pass_;
@@ -114,7 +114,7 @@ void Graph::backward(Index root, double seed) {
 std::vector<Index> Graph::order(Index root) {
   struct Visit {
     Index node;
-    std::size_t next = 0;  // the input to be visited next
+    std::size_t next = 0;  // the input to visit next
   };
   std::vector<Visit> stack{{root}};
   std::vector<Index> result;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The plain evaluator the engine is compared with: a vector of nodes that only grows, one node an op, never fused.
-// Local rules come from the op table; the bookkeeping, the order and the adding up are its own.
+// The plain evaluator, which tests compare the engine with: a vector of nodes that only grows, with one node per op and
+// no fusion. Local derivatives come from the op table; the order of nodes and the sums are its own code.
 //
-// Each gradient has a weight: the sum of the magnitudes of everything added up on any path to it. Two orders of adding
-// agree within a few roundings of it, and it is finite only where nothing on the way overflowed.
+// Each gradient has a weight: the sum of the magnitudes of all paths to it. Gradients that were added in another order
+// agree within a few roundings of the weight. The weight is finite only if nothing on these paths overflowed.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ using Index = std::uint32_t;
 
 struct Edge {
   Index input;
-  double derivative;  // of a custom node
+  double derivative;  // for a custom node
 };
 
 struct Node {
@@ -32,7 +32,7 @@ struct Node {
 
 class Graph {
  public:
-  Index leaf(double data, Op op = Op::leaf);  // or a constant
+  Index leaf(double data, Op op = Op::leaf);  // op may be Op::constant
   Index unary(Op op, Index x);
   Index binary(Op op, Index x, Index y);
   Index select(Index condition, Index x, Index y);
@@ -42,14 +42,14 @@ class Graph {
   const Node& at(Index node) const { return nodes_[node]; }
   std::span<const Edge> inputs(Index node) const;
   std::size_t size() const { return nodes_.size(); }
-  std::size_t visited() const { return visited_; }  // by all passes together: what a session has cost
+  std::size_t visited() const { return visited_; }  // the number of visits of all passes, a measure of time
 
   void backward(Index root, double seed);
   void propagate(Index node);
   std::vector<Index> order(Index root);  // micrograd's build_topo
-  bool recompute(Index root);            // false, and nothing done, if there is a custom node
+  bool recompute(Index root);            // does nothing and returns false if there is a custom node
 
-  // Whether a number was given the sign of a NaN, which is whatever the processor made it.
+  // Returns true if a number got the sign of a NaN, which depends on the processor.
   bool has_sign_of_nan() const { return has_sign_of_nan_; }
 
   std::map<Index, std::string> labels;
@@ -61,7 +61,7 @@ class Graph {
 
   std::vector<Node> nodes_;
   std::vector<Edge> edges_;
-  std::vector<std::uint32_t> seen_;  // by node: the number of the last pass that met it
+  std::vector<std::uint32_t> seen_;  // by node: the number of the last pass that visited it
   std::uint32_t pass_ = 0;
   std::size_t visited_ = 0;
   mutable bool has_sign_of_nan_ = false;

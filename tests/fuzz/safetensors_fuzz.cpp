@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as a model file: either an Error, or tensors that are written and read again as they are; in little memory.
-// The header's length is set right where it does not fit, for else few inputs would come further.
+// The fuzzer of safetensors files. Any bytes give an Error, or tensors that are equal after writing and reading them,
+// in bounded memory. A wrong length of the header is corrected, because otherwise few inputs would get further.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>

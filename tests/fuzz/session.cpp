@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a session reads its bytes, and how the engine and the plain evaluator are compared.
+// Reads the bytes of a session, and compares the engine with the plain evaluator.
 #include "session.hpp"
 
 #include <algorithm>
@@ -70,7 +70,7 @@ void check(bool holds, const char* what, double got, double expected) {
 }
 
 void compare_gradient(double got, double expected, double weight) {
-  if (!std::isfinite(weight)) return;  // something on the way was not
+  if (!std::isfinite(weight)) return;  // something overflowed
   check(std::abs(got - expected) <= 1e-11 * weight, "a gradient", got, expected);
 }
 
@@ -116,14 +116,14 @@ Slot& Session::full(Bytes& bytes) {
   return slot;
 }
 
-// The one whose node was made last.
+// Returns the slot with the newest node.
 Slot& Session::newest() {
   return *std::max_element(slots_.begin(), slots_.end(), [](const Slot& x, const Slot& y) {
     return (x.value ? x.node + 1 : 0) < (y.value ? y.node + 1 : 0);
   });
 }
 
-Index Session::made(Index node) { return no_grad_ == 0 ? node : twin_.leaf(twin_.at(node).data); }
+Index Session::result_of(Index node) { return no_grad_ == 0 ? node : twin_.leaf(twin_.at(node).data); }
 
 std::vector<Slot*> Session::everything() {
   std::vector<Slot*> all;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A session: a few named Values (slots), a hoard of many, and actions on them read from bytes. Every Value has its twin
-// in the plain evaluator, and after every action the two are compared: data bit for bit, gradients to rounding.
-// A difference prints what it is and traps, so libFuzzer keeps the bytes; GRADWALK_FUZZ_TRACE=1 prints every action.
+// A session: a few Values in slots, a hoard of many, and actions on them that are read from bytes. Every Value has a
+// twin in the plain evaluator. After every action both are compared: data bit by bit, gradients up to rounding. A
+// difference is printed and traps, so that libFuzzer keeps the bytes. GRADWALK_FUZZ_TRACE=1 prints every action.
 #pragma once
 
 #include <array>
@@ -24,8 +24,8 @@ struct Bytes {
 
   bool empty() const { return rest.empty(); }
   std::uint8_t next();
-  std::size_t up_to(std::size_t most);  // 1 ... most, small ones more often
-  double number();                      // mostly between -4 and 4, sometimes an edge
+  std::size_t up_to(std::size_t most);  // a number from 1 to most, small ones more often
+  double number();                      // mostly between -4 and 4, sometimes an edge case
   Bytes take(std::size_t count);
 };
 
@@ -34,10 +34,10 @@ struct Slot {
   Index node = 0;
 };
 
-// Few bytes begin a long session, so that much is reached from the first second on.
+// Appends pseudorandom bytes that depend on the given ones, so that few bytes begin a long session.
 void go_on_at_random(std::vector<std::uint8_t>& bytes, std::size_t size);
 
-// What a session does: all there is, or mostly programs, of graphs that are small.
+// The actions of a session: all of them, or mostly compile() on small graphs.
 enum class Actions : std::uint8_t { all, programs };
 
 class Session {
@@ -52,14 +52,14 @@ class Session {
   bool is_over() const { return actions_ * 16 + twin_.size() + twin_.visited() > 200'000; }
 
   Slot& any(Bytes& bytes) { return slots_[bytes.next() % (with_ == Actions::all ? slots_.size() : 10)]; }
-  Slot& full(Bytes& bytes);  // one that holds a Value
+  Slot& full(Bytes& bytes);  // a slot with a Value
   Slot& newest();
   void put(Slot& slot, Value value, Index node) { slot = {std::move(value), node}; }
-  void put_made(Slot& slot, Value value, Index node) { put(slot, std::move(value), made(node)); }
-  Index made(Index node);  // what an op gives: the node, or a plain leaf under NoGrad
+  void put_result(Slot& slot, Value value, Index node) { put(slot, std::move(value), result_of(node)); }
+  Index result_of(Index node);  // the twin of an op's result: the node, or under NoGrad a leaf
   Index constant(double number) { return twin_.leaf(number, Op::constant); }
 
-  // Building.
+  // Building graphs.
   std::pair<Index, Index> operands(const Slot& x, bool x_consumed, const Slot& y, bool y_consumed);
   void leaf(Bytes& bytes);
   void unary(Bytes& bytes);
@@ -72,7 +72,7 @@ class Session {
   void custom(Bytes& bytes);
   void detach(Bytes& bytes);
   void without_gradients(Bytes& bytes);
-  // Handles.
+  // Copying and dropping Values.
   void copy(Bytes& bytes);
   void move(Bytes& bytes);
   void drop(Bytes& bytes);
@@ -81,7 +81,7 @@ class Session {
   void hoard(Bytes& bytes);
   void drop_hoard(Bytes& bytes);
   // Passes.
-  void walk_back(Slot& root, double seed);
+  void backward_from(Slot& root, double seed);
   void backward(Bytes& bytes);
   void propagate(Bytes& bytes);
   void propagate_all(Bytes& bytes);
@@ -89,14 +89,14 @@ class Session {
   void set_data(Bytes& bytes);
   void recompute(Bytes& bytes);
   void derivatives(Bytes& bytes);
-  // Looking.
+  // Reading graphs.
   void inputs(Bytes& bytes);
   void order(Bytes& bytes);
   void nonfinite(Bytes& bytes);
   // Programs.
   void compile(Bytes& bytes);
   void branch(Bytes& bytes);
-  // Much at once.
+  // Many actions at once.
   void chain(Bytes& bytes);
   void long_sum(Bytes& bytes);
   void lockstep(Bytes& bytes);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A node of the plain evaluator that is written like a Value, so that one template says an expression for both.
+// Twin: a node of the plain evaluator with the operators of a Value, so that one template builds an expression for
+// both.
 #pragma once
 
 #include <utility>
@@ -27,7 +28,7 @@ struct Twin {
   friend Twin sin(Twin x) { return {x.graph, x.graph->unary(plain::Op::sin, x.node)}; }
 };
 
-// Sums and products that die as temporaries do; T is Value or Twin.
+// Builds sums and products with temporaries. T is Value or Twin.
 template <class T> T expression(unsigned which, const T& a, const T& b, const T& c, const T& d, double n) {
   switch (which % 16) {
     case 0: return a * b + c;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// gradwalk_code LANGUAGE EXPRESSION: the expression's graph as a program, for tests/python/test_code.py to run.
+// gradwalk_code LANGUAGE EXPRESSION: prints the graph of the expression as a program, which tests/python/test_code.py
+// runs.
 #include <iostream>
 
 #include "gradwalk/code.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A function an expression, each compiled as a user's code is.
+// One function per expression, each compiled like a user's code.
 #include "expressions.hpp"
 
 #include <iterator>

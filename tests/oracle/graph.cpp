@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Steps into Values, and Values found again.
+// Builds graphs from steps, and finds their nodes again.
 #include "graph.hpp"
 
 #include <cstdlib>
@@ -12,7 +12,7 @@ namespace {
 
 using Handles = std::vector<std::optional<Value>>;
 
-// Calls use(x) with the operand as the kind of argument it is in the user's code.
+// Calls use() with the operand as an lvalue, an rvalue or a number, as in a user's code.
 template <class Use> Value with(const Operand& operand, Handles& handles, Use use) {
   if (operand.is_number) return use(operand.number);
   std::optional<Value>& handle = handles.at(operand.step);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// A graph as the Python tests describe it: one step a line, each making one node, operands named by step number.
+// A graph as the Python tests describe it: one step per line, each of which makes one node. Operands are step numbers.
 //
 //   leaf 1.5          a leaf
 //   mul f 0 1         an op of the table by its name:   mul(v0, v1)
 //   mul o 0 =2.5      by its operator:                  v0 * 2.5
 //   add c 2! 3!       by its compound operator:         v2 += v3
 //
-// `3!` is a handle that dies here, as a temporary or a moved Value does; `=2.5` is a plain number.
+// `3!` consumes the Value of step 3, like a temporary or std::move. `=2.5` is a plain number.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,7 @@ struct Operand {
 struct Step {
   gradwalk::Op op = gradwalk::Op::leaf;
   Spelling spelling = Spelling::function;
-  double data = 0;  // of a leaf
+  double data = 0;  // for a leaf
   std::vector<Operand> operands;
 };
 
@@ -35,8 +35,8 @@ double parse_number(const std::string& text);
 gradwalk::Op parse_op(std::string_view name);
 Step parse_step(const std::vector<std::string>& words);
 
-gradwalk::Value evaluate(gradwalk::Op op,
-                         std::span<const gradwalk::Value> operands);  // by its name, every handle stays
+// Applies an op by its name. Consumes no operand.
+gradwalk::Value evaluate(gradwalk::Op op, std::span<const gradwalk::Value> operands);
 
 class Graph {
  public:
@@ -44,10 +44,11 @@ class Graph {
   const gradwalk::Value& at(std::size_t step) const { return *handles_.at(step); }
   gradwalk::Value& at(std::size_t step) { return *handles_.at(step); }
 
-  // A handle to each step's node: the graph's own, or, where that has died, one found from above through inputs().
+  // Returns a Value for the node of each step: the one of the graph or, if that was consumed, one found through
+  // inputs() of a later node.
   std::vector<std::optional<gradwalk::Value>> nodes() const;
 
-  // The last step as a function of the leaves.
+  // Builds the last step again on other leaves.
   gradwalk::Value rebuild(const std::vector<gradwalk::Value>& leaves) const;
   std::vector<double> leaf_data() const;
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The oracle: reads commands from stdin, one a line, and answers on stdout; numbers go both ways as C hex floats.
-// One process answers any number of questions. Steps (graph.hpp) build the present graph; the commands are:
+// The oracle: reads commands from stdin, one per line, and answers on stdout. Numbers are C hex floats in both
+// directions. Steps (graph.hpp) build the current graph. The commands are:
 //
 //   table                          the op table: name, operands, symbol, domain, value, dx, dy, between tabs
-//   op tanh X | op mul X Y         one op of leaves: value and its derivative by each operand
-//   graph                          forget the present graph, begin another
-//   backward STEP SEED, propagate STEP, recompute STEP, set STEP X     what they say; no answer
-//   read                           a line a step: data and gradient, or - where no live handle reaches the node
-//   order STEP                     topological_order as step numbers on one line, c for a constant
-//   hessian                        of the last step by all leaves: a line a row
-//   expressions                    a line each: its text
+//   op tanh X | op mul X Y         one op of leaves: its value and its derivative with respect to each operand
+//   graph                          discards the current graph and begins another
+//   backward STEP SEED, propagate STEP, recompute STEP, set STEP X     call these functions, without an answer
+//   read                           one line per step: data and gradient, or - if no live Value leads to the node
+//   order STEP                     topological_order() as step numbers on one line, with c for a constant
+//   hessian                        the Hessian of the last step with respect to all leaves, one line per row
+//   expressions                    the texts of all expressions, one per line
 //   expression K A B C D           its value, and its value by recompute() of a graph made at (D, C, B, A)
 #include <cstdio>
 #include <iostream>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Model files for the Python tests: reads one, writes it again as the library does, and prints what it holds.
-// usage: gradwalk_safetensors FROM TO     exits with 1 and the Error's text on stderr if FROM is refused
+// Model files for the Python tests: reads a file, writes it again, and prints its contents.
+// usage: gradwalk_safetensors FROM TO     exits with 1 and the message of the Error on stderr if FROM is refused
 #include <cstdio>
 #include <iostream>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What tests/python compares fits with: reads commands from stdin and answers on stdout; numbers go both ways as C hex
-// floats.
+// Fits for the Python tests: reads commands from stdin and answers on stdout. Numbers are C hex floats in both
+// directions.
 //
-//   logistic METHOD PENALTY ROWS    then a line a row: its label, 0 or 1, and its features. The answer is two lines:
-//   the
-//                                   weights and, last, the intercept; and how it ended. What is least is PENALTY / 2
-//                                   times the sum of the weights' squares, and the rows' losses.
+//   logistic METHOD PENALTY ROWS    is followed by one line per row: its label, 0 or 1, and its features. The answer
+//   has
+//                                   two lines: the weights and then the intercept; and the ending. The fit minimizes
+//                                   PENALTY / 2 times the sum of the squared weights, plus the losses of the rows.
 #include <cstdio>
 #include <iostream>
 #include <map>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// An op of the table, chosen at run time, in each way a user can write it: by name, by operator, by compound operator.
-// Operands come as the user's arguments do: const Value& stays, Value&& dies, double is a plain number.
-// Only the four operators are spelled out, for C++ has no other way; names and rules come from ops.def.
+// Applies an op that is chosen at run time in each way that a user can write it: by name, operator or compound
+// operator. Operands have the types of a user's arguments: const Value&, Value&& (consumed) or double. Only the four
+// operators are written out, because C++ has no other way. Names and rules come from ops.def.
 #pragma once
 
 #include <stdexcept>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What tests/python compares learning with: reads commands from stdin, one a line, and answers on stdout in C hex
-// floats.
+// Training for the Python tests: reads commands from stdin, one per line, and answers on stdout in C hex floats.
+// Each of the following results is one line.
 //
 //   random SEED       300 words; 300 uniforms; below(1), ..., below(300), below(2^63 + 1) ten times; 3000 normals;
-//                     300 numbers shuffled; the state: a line each, drawn one after the other
-//   train LOSS RULE   the rows, a line; the labels; the first parameters; the loss of 100 steps; the last parameters
-//   gpt NAME...       the GPT of the examples: its first parameters, a line; the loss of a step on each name; the last
+//                     300 shuffled numbers; the state
+//   train LOSS RULE   the rows; the labels; the first parameters; the loss of 100 steps; the last parameters
+//   gpt NAME...       for the GPT of the examples: its first parameters; the loss of a step on each name; its last
 //                     parameters
-//   moons N NOISE SEED, circles N NOISE FACTOR SEED, spiral N CLASSES NOISE SEED    the rows, a line; the labels
+//   moons N NOISE SEED, circles N NOISE FACTOR SEED, spiral N CLASSES NOISE SEED    the rows; the labels
 #include <cstdio>
 #include <iostream>
 #include <map>

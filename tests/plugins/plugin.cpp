@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The source of both test plug-ins: two shared libraries that each have gradwalk's inline code and share its tape.
+// The source of both test plug-ins: two shared libraries with gradwalk's inline code that share its tape.
 #include "plugin.hpp"
 
 #include <string>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What the two test plug-ins show their host: plain C, so that the host knows nothing of gradwalk and links to nothing
-// of it, as an interpreter does.
+// The interface of the two test plug-ins. It is plain C, so that the host, like an interpreter, does not depend on
+// gradwalk.
 #pragma once
 
 extern "C" {
-void* plugin_make(double data);                  // a new Value
-void* plugin_square_plus(void* value);           // value * value + value, as a new Value
-double plugin_gradient(void* root, void* leaf);  // walks root back, gives leaf's gradient and frees both
-const char* plugin_use(void* value);             // what squaring it says, "" if nothing; then frees it
-const char* plugin_message();                    // what using a moved-from Value says, caught as gradwalk::Error
+void* plugin_make(double data);                  // returns a new Value
+void* plugin_square_plus(void* value);           // returns value * value + value as a new Value
+double plugin_gradient(void* root, void* leaf);  // runs backward() of root, returns leaf's gradient and frees both
+const char* plugin_use(void* value);             // squares a Value, returns the Error's message or "", and frees it
+const char* plugin_message();                    // returns the message of the Error for a moved-from Value
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// ba: the errors of bundle adjustment, and their Jacobian as a sparse matrix. Every observation is one camera's picture
-// of one point, so its two errors depend on 15 numbers: eleven of the camera, three of the point and its weight.
+// ba: the errors of bundle adjustment, and their Jacobian as a sparse matrix. Every observation is the picture of one
+// point by one camera, so its two errors depend on 15 numbers: eleven of the camera, three of the point, and its
+// weight.
 #include "../../bench/objectives/ba.hpp"
 
 #include <algorithm>
@@ -13,7 +14,8 @@ namespace gradbench {
 namespace {
 
 constexpr std::size_t camera_size = bench::BaData::numbers_a_camera, point_size = 3;
-constexpr std::size_t observed = camera_size + point_size + 1;  // what an observation depends on
+constexpr std::size_t observed =
+    camera_size + point_size + 1;  // the number of parameters that an observation depends on
 
 struct Ba {
   explicit Ba(const Input& input)
@@ -35,7 +37,7 @@ struct Ba {
     return all;
   }
 
-  // What observation i depends on.
+  // Returns the parameters that observation i depends on.
   std::array<double, observed> inputs(std::size_t i) const {
     std::array<double, observed> all;
     std::copy_n(&all_cameras[camera_size * (i % cameras)], camera_size, all.begin());
@@ -88,9 +90,10 @@ class Errors final : public Task {
   Numbers errors_, weight_errors_;
 };
 
-// Rows: two errors an observation, then an error a weight. Columns: cameras, points, weights.
+// A sparse matrix. Its rows are two errors per observation, then one error per weight. Its columns are cameras, points
+// and weights.
 struct Sparse {
-  std::vector<std::size_t> rows, columns;  // where each row begins, and one more; the column of each value
+  std::vector<std::size_t> rows, columns;  // where each row begins, and the end; the column of each value
   Numbers values;
 
   void clear() {
@@ -114,7 +117,7 @@ class Jacobian : public Task {
     const auto sample = [&](const char* name, const auto& all) {
       std::vector<typename std::decay_t<decltype(all)>::value_type> some(all.begin(), all.begin() + 2 * observed);
       some.push_back(all.back());
-      json(name).array(some, [&](auto one) { json.value(one); });
+      json(name).array(some, [&](auto entry) { json.value(entry); });
     };
     json.object([&] {
       sample("rows", padded_rows());
@@ -124,7 +127,7 @@ class Jacobian : public Task {
   }
 
  protected:
-  // The derivatives of an observation's error number `which`.
+  // Adds the row of one error of observation i.
   void add_row(std::size_t i, const double* derivatives) {
     const std::size_t first_point = camera_size * ba_.cameras, first_weight = first_point + point_size * ba_.points;
     for (std::size_t k = 0; k < camera_size; ++k) matrix_.add(camera_size * (i % ba_.cameras) + k, derivatives[k]);
@@ -142,7 +145,7 @@ class Jacobian : public Task {
   Sparse matrix_;
 
  private:
-  std::vector<std::size_t> padded_rows() const {  // of a problem with fewer than ten observations
+  std::vector<std::size_t> padded_rows() const {  // for a problem with fewer than ten observations
     std::vector<std::size_t> rows = matrix_.rows;
     while (rows.size() < 2 * observed) rows.push_back(rows.back());
     return rows;
@@ -230,7 +233,8 @@ class ByMode final : public Jacobian {
     }
   }
 
-  // A program an error, which takes all observations as its rows: what they depend on, and what was seen.
+  // There is one program per error. Its rows are the observations: the parameters that they depend on, and the
+  // features.
   static constexpr std::size_t row_size = observed + 2;
 
   void make_programs() {
@@ -241,11 +245,11 @@ class ByMode final : public Jacobian {
       return all;
     };
     for (std::size_t i = 0; i < ba_.observations; ++i) {
-      const Numbers one = row(i);
-      rows_.insert(rows_.end(), one.begin(), one.end());
+      const Numbers observation = row(i);
+      rows_.insert(rows_.end(), observation.begin(), observation.end());
     }
     Numbers other = row(0);
-    for (double& one : other) one *= 1.01;  // rows to be recorded on differ, that a branch may be seen
+    for (double& number : other) number *= 1.01;  // compile() needs different rows, to detect branches
     for (std::size_t which = 0; which < 2; ++which)
       programs_.push_back(gradwalk::compile(
           [which](const std::vector<Value>& in) { return errors(in.data(), in.data() + observed)[which]; },

@@ -9,7 +9,7 @@
 namespace gradbench {
 namespace {
 
-// The logarithm of the gamma function of d dimensions.
+// Returns the logarithm of the multivariate gamma function in d dimensions.
 double log_gamma(std::size_t d, double at) {
   const auto dimensions = static_cast<double>(d);
   double sum = dimensions * (dimensions - 1) / 4 * std::log(std::numbers::pi);
@@ -58,9 +58,9 @@ struct Gmm {
   }
 };
 
-// With c = x - mu_j, z = Q_j c and p_j the share of component j in the point's likelihood, a point adds p_j to the
-// derivative by a_j, p_j Q_j'z to that by mu_j, p_j (1 - exp(q_i) z_i c_i) to that by q_i and -p_j z_i c_column to that
-// by an entry of l.
+// Let c = x - mu_j, z = Q_j c, and p_j be the share of component j in the likelihood of the point. A point adds p_j to
+// the derivative with respect to a_j, p_j Q_j'z to that of mu_j, p_j (1 - exp(q_i) z_i c_i) to that of q_i, and -p_j
+// z_i c_column to that of an entry of l.
 Numbers Gmm::gradient_by_hand() const {
   const std::size_t d = data.d, k = data.k, below = data.below();
   const double *const a = x.data(), *const mu = a + k, *const q = mu + k * d, *const l = q + k * d;

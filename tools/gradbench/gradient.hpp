@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Tasks for evals that ask for a number and its gradient. Such an eval is an Objective:
+// Tasks for evals of a number and its gradient. Such an eval is an Objective:
 //   explicit Objective(const Input&);
-//   Numbers x;                                             // where
+//   Numbers x;                                             // the point
 //   template <class T> T operator()(const std::vector<T>& x) const;
 //   Numbers gradient_by_hand() const;                      // at x, without any library
 //   void write_gradient(JsonWriter&, const Numbers&) const;
@@ -35,20 +35,20 @@ template <class Objective> class Primal final : public Task {
 
 #ifdef GRADBENCH_CODIPACK
 
-// Recorded and walked back at each run, as CoDiPack's documentation does it.
+// Computes a gradient with CoDiPack, recording it anew, as in CoDiPack's documentation.
 template <class Objective> Numbers gradient_by_codipack(const Objective& objective) {
   using Real = codi::RealReverse;
   Real::Tape& tape = Real::getTape();
   std::vector<Real> x(objective.x.begin(), objective.x.end());
   tape.setActive();
-  for (Real& one : x) tape.registerInput(one);
+  for (Real& input : x) tape.registerInput(input);
   Real result = objective(x);
   tape.registerOutput(result);
   tape.setPassive();
   result.setGradient(1.0);
   tape.evaluate();
   Numbers gradient;
-  for (const Real& one : x) gradient.push_back(one.getGradient());
+  for (const Real& input : x) gradient.push_back(input.getGradient());
   tape.reset();
   return gradient;
 }
@@ -66,7 +66,8 @@ template <class Objective> class Gradient final : public Task {
 
 #else
 
-// Compiled: recorded and made a program once, which runs at numbers it was not told of before.
+// Computes the gradient of an objective. In the mode `compiled`, the constructor compiles the program, which then runs
+// with the numbers of the input.
 template <class Objective> class Gradient final : public Task {
  public:
   explicit Gradient(const Input& input) : objective_(input), gradient_(objective_.x.size()) {
@@ -92,7 +93,7 @@ template <class Objective> class Gradient final : public Task {
 
 #endif
 
-// "No derivative by hand was written", for evals that have none.
+// Throws the error of an eval without hand-written derivatives.
 [[noreturn]] inline void not_by_hand(const char* eval) {
   throw std::invalid_argument(std::string(eval) + ": has no derivatives by hand");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ht: hand tracking (hand.hpp). The Jacobian has a row an error, and a column for each of theta; where us are given,
-// two before them: by the first and by the second of the two that belong to the row's point.
+// ht: hand tracking (hand.hpp). The Jacobian has one row per error and one column per entry of theta. If `us` is given,
+// two columns come first, for the two numbers that belong to the point of the row.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -75,7 +75,7 @@ class Jacobian : public Task {
 
 #ifdef GRADBENCH_CODIPACK
 
-// Forward, four columns at a time.
+// Computes the Jacobian in forward mode, four columns at a time.
 class ByMode final : public Jacobian {
  public:
   using Jacobian::Jacobian;
@@ -117,12 +117,12 @@ class ByMode final : public Jacobian {
     if (mode == Mode::compiled)
       run_program();
     else
-      walk_back();
+      backward_passes();
   }
 
  private:
-  // A pass from each error.
-  void walk_back() {
+  // Runs one backward pass per error.
+  void backward_passes() {
     const std::vector<Value> theta(hand_.theta.begin(), hand_.theta.end()), us(hand_.us.begin(), hand_.us.end());
     const std::vector<Value> errors = hand(theta, us, hand_.data);
     for (std::size_t i = 0; i < errors.size(); ++i) {
@@ -132,8 +132,8 @@ class ByMode final : public Jacobian {
     }
   }
 
-  // The sum of the errors, each times its w, has a gradient; that along v has one by w, which is the Jacobian times v.
-  // So a run gives a column.
+  // The program is the derivative, along a vector v, of the sum of the errors, each times a number w. Its gradient with
+  // respect to w is the Jacobian times v. So a run gives one column.
   void make_program() {
     numbers_ = hand_.theta;
     numbers_.insert(numbers_.end(), hand_.us.begin(), hand_.us.end());
