@@ -59,5 +59,5 @@ def test_cpp_code_prints_the_gradients(text, tmp_path):
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_python_code_is_python(text):
+def test_python_code_has_valid_syntax(text):
     compile(code_of("python", text), "program.py", "exec")

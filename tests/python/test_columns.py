@@ -29,7 +29,7 @@ def table(folder):  # noqa: F811
 USE = ("rooms.csv", "--drop", "id", "--missing", "mean")
 
 
-def test_a_messy_table_is_learned_and_told_about():
+def test_train_accepts_a_messy_table_and_reports_dropped_rows_and_constant_columns():
     assert refused("train", "rooms.csv", "--missing", "mean") == (
         "rooms.csv: needs at most 100 different texts in a column, got 'r100' in line 102, column 1 (id); "
         "a column of texts that hardly repeat tells nothing: leave it out")
@@ -49,7 +49,7 @@ def test_a_messy_table_is_learned_and_told_about():
     assert result["test"]["r2"] > 0.8
 
 
-def test_what_was_learned_is_applied_to_new_tables(folder):
+def test_predict_applies_the_models_columns_to_new_tables(folder):
     run("train", *USE, "-q", "--save", "m")
     expected = run("predict", "m", "rooms.csv")
     lines = [line.split(",") for line in messy().splitlines()]
@@ -74,7 +74,7 @@ def colours():
     return seen
 
 
-def test_a_run_on_a_messy_table_is_resumed_byte_for_byte():
+def test_a_resumed_run_on_a_messy_table_is_identical():
     run("train", *USE, "--other", "--steps", 60, "-q", "--save", "straight")
     for stop in random.Random(1).sample(range(1, 60), 6):
         assert gradwalk("train", *USE, "--other", "--steps", "60", "-q", "--save", "m", "--stop-at", str(stop)).returncode == 0
@@ -82,14 +82,14 @@ def test_a_run_on_a_messy_table_is_resumed_byte_for_byte():
         assert open("m", "rb").read() == open("straight", "rb").read()
 
 
-def test_standard_input_is_a_file():
+def test_train_and_predict_read_standard_input():
     text = "".join(f"{i},{i * i % 7},{'ab'[i % 2]}\n" for i in range(30))
     assert "-: 24 rows, 2 features, 2 classes" in run("train", "-", "--steps", 5, "--save", "m", stdin=text)
     run("train", "-", "--resume", "m", "--steps", 9, "-q", stdin=text)
     assert refused("train", "-", stdin="") == "standard input: needs rows of numbers, got an empty text; add some"
 
 
-def test_a_first_line_that_could_be_either_is_an_error(folder):
+def test_an_ambiguous_first_line_is_an_error(folder):
     (folder / "texts.csv").write_text("colour,kind\nred,x\nblue,y\nred,x\nblue,y\n")
     assert refused("train", "texts.csv") == (
         "texts.csv: needs to know whether its first line has the columns' names, got texts in every line in line 1; "
@@ -100,12 +100,12 @@ def test_a_first_line_that_could_be_either_is_an_error(folder):
     assert "4 rows, 2 features, 2 classes" in run("train", *options, "--label", "kind")
 
 
-def test_a_huge_column_is_scaled(folder):
+def test_a_column_of_huge_numbers_is_standardised(folder):
     (folder / "huge.csv").write_text("a,b,kind\n" + "".join(f"{(i % 2) * 1e300 - 5e299 * (i % 3)},{i},{'xy'[i % 2]}\n" for i in range(40)))
     assert gradwalk_json("train", "huge.csv", "--json")["train"]["accuracy"] > 0.8
 
 
-def test_the_probability_of_every_class_is_given_if_asked_for():
+def test_all_prints_the_probability_of_every_class():
     run("train", "flowers.csv", "-q", "--save", "m")
     rows = rows_of(run("predict", "m", "flowers.csv", "--all"))
     assert list(rows[0]) == ["prediction", "probability", "p(a)", "p(b)", "p(c)"]

@@ -70,7 +70,7 @@ def test_a_shell_completes_commands_options_values_and_files(complete):
     assert {"bash", "zsh", "fish"} <= set(complete("gradwalk completion "))
 
 
-def test_every_command_and_option_is_there():
+def test_the_script_has_every_command_and_option():
     text = open("gradwalk.bash").read()
     commands = [line.split()[0] for line in gradwalk("--help").stdout.split("Commands:\n")[1].splitlines() if line.startswith("  ")]
     assert len(commands) > 8
@@ -82,7 +82,7 @@ def test_every_command_and_option_is_there():
                     assert name in text, (command, name)
 
 
-def test_zsh_takes_it():
+def test_zsh_completes_commands_and_values():
     assert shutil.which("zsh") and PROGRAM.exists()
     done = subprocess.run(["zsh", "-f", "-n", "_gradwalk"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

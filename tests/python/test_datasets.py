@@ -38,14 +38,14 @@ def test_moons_are_two_half_circles(n):
 
 
 @SIZES
-def test_circles_are_one_inside_the_other(n):
+def test_one_circle_is_inside_the_other(n):
     outer = [(0, cos(t), sin(t)) for t in linspace(2 * pi, n // 2, False)]
     inner = [(1, 0.3 * cos(t), 0.3 * sin(t)) for t in linspace(2 * pi, n - n // 2, False)]
     assert_same_points(rows(f"circles {n} 0 0.3 1"), outer + inner)
 
 
 @pytest.mark.parametrize("n, classes", [(3, 3), (100, 3), (101, 2), (7, 1)])
-def test_a_spirals_arms_turn_three_quarters(n, classes):
+def test_the_arms_of_a_spiral_turn_three_quarters(n, classes):
     points = []
     for arm in range(classes):
         for r in linspace(1, n // classes + (arm < n % classes)):

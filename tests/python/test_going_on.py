@@ -21,7 +21,7 @@ from training import ENDLESS, FLOWERS, LONG, RECIPE, folder, header, interrupted
     ["flowers.csv", "--optimizer", "rmsprop", "--activation", "elu", "--balance"],
     ["flowers.csv", "--label", "kind", "--test-split", "0.3", "--raw", "--loss", "mse", "--batch", "all", "--lr", "0.001"],
 ], ids=lambda options: options[0])
-def test_resuming_is_going_straight_through_byte_for_byte(options):
+def test_a_resumed_run_saves_the_same_bytes_as_an_uninterrupted_one(options):
     save(*options, "--steps", 100, to="straight")
     save(*options, "--steps", 50, "--decay-steps", 40 if "--warm-up" in options else 100, to="half")
     first = open("half", "rb").read()
@@ -35,7 +35,7 @@ def rates(*arguments):
     return [float(rate) for rate in re.findall(r"rate ([\d.e-]+)$", run("train", *arguments), re.MULTILINE)]
 
 
-def test_the_rate_falls_over_the_steps_asked_for():
+def test_the_learning_rate_decays_over_the_requested_steps():
     for steps in (200, 4000):
         falling = rates("flowers.csv", "--steps", steps)
         assert falling[0] == 0.01 and falling == sorted(falling, reverse=True) and 0 < falling[-1] < 1e-6
@@ -47,7 +47,7 @@ def test_the_rate_falls_over_the_steps_asked_for():
     assert rates("flowers.csv", "--steps", 20, "--decay-steps", 10, "--final-rate", 0.5)[-1] == 0.005
 
 
-def test_a_finished_plan_that_is_gone_beyond_is_followed_by_another():
+def test_steps_beyond_the_schedule_start_a_new_schedule():
     before = gradwalk_json("train", "spiral", "--steps", "500", "--save", "m.safetensors", "--json")["train"]["loss"]
     shown = run("train", "--resume", "m.safetensors", "--steps", 1500)
     assert "\na new plan from step 501 on: in 1000 steps the rate falls from 0.01 to 0 (cosine)\n" in shown
@@ -60,7 +60,7 @@ def test_a_finished_plan_that_is_gone_beyond_is_followed_by_another():
     assert "\nfrom step 11 on the rate is 0.5\n" in run("train", "--resume", "m.safetensors", "--steps", 20, "--lr", 0.5)
 
 
-def test_a_plan_stopped_anywhere_goes_on_byte_for_byte():
+def test_a_new_schedule_stopped_anywhere_resumes_identically():
     chance = random.Random(3)
     save("flowers.csv", "--steps", 60, to="straight")
     run("train", "--resume", "straight", "--steps", 120, "-q", "--save", "beyond")
@@ -77,7 +77,7 @@ def test_a_plan_stopped_anywhere_goes_on_byte_for_byte():
         assert open("stopped", "rb").read() == open("beyond", "rb").read()
 
 
-def test_the_example_of_the_help_goes_on_learning(folder):
+def test_the_resume_example_of_the_help_improves_the_loss(folder):
     example = re.search(r"train iris.csv --label species --save iris.safetensors\n +gradwalk (train --resume .*)", run("train", "--help"))
     (folder / "iris.csv").write_text(FLOWERS.replace("kind", "species"))
     run("train", "iris.csv", "--label", "species", "--save", "iris.safetensors", "-q")
@@ -88,7 +88,7 @@ def test_the_example_of_the_help_goes_on_learning(folder):
 
 @pytest.mark.parametrize("options", [["moons"], ["spiral", "--steps", "60"], ["flowers.csv", "--loss", "mse", "--steps", "60"]],
                          ids=lambda options: options[0])
-def test_compiled_steps_are_the_eager_ones_to_rounding_and_both_times_are_shown(options):
+def test_compiled_steps_equal_eager_steps_and_both_times_are_shown(options):
     assert re.search(r"\n\d+ steps in [\d.]+ m?s\n", run("train", *options))
     shown = run("train", *options, "--eager")
     assert re.search(r"\n\d+ steps in [\d.]+ m?s, eager; compiled [\d.]+ m?s, [\d.]+ times as fast\n", shown), shown
@@ -103,13 +103,13 @@ def test_compiled_steps_are_the_eager_ones_to_rounding_and_both_times_are_shown(
     assert report["step"] == "eager" and 0 < report["compiled_seconds"] and 0 < report["seconds"]
 
 
-def test_the_number_of_threads_changes_no_bit():
+def test_the_result_does_not_depend_on_the_number_of_threads():
     for threads in 1, 2, 3:
         save("spiral", "--hidden", "300,300", "--batch", "256", "--samples", "1000", "--steps", 4, "--threads", threads, to=f"of{threads}")
     assert open("of1", "rb").read() == open("of2", "rb").read() == open("of3", "rb").read()
 
 
-def test_going_on_with_steps_of_another_kind_says_so():
+def test_resuming_with_another_kind_of_step_warns():
     kind = save("moons", "--steps", 10)["training"]["step"]
     before = open("m.safetensors", "rb").read()
     for options, environment, now in (["--eager"], {}, "eager"), ([], {"GRADWALK_INSTRUCTION_SET": "SCALAR"}, "compiled, SCALAR"):
@@ -134,7 +134,7 @@ def test_resuming_finds_data_from_another_folder_and_under_another_name(folder):
     assert metadata("m.safetensors")["source"]["data"] == str(folder / "renamed.csv")
 
 
-def test_resuming_with_what_does_not_fit_is_refused_and_changes_nothing(folder):
+def test_resuming_with_unsuitable_options_or_data_is_refused_and_changes_nothing(folder):
     save("flowers.csv", "--steps", 10)
     before = open("m.safetensors", "rb").read()
     resume = ("train", "--resume", "m.safetensors")
@@ -159,7 +159,7 @@ def test_resuming_with_what_does_not_fit_is_refused_and_changes_nothing(folder):
     assert open("m.safetensors", "rb").read() == before
 
 
-def test_a_model_without_its_training_is_used_but_not_resumed():
+def test_a_model_without_a_training_run_predicts_but_cannot_be_resumed():
     save("moons", "--steps", 5)
     head, numbers = header("m.safetensors")
     del head["__metadata__"]["training"]
@@ -172,7 +172,7 @@ def test_a_model_without_its_training_is_used_but_not_resumed():
 
 @pytest.mark.parametrize("source", ["", "{}", "[" * 100000, '{"data":5}', json.dumps({
     "data": "moons", "samples": 1e300, "noise": -1, "test_split": -1, "seed": 1, "label": "", "header": "", "separator": ""})])
-def test_a_damaged_description_of_the_data_is_refused(source):
+def test_a_damaged_data_description_is_refused(source):
     save("moons", "--steps", 5)
     head, numbers = header("m.safetensors")
     head["__metadata__"]["source"] = source
@@ -191,7 +191,7 @@ def test_a_damaged_description_of_the_data_is_refused(source):
     ([], "gradwalk-recovery.safetensors", "gradwalk-recovery.safetensors"),
     (["--save", "my model"], "my model", "'my model'"),
 ])
-def test_control_c_saves_and_going_on_is_as_if_never_stopped(options, name, word):
+def test_control_c_saves_and_the_resumed_run_is_identical(options, name, word):
     status, out, error = interrupted(*LONG, *options)
     assert status == 130
     stopped = re.fullmatch(rf"stopped at step (\d+) of 1000000; go on with: gradwalk train --resume {word}\n", error)
@@ -203,7 +203,7 @@ def test_control_c_saves_and_going_on_is_as_if_never_stopped(options, name, word
     assert open(name, "rb").read() == open("straight", "rb").read()
 
 
-def test_a_request_to_end_saves_too():
+def test_sigterm_saves_too():
     status, _, error = interrupted(*LONG, by=signal.SIGTERM)
     assert status == 143 and "go on with: gradwalk train --resume gradwalk-recovery.safetensors" in error
     status, _, error = interrupted("--resume", "gradwalk-recovery.safetensors")

@@ -38,7 +38,7 @@ def loss(parameters, name):
     return cross_entropy(x @ next(tables).T, targets)
 
 
-def test_the_gpt_learns_as_one_of_pytorch_does():
+def test_the_gpt_has_the_losses_of_pytorch():
     first, losses, last = (numbers(line) for line in ask(["gpt " + " ".join(NAMES)], TRAINING))
     square, wide, high = (SIZE, SIZE), (4 * SIZE, SIZE), (SIZE, 4 * SIZE)
     shapes = [(VOCABULARY, SIZE), (CONTEXT, SIZE)]

@@ -203,7 +203,7 @@ SCALARS = {
 
 @pytest.mark.parametrize("name", SCALARS)
 @pytest.mark.parametrize("way", WAYS)
-def test_a_number_and_its_gradient(way, name, tmp_path):
+def test_scalar_functions_and_their_gradients_equal_numpy(way, name, tmp_path):
     definition, primal, gradient, sizes = SCALARS[name]
     for seed in range(2):
         given = inputs.make(name, seed, **sizes)
@@ -214,14 +214,14 @@ def test_a_number_and_its_gradient(way, name, tmp_path):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_ode(way, tmp_path):
+def test_ode_equals_numpy(way, tmp_path):
     given = inputs.make("ode")
     close(run(way, "ode", "primal", given, tmp_path)[0], ode_path(given, vector(given)), 1e-12)
     close(run(way, "ode", "gradient", given, tmp_path)[0], differences(lambda x: ode_path(given, x)[-1], vector(given))[0], 1e-8)
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_kmeans(way, tmp_path):
+def test_kmeans_equals_numpy(way, tmp_path):
     given = inputs.make("kmeans")
     centres = numpy.array(given["centroids"])
     close(run(way, "kmeans", "cost", given, tmp_path)[0], kmeans_cost(given, centres), 1e-12)
@@ -235,7 +235,7 @@ def test_kmeans(way, tmp_path):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_ba(way, tmp_path):
+def test_ba_equals_numpy(way, tmp_path):
     given = inputs.make("ba")
     n, m, p = given["n"], given["m"], given["p"]
     at = numpy.array([*given["cam"], *given["x"], given["w"]])
@@ -256,7 +256,7 @@ def test_ba(way, tmp_path):
 
 @pytest.mark.parametrize("complicated", [0, 1])
 @pytest.mark.parametrize("way", WAYS)
-def test_ht(way, complicated, tmp_path):
+def test_ht_equals_numpy(way, complicated, tmp_path):
     given = inputs.make("ht", complicated=complicated)
     theta, us = numpy.array(given["theta"]), numpy.array(given["us"]).reshape(-1, 2)
     close(run(way, "ht", "objective", given, tmp_path)[0], ht_errors(given, theta, us), 1e-11)
@@ -272,7 +272,7 @@ def test_ht(way, complicated, tmp_path):
 # ---- the protocol ----
 
 
-def test_runs_as_often_as_asked(tmp_path):
+def test_runs_at_least_the_requested_number_of_times(tmp_path):
     assert len(run("eager", "lse", "gradient", inputs.make("lse", min_runs=3), tmp_path)[1]) == 1 + 3
     assert len(run("compiled", "lse", "gradient", inputs.make("lse", min_seconds=0.01), tmp_path)[1]) > 1 + 3
 
@@ -282,13 +282,13 @@ def test_runs_as_often_as_asked(tmp_path):
     (["nowhere.json", "gradient"], "needs a file of JSON, got nowhere.json, which cannot be read"),
     (["nowhere.json", "hessian"], "needs a function of gradient, primal, got hessian"),
 ])
-def test_refuses_what_it_cannot_do(arguments, says):
+def test_refuses_missing_arguments_files_and_functions(arguments, says):
     program = BIN / "eager/lse"
     done = subprocess.run([program, *arguments], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", f"{program}: {says}\n")
 
 
-def test_names_the_field_that_is_missing(tmp_path):
+def test_names_a_missing_field(tmp_path):
     path = tmp_path / "input.json"
     path.write_text('{"y": [1, 2]}')
     done = subprocess.run([BIN / "eager/lse", path, "gradient"], capture_output=True, text=True)

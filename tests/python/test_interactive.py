@@ -100,7 +100,7 @@ def test_forward_back_undo_jump_and_quit_in_60_columns(terminal):
     assert "step" not in window.wait_for("exited 0")
 
 
-def test_nothing_is_cut_off_silently_at_60_columns(terminal):
+def test_cut_lines_end_in_an_ellipsis_at_60_columns(terminal):
     window = terminal(60, 24, "walk", "-i", NEURON)
     window.wait_for("step 0 of 16")
     for step in range(1, 17):
@@ -114,7 +114,7 @@ def test_nothing_is_cut_off_silently_at_60_columns(terminal):
     assert "(x1*w1).grad += (x1*w1 + x2*w2).grad * 1 = 0.5 * 1 =\n    0.5; 0 -> 0.5" in screen
 
 
-def test_it_fits_other_windows_and_follows_their_size(terminal):
+def test_the_screen_follows_the_size_of_the_window(terminal):
     window = terminal(60, 8, "walk", "-i", NEURON)
     window.wait_for("step 0 of 16")
     window.keys("End")
@@ -127,7 +127,7 @@ def test_it_fits_other_windows_and_follows_their_size(terminal):
     window.wait_for("exited 0")
 
 
-def test_a_broken_rule_is_named_where_it_breaks(terminal):
+def test_a_broken_rule_is_marked_at_its_first_error(terminal):
     window = terminal(70, 24, "walk", "-i", "--broken", "overwrite", "a=3; a*a")
     window.wait_for("broken: overwrite")
     window.keys("g", "3", "Enter")
@@ -143,7 +143,7 @@ def test_control_c_leaves_the_terminal_as_it_was(terminal):
     window.wait_for("still here")
 
 
-def test_a_terminal_that_cannot_move_its_cursor_is_declined():
+def test_a_dumb_terminal_is_refused():
     """On a terminal of its own, in an environment that says what it can."""
     text, status = on_terminal("walk", "--interactive", DIAMOND, kind="dumb")
     assert status == 1

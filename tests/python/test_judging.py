@@ -22,7 +22,7 @@ def noisy(folder):  # noqa: F811
 EARLY = ("noisy.csv", "--hidden", "32,32", "--validation", "0.25", "--l2", "0")
 
 
-def test_the_best_model_by_the_validation_rows_is_kept_and_used():
+def test_the_model_with_the_lowest_validation_loss_is_kept():
     shown = run("train", *EARLY, "--save", "m.safetensors")
     assert shown.startswith("noisy.csv: 96 rows, 24 of them for validation, 2 features, 2 classes\n")
     kept = int(re.search(r"\nkept the model of step (\d+), whose validation loss is the least\n", shown).group(1))
@@ -43,7 +43,7 @@ def test_the_best_model_by_the_validation_rows_is_kept_and_used():
     assert gradwalk_json("train", *EARLY, "--json")["test"]["loss"] < last["test"]["loss"]
 
 
-def test_training_ends_when_nothing_gets_better():
+def test_training_stops_early_without_improvement():
     patient = json.loads(run("train", *EARLY, "--json"))
     shown = run("train", *EARLY, "--patience", 150, "--save", "m.safetensors")
     ended = re.search(r"\nstopped at step (\d+) of 2000, for (\d+) steps have brought nothing better\nkept the model of step (\d+), "
@@ -60,7 +60,7 @@ def test_training_ends_when_nothing_gets_better():
     assert json.loads(run("train", *EARLY, "--patience", 150, "--json"))["kept_step"] == kept
 
 
-def test_a_run_that_ends_early_is_the_same_however_often_it_was_stopped():
+def test_early_stopping_does_not_depend_on_interruptions():
     options = (*EARLY, "--patience", 150)
     steps = save(*options, to="straight")["training"]["steps"]
     for stop in random.Random(2).sample(range(1, steps), 5):
@@ -69,13 +69,13 @@ def test_a_run_that_ends_early_is_the_same_however_often_it_was_stopped():
         assert open("stopped", "rb").read() == open("straight", "rb").read()
 
 
-def test_patience_needs_rows_to_be_patient_with():
+def test_patience_needs_validation_rows():
     save("noisy.csv", "--steps", 10)
     assert refused("train", "--resume", "m.safetensors", "--steps", 20, "--patience", 5) == (
         "train: needs rows kept for validation, to be patient with, got none; give a share of them, such as 0.1")
 
 
-def test_dropout_is_said_and_a_saved_model_has_all_its_neurons():
+def test_dropout_is_printed_and_a_saved_model_has_all_its_neurons():
     shown = run("train", "noisy.csv", "--dropout", 0.25, "--steps", 50, "--save", "m.safetensors")
     assert "softmax loss, dropout 0.25\n" in shown or "bce loss, dropout 0.25\n" in shown
     assert "32 rows a step, dropout 0.25\n" in run("inspect", "m.safetensors")
@@ -85,14 +85,14 @@ def test_dropout_is_said_and_a_saved_model_has_all_its_neurons():
         "train: needs hidden neurons, for dropout to leave some out, got none; give hidden layers, or no dropout")
 
 
-def test_dropout_keeps_a_network_from_learning_by_heart():
+def test_dropout_reduces_overfitting():
     options = ("noisy.csv", "--hidden", "32,32", "--l2", "0", "--json")
     without, with_it = gradwalk_json("train", *options), gradwalk_json("train", *options, "--dropout", "0.5")
     assert with_it["train"]["loss"] > 2 * without["train"]["loss"]
     assert with_it["test"]["loss"] < 0.7 * without["test"]["loss"]
 
 
-def test_folds_test_each_row_once_and_tell_how_the_figures_spread(folder):  # noqa: F811
+def test_folds_test_each_row_once_and_print_mean_and_deviation(folder):  # noqa: F811
     result = gradwalk_json("train", "noisy.csv", "--folds", "5", "--steps", "200", "--json")
     accuracies = [fold["accuracy"] for fold in result["folds"]]
     assert [fold["rows"] for fold in result["folds"]] == [24] * 5
@@ -119,7 +119,7 @@ def test_folds_keep_no_model():
         "folds: needs from 2 folds to one a row, 120, got 500; 5 or 10 are usual")
 
 
-def test_a_run_with_everything_in_play_goes_on_from_any_of_20_stops_byte_for_byte(folder):  # noqa: F811
+def test_a_run_with_all_features_resumes_identically_from_20_stops(folder):  # noqa: F811
     """Early stopping, dropout, columns of texts, gaps that are filled: one table, stopped anywhere."""
     (folder / "rooms.csv").write_text(messy())
     options = ("rooms.csv", "--drop", "id", "--missing", "mean", "--other", "--validation", 0.2, "--patience", 250, "--dropout", 0.1,
@@ -133,7 +133,7 @@ def test_a_run_with_everything_in_play_goes_on_from_any_of_20_stops_byte_for_byt
         assert open("stopped", "rb").read() == open("straight", "rb").read(), stop
 
 
-def test_the_plot_shows_what_is_taken_for_what_and_the_test_figure():
+def test_the_plot_shows_the_confusion_matrix_and_the_test_accuracy():
     result = gradwalk_json("train", "noisy.csv", "--steps", "100", "--json", "--plot", "p.svg")
     drawn = open("p.svg").read()
     assert ">Rows kept for testing<" in drawn and ">taken for<" in drawn

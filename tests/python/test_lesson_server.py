@@ -131,7 +131,7 @@ def server(page):
     assert (status, errors) == (0, "")
 
 
-def test_every_file_comes_whole_and_with_its_type(server, page):
+def test_every_file_is_served_whole_with_its_type(server, page):
     for name, kind in TYPES.items():
         target = "/" + name.replace(" ", "%20").replace("ü", "%C3%BC")
         status, headers, body = server.ask(target, Accept_Encoding="gzip, br")
@@ -187,7 +187,7 @@ def test_the_policy_allows_own_scripts_wasm_and_workers_and_nothing_from_elsewhe
         }
 
 
-def test_only_hashed_assets_are_kept_for_a_year(server):
+def test_only_hashed_assets_are_cached_for_a_year(server):
     for name in TYPES:
         if name == "a b+ü.txt":
             continue
@@ -211,7 +211,7 @@ def test_head_gives_the_headers_of_get_and_no_body(server):
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"])
-def test_other_methods_are_405(server, method):
+def test_other_methods_get_405(server, method):
     status, headers, body = server.ask("/", method)
     assert (status, headers["Allow"], body) == (405, "GET, HEAD", b"405 Only GET and HEAD are answered here.\n")
 
@@ -232,7 +232,7 @@ def test_a_large_body_is_not_read(server):
     assert time.monotonic() - start < 3
 
 
-def test_what_is_not_there_is_404_in_a_line(server):
+def test_a_missing_file_gets_404_and_one_line(server):
     status, headers, body = server.ask("/nothing")
     assert (status, body) == (404, b"404 There is no such page here. The lesson is at /.\n")
     assert (headers["Content-Type"], headers["Cache-Control"]) == ("text/plain; charset=utf-8", "no-store")
@@ -240,7 +240,7 @@ def test_what_is_not_there_is_404_in_a_line(server):
         assert server.ask(target)[0] == 404, target
 
 
-def test_a_file_that_cannot_be_read_is_500_and_tells_nothing_of_the_machine(server, page):
+def test_an_unreadable_file_gets_500_and_reveals_nothing(server, page):
     answer = server.raw(get("/refused.bin"))
     assert answer.startswith(b"HTTP/1.1 500 ") and answer.endswith(b"500 This request cannot be answered.\n")
     assert str(page).encode() not in answer
@@ -259,7 +259,7 @@ TRAVERSALS = [
 ]  # fmt: skip
 
 
-def test_no_target_leads_out_of_the_folder(server, page):
+def test_no_path_leads_out_of_the_folder(server, page):
     of_the_page = [(page / name).read_bytes() for name in ("index.html", "assets/index-B3x_9-Zq.js")]
     for target in [*TRAVERSALS, "/\0../secret.txt", "/a b"]:
         answer = server.raw(get(target))
@@ -271,7 +271,7 @@ def test_no_target_leads_out_of_the_folder(server, page):
 
 
 @pytest.mark.parametrize("host", ["localhost", "LocalHost", "127.0.0.1", "localhost:8000", "127.0.0.1:1"])
-def test_this_machine_is_answered(server, host):
+def test_requests_to_this_machine_are_answered(server, host):
     assert server.status(get("/", host=host)) == 200
 
 
@@ -280,18 +280,18 @@ def test_this_machine_is_answered(server, host):
     ["evil.example", "evil.example:8000", "localhost.evil.example", "127.0.0.1.nip.io", "localhost:80:evil", "0.0.0.0",
      "[::1]", "127.0.0.2", "localhost:x", "user@localhost", ""],
 )  # fmt: skip
-def test_a_page_under_another_name_is_refused(server, host):
+def test_requests_to_another_host_are_refused(server, host):
     answer = server.raw(get("/", host=host))
     assert answer.startswith(b"HTTP/1.1 421 Misdirected Request\r\n")
     assert answer.endswith(b"421 This server answers to localhost and 127.0.0.1 only.\n")
 
 
-def test_no_host_or_two_of_them_are_refused(server):
+def test_requests_with_no_host_or_two_hosts_are_refused(server):
     assert server.status(b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n") == 421
     assert server.status(get("/", "Host: evil.example")) == 421
 
 
-def test_what_is_no_request_is_refused_and_the_connection_closed(server):
+def test_an_invalid_request_is_refused_and_the_connection_closed(server):
     for data in (b"\r\n\r\n", b"nonsense\r\n\r\n", b"GET /\r\n\r\n", b"GET / HTTP/2.0\r\n\r\n", b"FOO / HTTP/1.1\r\n\r\n",
                  b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", bytes(range(256)) + b"\r\n\r\n"):  # fmt: skip
         answer = server.raw(data + get("/"))
@@ -299,14 +299,14 @@ def test_what_is_no_request_is_refused_and_the_connection_closed(server):
         assert answer == b"" or answer.startswith(b"HTTP/1.1 400 ") and b"Connection: close" in answer, data
 
 
-def test_long_targets_and_headers_are_refused(server):
+def test_long_paths_and_headers_are_refused(server):
     for data in (get("/?" + "x" * 10000), get("/", "X: " + "y" * 10000), get("/" + "a" * 1_000_000)):
         assert server.status(data) in (400, 414, 431, None)
     assert server.status(get("/?" + "x" * 5000, "X: " + "y" * 5000)) == 200
     assert server.status(get("/", "Accept-Encoding: gzip" + " " * 5000 + ";" + " " * 2000 + "q=0." + "0" * 1000)) == 200
 
 
-def test_many_ranges_are_not_answered_with_many_copies(server):
+def test_requests_for_many_ranges_are_refused(server):
     for ranges in ("0-9", "0-,0-,0-", "0-," * 2000 + "0-"):
         answer = server.raw(get("/large.txt", "Range: bytes=" + ranges))
         assert answer.startswith(b"HTTP/1.1 416 ") and len(answer) < 500_000
@@ -328,7 +328,7 @@ def test_an_endless_request_is_cut_off(page, part):
     assert server.stop()[::2] == (0, "")
 
 
-def test_a_request_in_single_bytes_is_answered(server):
+def test_a_request_sent_byte_by_byte_is_answered(server):
     with server.connect() as client:
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for byte in get("/robots.txt"):
@@ -336,7 +336,7 @@ def test_a_request_in_single_bytes_is_answered(server):
         assert everything(client).endswith(b"robots.txt")
 
 
-def test_it_listens_on_loopback_alone(server):
+def test_the_server_listens_on_loopback_only(server):
     listening = []
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         for line in pathlib.Path(table).read_text().splitlines()[1:]:
@@ -356,7 +356,7 @@ def test_many_clients_at_a_time_are_all_answered(server, page):
             assert everything(client).endswith(index)
 
 
-def test_clients_that_hang_hold_up_nobody_and_are_let_go(server):
+def test_hanging_clients_block_no_other_and_are_disconnected(server):
     start = time.monotonic()
     silent, slow = [server.connect() for _ in range(25)], [server.connect() for _ in range(25)]
     deaf = server.connect()
@@ -380,7 +380,7 @@ def test_clients_that_hang_hold_up_nobody_and_are_let_go(server):
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_stops_it_at_once_with_connections_open(page, how):
+def test_a_signal_stops_the_server_at_once_even_with_open_connections(page, how):
     running = Server("--port", 0, "--folder", page)
     idle, started, reading = running.connect(), running.connect(), running.connect()
     started.sendall(b"GET /")
@@ -394,7 +394,7 @@ def test_a_signal_stops_it_at_once_with_connections_open(page, how):
         client.close()
 
 
-def test_a_given_port_that_is_taken_says_what_to_do(page, server):
+def test_a_port_in_use_is_an_error_with_advice(page, server):
     run = gradwalk("lesson", "--folder", str(page), "--port", str(server.port))
     assert (run.returncode, run.stdout) == (1, "")
     assert run.stderr == (
@@ -405,14 +405,14 @@ def test_a_given_port_that_is_taken_says_what_to_do(page, server):
     assert gradwalk("lesson", "--port", "-1").returncode == 2
 
 
-def test_without_a_port_the_next_free_one_is_taken(page):
+def test_without_a_port_the_next_free_port_is_used(page):
     first, second = Server("--folder", page), Server("--folder", page)
     assert 8000 <= first.port < second.port < 8100
     assert first.stop()[0] == 0
     assert second.stop()[2] == f"port 8000 is taken, so this is {second.port}\n"
 
 
-def test_a_folder_without_a_page_says_what_to_do(tmp_path):
+def test_a_folder_without_a_page_is_an_error_with_advice(tmp_path):
     for folder in (tmp_path, tmp_path / "missing"):
         run = gradwalk("lesson", "--folder", str(folder))
         assert (run.returncode, run.stdout) == (1, "")
@@ -432,14 +432,14 @@ def test_an_installed_program_finds_its_page(page, tmp_path):
 
 
 @pytest.mark.skipif((ROOT / "web/dist/index.html").exists(), reason="the page is built here")
-def test_without_a_page_anywhere_it_says_how_to_build_one():
+def test_a_missing_page_is_an_error_that_says_how_to_build_it():
     run = gradwalk("lesson")
     assert (run.returncode, run.stdout) == (1, "")
     assert run.stderr.startswith("gradwalk lesson: needs the lesson's page, got none in ")
     assert run.stderr.endswith("; build it with ./run lesson, or name its folder with --folder\n")
 
 
-def test_open_starts_the_browser_with_the_address_and_does_without_one(page, tmp_path):
+def test_open_starts_the_browser_and_warns_if_there_is_none(page, tmp_path):
     opener = tmp_path / "xdg-open"
     opener.write_text(f'#!/bin/sh\necho "$#" "$@" > {tmp_path}/.opened && mv {tmp_path}/.opened {tmp_path}/opened\n')
     opener.chmod(0o755)

@@ -34,7 +34,7 @@ def digits(folder):  # noqa: F811
     (folder / "digits.csv").write_text("".join(lines))
 
 
-def test_two_and_four_processes_learn_what_one_does(digits):
+def test_two_and_four_processes_give_the_model_of_one(digits):
     options = ("digits.csv", "--hidden", 32, "--steps", 200)
     alone = json.loads(run("train", *options, "--json", "--save", "alone"))
     for processes in 2, 4:
@@ -50,7 +50,7 @@ def test_two_and_four_processes_learn_what_one_does(digits):
         assert not temporary_files()
 
 
-def test_dropout_validation_and_resuming_are_those_of_one_process_too():
+def test_dropout_validation_and_resuming_do_not_depend_on_the_processes():
     options = ("flowers.csv", "--steps", 120, "--dropout", 0.2, "--validation", 0.2, "--hidden", "8")
     best = save(*options, to="alone")["training"]
     assert mpirun(3, *options, "-q", "--save", "straight").returncode == 0
@@ -62,7 +62,7 @@ def test_dropout_validation_and_resuming_are_those_of_one_process_too():
     assert open("stopped", "rb").read() == open("straight", "rb").read()
 
 
-def test_one_process_says_how_many_there_are():
+def test_one_process_prints_the_number_of_processes():
     done = mpirun(2, "moons", "--steps", 20)
     assert done.returncode == 0
     assert done.stdout.count("moons: 100 rows") == 1 and "\n2 processes, each with its share of a step's rows\n" in done.stdout
@@ -75,7 +75,7 @@ def said_once(done, text):
     return True
 
 
-def test_what_is_wrong_is_said_once():
+def test_an_error_is_printed_once():
     assert said_once(mpirun(3, "nowhere.csv"), "nowhere.csv: needs a file that can be read, got No such file or directory")
     assert said_once(mpirun(3, "moons", "--nonsense"), "--nonsense")
     assert said_once(mpirun(3, "moons", "--momentum", 0.5, "--optimizer", "adam"), "train: needs --momentum with sgd")
@@ -84,7 +84,7 @@ def test_what_is_wrong_is_said_once():
     assert said_once(mpirun(2, "moons", "--save", "none/m"), "needs a folder that is there")
 
 
-def test_without_the_component_it_says_what_to_install(folder):  # noqa: F811
+def test_a_missing_mpi_component_is_an_error_that_says_what_to_install(folder):  # noqa: F811
     data = pathlib.Path(PROGRAM).read_bytes()  # in a copy, the path to it leads nowhere
     assert b"/src/mpi" in data
     (folder / "copy").write_bytes(data.replace(b"/src/mpi", b"/src/mpx"))
@@ -124,7 +124,7 @@ def started(*arguments, name):
 
 
 @pytest.mark.parametrize("rank", [0, 1, 2])
-def test_a_killed_process_ends_all_and_costs_no_more_than_the_steps_since_the_last_save(rank):
+def test_a_killed_process_ends_all_and_loses_only_the_steps_since_the_last_save(rank):
     mother, children = started("flowers.csv", "--steps", 1000000, *ENDLESS, "--recover", 50, "--save", "m", name="m")
     time.sleep(0.1)
     os.kill(children[rank], signal.SIGKILL)
@@ -141,7 +141,7 @@ def test_a_killed_process_ends_all_and_costs_no_more_than_the_steps_since_the_la
     assert open("m", "rb").read() == open("straight", "rb").read()
 
 
-def test_a_request_to_one_process_stops_all_after_the_same_step_and_saves():
+def test_a_signal_to_one_process_stops_all_after_the_same_step_and_saves():
     mother, children = started("flowers.csv", "--steps", 1000000, *ENDLESS, "--recover", 50, "--save", "m", name="m")
     os.kill(children[-1], signal.SIGINT)
     error = mother.communicate(timeout=60)[1]

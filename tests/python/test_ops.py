@@ -172,7 +172,7 @@ def test_derivatives_equal_central_differences(op):
 
 @pytest.mark.parametrize("op", [op for op in OPS if op_table()[op] == 2])
 @pytest.mark.parametrize("constant", [0, 1])
-def test_a_plain_number_as_operand_gives_the_same(op, constant):
+def test_a_constant_operand_gives_the_same_result(op, constant):
     at = list(itertools.product(EDGES, repeat=2))
     commands = []
     for point in at:

@@ -25,7 +25,7 @@ def killed(*arguments, after, name):
 
 
 @pytest.mark.parametrize("options, name", [((), RECOVERY), (("--save", "m.safetensors"), "m.safetensors")], ids=["unnamed", "named"])
-def test_a_killed_run_goes_on_from_its_last_save_byte_for_byte(options, name):
+def test_a_killed_run_resumes_identically_from_its_last_checkpoint(options, name):
     chance = random.Random(9)
     endless = ("flowers.csv", *ENDLESS, "--validation", 0.2, "--dropout", 0.1)
     for _ in range(6):
@@ -38,7 +38,7 @@ def test_a_killed_run_goes_on_from_its_last_save_byte_for_byte(options, name):
         os.remove(name)
 
 
-def test_a_run_that_ends_leaves_what_was_asked_for_alone():
+def test_a_finished_run_leaves_no_recovery_file():
     run("train", "moons", "--recover", 10, "-q")
     assert not os.path.exists(RECOVERY)
     run("train", "moons", "--recover", 10, "-q", "--save", "m")
@@ -51,14 +51,14 @@ def test_a_run_that_ends_leaves_what_was_asked_for_alone():
     assert metadata("gradwalk-recovery-2.safetensors")["training"]["steps"] == 55
 
 
-def test_a_run_that_diverges_leaves_its_last_good_steps():
+def test_a_diverging_run_leaves_its_last_checkpoint():
     said = refused("train", "moons", "--lr", 1e6, "--recover", 1, "-q", "--save", "m")
     assert "needs a loss that is finite" in said or "needs a gradient that is finite" in said
     steps = metadata("m")["training"]["steps"]
     assert f"at step {steps + 1};" in said and not temporary_files()
 
 
-def test_a_save_on_the_way_that_fails_is_said_and_does_not_end_the_run(folder):  # noqa: F811
+def test_a_failed_checkpoint_is_printed_and_does_not_end_the_run(folder):  # noqa: F811
     os.mkdir("place")
     process = subprocess.Popen([PROGRAM, "train", "moons", "--steps", "300000", *ENDLESS, "--recover", "1000", "--save", "place/m"],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

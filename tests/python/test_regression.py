@@ -31,7 +31,7 @@ def wave(rows=80):
     return x, 40 + 10 * numpy.sin(x[:, 0])
 
 
-def test_a_numeric_target_is_regressed_and_the_first_line_says_so():
+def test_a_numeric_target_is_regressed_and_the_output_says_so():
     write("wave.csv", *wave())
     lines = run("train", "wave.csv", "--save", "m").splitlines()
     assert re.fullmatch(r"wave.csv: 64 rows, 1 feature, regression of target \(3\d\.\d+ to (49\.\d+|50)\)", lines[0]), lines[0]
@@ -48,7 +48,7 @@ def test_a_numeric_target_is_regressed_and_the_first_line_says_so():
     assert target["name"] == "target" and 35 < target["mean"] < 45
 
 
-def test_task_decides():
+def test_task_selects_classification_or_regression():
     open("few.csv", "w").write("a,n\n" + "".join(f"{i},{i % 5}\n" for i in range(40)))
     assert "5 classes" in run("train", "few.csv", "--steps", 5)
     assert "regression of n (0 to 4)" in run("train", "few.csv", "--steps", 5, "--task", "regress", "--save", "m")
@@ -67,7 +67,7 @@ def test_task_decides():
 
 
 @pytest.mark.parametrize("loss", ["mse", "mae", "huber"])
-def test_predictions_are_numbers_and_the_figures_are_sklearns(loss):
+def test_regression_predictions_and_metrics_equal_sklearns(loss):
     x, y = wave()
     write("wave.csv", x, y)
     result = gradwalk_json("train", "wave.csv", "--loss", loss, "--l2", "0", "--lr", "0.01", "--test-split", "0", "--save", "m", "--json")
@@ -83,7 +83,7 @@ def test_predictions_are_numbers_and_the_figures_are_sklearns(loss):
     assert gradwalk_json("predict", "m", "wave.csv", "--score", "--json")["r2"] == pytest.approx(result["train"]["r2"])
 
 
-def test_a_regression_is_resumed_byte_for_byte():
+def test_a_resumed_regression_is_identical():
     write("wave.csv", *wave())
     run("train", "wave.csv", "--steps", 60, "-q", "--save", "straight")
     for stop in (1, 17, 59):
@@ -92,7 +92,7 @@ def test_a_regression_is_resumed_byte_for_byte():
         assert open("m", "rb").read() == open("straight", "rb").read()
 
 
-def test_a_regression_is_plotted_with_its_residuals_and_one_feature_with_its_curve(folder):
+def test_the_plot_of_a_regression_shows_residuals_and_the_fitted_curve(folder):
     write("wave.csv", *wave())
     run("train", "wave.csv", "--steps", 50, "-q", "--plot", "fit.svg")
     svg = (folder / "fit.svg").read_text()
@@ -106,7 +106,7 @@ def test_a_regression_is_plotted_with_its_residuals_and_one_feature_with_its_cur
     assert "Fitted curve" not in svg and "Residuals" in svg
 
 
-def test_a_target_that_never_changes_is_refused():
+def test_a_constant_target_is_refused():
     open("same.csv", "w").write("a,n\n1,2.5\n2,2.5\n3,2.5\n4,2.5\n")
     assert refused("train", "same.csv") == (
         "train: needs a target that is not the same in every row, got 2.5; add rows of another, or choose another column")

@@ -39,7 +39,7 @@ def operand(rng):
 
 
 @PROGRAMS
-def test_expressions_equal_python(program):
+def test_expressions_equal_python_bit_by_bit(program):
     rng = random.Random(1)
     texts = ask(["expressions"], program)
     assert len(texts) >= 20
@@ -130,7 +130,7 @@ def compare(lines, values, what):
 
 
 @PROGRAMS
-def test_long_random_expressions_equal_python(program):
+def test_long_random_expressions_equal_python_bit_by_bit(program):
     """As recorded, and after recompute() with other data in the leaves; every node that can still be reached."""
     rng = random.Random(2)
     commands, expected = [], []

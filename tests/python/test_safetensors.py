@@ -55,7 +55,7 @@ def bits(array):
 
 
 @pytest.mark.parametrize("dtype", ["<f8", "<f4"])
-def test_python_and_the_library_read_each_other_bit_for_bit(dtype, tmp_path):
+def test_python_and_the_library_read_each_others_files_bit_by_bit(dtype, tmp_path):
     random = np.random.default_rng(3)
     arrays = {
         "layer.0.weight": random.normal(size=(16, 2)).astype(dtype),
@@ -84,7 +84,7 @@ def test_the_library_writes_what_it_read_with_the_same_bytes(tmp_path):
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
-def test_a_file_cut_short_is_refused_by_name(tmp_path):
+def test_a_truncated_file_is_refused_by_name(tmp_path):
     path = tmp_path / "python"
     save(path, {"w": np.arange(6.0)})
     path.write_bytes(path.read_bytes()[:-1])

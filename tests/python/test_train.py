@@ -19,14 +19,14 @@ from training import FLOWERS, LONG, RECIPE, folder, header, refused, run, save, 
 
 
 @pytest.mark.parametrize("options, shown, expected", RECIPE, ids=["".join(one[0]) for one in RECIPE])
-def test_an_option_of_the_recipe_changes_it_and_what_is_learned(options, shown, expected):
+def test_every_hyperparameter_changes_the_recipe_and_the_model(options, shown, expected):
     usual = save("moons", "--steps", 3, to="usual")
     model = save("moons", "--steps", 3, *options)
     assert shown(model) == expected != shown(usual)
     assert header("m.safetensors")[1] != header("usual")[1]
 
 
-def test_every_option_is_in_the_help_and_in_these_files():
+def test_every_option_is_in_the_help_and_tested():
     here = "".join(pathlib.Path(__file__).with_name(name).read_text() for name in ("training.py", "test_train.py", "test_going_on.py", "test_predict.py"))
     for command in ("train", "predict", "inspect"):
         text = run(command, "--help")
@@ -37,7 +37,7 @@ def test_every_option_is_in_the_help_and_in_these_files():
             assert f'"{option}' in here, option
 
 
-def test_the_help_tells_the_defaults():
+def test_the_help_states_the_defaults():
     text = run("train", "--help")
     moons, flowers, spiral = save("moons", "--steps", 1), save("flowers.csv", "--steps", 1), save("spiral", "--steps", 1)
     rules = {name: re.search(rf"^  {name} .*\[(.*)\]", text, re.MULTILINE).group(1) for name in (
@@ -58,7 +58,7 @@ def test_the_help_tells_the_defaults():
     assert [m["recipe"]["rate"]["final"] for m in (flowers, moons)] == [0, 0.1]
 
 
-def test_options_of_the_data():
+def test_options_of_the_data_change_the_data():
     def rows(*options):
         result = gradwalk_json("train", *map(str, options), "--steps", "1", "--json")
         return result["train"]["rows"], result.get("test", {}).get("rows")
@@ -73,7 +73,7 @@ def test_options_of_the_data():
     assert noisy > 10 * clean
 
 
-def test_options_of_the_csv(folder):
+def test_options_of_the_csv_reader_change_what_is_read(folder):
     assert save("flowers.csv", "--steps", 1)["labels"] == ["a", "b", "c"]
     assert save("flowers.csv", "--steps", 1)["features"] == ["size", "width"]
     (folder / "first.csv").write_text("".join(f"{'xy'[i % 2]};{i};{i * i}\n" for i in range(9)))
@@ -92,13 +92,13 @@ def test_options_of_the_csv(folder):
     assert (model["features"], model["labels"]) == (["x1=1;2", "x1=3;4", "x1=5;6"], ["a", "b"])
 
 
-def test_raw_takes_features_as_they_are():
+def test_raw_does_not_standardise_the_features():
     assert "standardisation.mean" in header((save("flowers.csv", "--steps", 1), "m.safetensors")[1])[0]
     model = save("flowers.csv", "--steps", 1, "--raw")
     assert "standardisation.mean" not in header("m.safetensors")[0] and not model["recipe"]["standardise"]
 
 
-def test_quiet_and_json_print_the_results_alone():
+def test_quiet_and_json_print_only_the_results():
     text = run("train", "moons", "--steps", 20)
     assert text.startswith("moons: 100 rows, 2 features, 2 classes\nnetwork 2-16-16-1, 337 parameters, relu activation, hinge loss\n")
     quiet = run("train", "moons", "--steps", 20, "-q")
@@ -117,7 +117,7 @@ def test_moons_are_learned():
     assert sum(accuracy >= 0.99 for accuracy in accuracies) >= 9, accuracies
 
 
-def test_classes_are_judged_one_by_one():
+def test_metrics_of_each_class_are_printed():
     shown = run("train", "flowers.csv")
     table = shown[shown.index("the rows kept for testing, by class:"):].splitlines()[1:5]
     assert table[0].split() == ["class", "rows", "precision", "recall", "F1", "taken", "for", "a", "b", "c"]
@@ -130,7 +130,7 @@ def test_classes_are_judged_one_by_one():
     assert right / 12 == pytest.approx(result["test"]["accuracy"])
 
 
-def test_a_rare_class_that_is_balanced_is_found(folder):
+def test_balance_helps_to_find_a_rare_class(folder):
     chance = random.Random(2)
     rows = [(chance.gauss(0, 1), chance.gauss(0, 1), "common") for _ in range(380)] + [
         (chance.gauss(1.5, 1), chance.gauss(1.5, 1), "rare") for _ in range(20)]
@@ -179,14 +179,14 @@ def test_a_rare_class_that_is_balanced_is_found(folder):
     "--header": ["", "maybe"],
     "--separator": ["", "|"],
 }.items(), ids=lambda one: one if isinstance(one, str) else "")
-def test_a_bad_value_is_named_and_exits_2(option, values):
+def test_an_invalid_value_is_named_and_exits_2(option, values):
     for value in values:
         said = refused("train", "moons", option, value, "--save", "m", status=2)
         assert said.startswith(f"{option}: ") and value in said, said
         assert not os.path.exists("m")
 
 
-def test_a_bad_number_says_which_are_good():
+def test_an_out_of_range_number_is_refused_with_the_range():
     assert refused("train", "moons", "--lr", 0, status=2) == "--lr: needs a number from 1e-12 to 1000000, got '0'"
     assert refused("train", "moons", "--steps", "x", status=2) == "--steps: needs a whole number from 1 to 1000000000, got 'x'"
     assert refused("train", "moons", "--hidden", "x", status=2) == (
@@ -196,7 +196,7 @@ def test_a_bad_number_says_which_are_good():
         "--batch: needs rows a step, or all, got '0'; give a whole number from 1, or all")
 
 
-def test_options_that_do_not_go_together_exit_2():
+def test_incompatible_options_exit_2():
     assert refused("train", status=2) == (
         "train: needs data to learn from, got none; give moons, circles, spiral, a CSV file, or --resume MODEL")
     assert refused("train", "flowers.csv", "--samples", 5, status=2) == (
@@ -222,7 +222,7 @@ def test_a_loss_for_two_classes_is_refused_for_three():
         "train: needs two classes for the loss hinge, got 3; use the loss softmax")
 
 
-def test_training_that_diverges_says_so_and_saves_nothing():
+def test_diverging_training_is_an_error_and_saves_nothing():
     assert refused("train", "moons", "-q", "--lr", 1e6, "--save", "m").startswith("train: needs a loss that is finite, got inf at step ")
     assert not os.path.exists("m") and not temporary_files()
 
@@ -238,7 +238,7 @@ def test_training_that_diverges_says_so_and_saves_nothing():
     ("1,x\nz,y\n3,y\n", "bad.csv: needs a number, got 'z' in line 2, column 1; correct it or drop the row"),
     ("1,x\n", "split: needs at least two rows, got 1; give data that has two parts"),
 ], ids=["empty", "header alone", "ragged", "one class", "text", "one row"])
-def test_a_bad_csv_is_refused(text, says, folder):
+def test_an_invalid_csv_is_refused(text, says, folder):
     (folder / "bad.csv").write_text(text)
     assert refused("train", "bad.csv", "--save", "m") == says
     assert not os.path.exists("m")
@@ -252,7 +252,7 @@ def test_a_wrong_label_column_is_refused():
             f"flowers.csv: needs a label column from 1 to 3, or from -1 to -3 from the end, got {number}; choose one of them")
 
 
-def test_files_that_cannot_be_read_are_named(folder):
+def test_unreadable_files_are_named(folder):
     (folder / "m.csv").write_text(FLOWERS)
     save("moons", "--steps", 1)
     missing = ": needs a file that can be read, got No such file or directory; check its name and its folder's"
@@ -270,7 +270,7 @@ def test_files_that_cannot_be_read_are_named(folder):
     assert (folder / "m.csv").read_text() == FLOWERS
 
 
-def test_places_that_cannot_be_written_are_found_before_training(folder):
+def test_unwritable_files_are_refused_before_training(folder):
     assert refused("train", "moons", "--save", "none/m") == (
         f"train: needs a folder that is there, got '{folder}/none'; make it first, or save elsewhere")
     os.mkdir("place")
@@ -278,7 +278,7 @@ def test_places_that_cannot_be_written_are_found_before_training(folder):
         "train: needs the name of a file, got the folder 'place'; give the name of a file in it")
 
 
-def test_a_folder_without_permission_is_found_before_training():
+def test_a_folder_without_write_permission_is_refused_before_training():
     with tempfile.TemporaryDirectory() as place:
         os.chmod(place, 0o555)
         as_nobody = {"user": 65534} if os.getuid() == 0 else {}  # root may write everywhere
@@ -290,7 +290,7 @@ def small_files():
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
 
-def test_a_full_disk_loses_nothing(folder, monkeypatch):
+def test_a_full_disk_does_not_lose_the_model(folder, monkeypatch):
     save("moons", "--steps", 2)
     before = open("m.safetensors", "rb").read()
     os.mkdir("rescue")
@@ -302,7 +302,7 @@ def test_a_full_disk_loses_nothing(folder, monkeypatch):
     assert not temporary_files() and not os.listdir("rescue")
 
 
-def test_a_model_that_cannot_be_saved_is_saved_elsewhere(folder, monkeypatch):
+def test_a_model_is_saved_elsewhere_if_its_file_cannot_be_written(folder, monkeypatch):
     os.mkdir("rescue")
     os.mkdir("place")
     monkeypatch.setenv("TMPDIR", str(folder / "rescue"))
@@ -319,7 +319,7 @@ def test_a_model_that_cannot_be_saved_is_saved_elsewhere(folder, monkeypatch):
 # ---- progress ----
 
 
-def test_progress_in_a_pipe_is_some_lines():
+def test_progress_in_a_pipe_is_a_few_lines():
     lines = [line for line in run("train", "moons").splitlines() if line.startswith("step")]
     assert len(lines) == 11
     for line in lines:
@@ -339,7 +339,7 @@ def test_progress_on_a_terminal_is_a_bar():
     assert re.match(r"\[=+\] 400/400  loss [\d.e-]+ \+ [\d.e-]+  accuracy 100.0%  rate 0.102  in [\d.]+ m?s\x1b\[K", bars[-1])
 
 
-def test_progress_in_a_narrow_terminal_fits():
+def test_the_progress_bar_fits_a_narrow_terminal():
     for columns in (1, 2, 20, 50):
         text, status = on_terminal("train", "moons", "--steps", "50", columns=columns)
         assert status == 0

@@ -37,7 +37,7 @@ def flatten(model):
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("loss", LOSSES)
-def test_training_gives_the_losses_of_pytorch(loss, rule):
+def test_training_has_the_losses_of_pytorch(loss, rule):
     x, labels, first, losses, last = ask([f"train {loss} {rule}"], TRAINING)
     x = torch.tensor(numbers(x), dtype=torch.float64).reshape(-1, 2)
     labels = torch.tensor([int(word) for word in labels.split()])

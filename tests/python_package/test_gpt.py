@@ -14,7 +14,7 @@ import gpt  # noqa: E402
 import reference  # noqa: E402
 
 
-def test_a_gpt_has_the_same_losses():
+def test_a_gpt_has_the_losses_of_pure_python():
     eager, compiled, theirs = gpt.Training(gradwalk.Value), gpt.CompiledTraining(), gpt.Training(reference.Value)
     for _ in range(200 if "GRADWALK_LONG" in os.environ else 5):
         loss = theirs.step()

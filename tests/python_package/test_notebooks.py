@@ -63,7 +63,7 @@ def test_a_notebook_runs(path, kernel):
     assert outputs(notebook, pictures)
 
 
-def test_there_are_three_and_none_has_outputs():
+def test_there_are_three_notebooks_without_outputs():
     assert len(NOTEBOOKS) == 3
     for path in NOTEBOOKS:
         assert not any(cell.get("outputs") for cell in nbformat.read(path, as_version=4).cells), f"{path.name}: clear its outputs"

@@ -113,7 +113,7 @@ def test_random_programs_agree_with_pytorch(drawn, spelling):
 
 @settings(max_examples=300 if LONG else 30, deadline=None)
 @given(PROGRAMS)
-def test_random_programs_are_the_command_lines_to_the_last_bit(drawn):
+def test_random_programs_equal_the_command_line_bit_by_bit(drawn):
     program = Program(*drawn)
     nodes, root = program.build("functions")
     root.backward()
@@ -124,5 +124,5 @@ def test_random_programs_are_the_command_lines_to_the_last_bit(drawn):
         assert (told[f"v{i}"]["data"], told[f"v{i}"]["grad"]) == (node.data, node.grad), f"v{i}"
 
 
-def test_every_op_is_drawn_from():
+def test_random_programs_use_every_op():
     assert set(OPS) == set(TORCH) and set(OPS.values()) == {1, 2}

@@ -15,7 +15,7 @@ def valley(x):
 
 
 @pytest.mark.parametrize("method", ["lbfgs", "bfgs", "newton", "gradient_descent"])
-def test_a_minimum_is_found(method):
+def test_minimize_finds_a_minimum(method):
     told = []
     best = gradwalk.minimize(valley, numpy.array([-1.2, 1.0]), method=method, iterations=20000, gradient_tolerance=1e-6, progress=lambda k, value: told.append((k, value)))
     assert best.converged and best.compiled and best.x == pytest.approx([1, 1], abs=1e-4) and best.value < 1e-9 and len(best.gradient) == 2
@@ -23,13 +23,13 @@ def test_a_minimum_is_found(method):
     assert best.recordings < 10 < best.evaluations and repr(best).startswith(f"<Minimum x={best.x}, {best.stop} after ")
 
 
-def test_a_function_of_one_value():
+def test_solvers_take_a_function_of_one_value():
     best = gradwalk.minimize(lambda x: (x - 3) ** 2 + 1, 0.0)
     assert best.x == pytest.approx(3) and best.value == pytest.approx(1)
     assert gradwalk.root(lambda x: x.cos() - x, 1).x == pytest.approx(0.7390851332151607)
 
 
-def test_a_fit_agrees_with_scipys():
+def test_fit_agrees_with_scipy():
     random = numpy.random.default_rng(0)
     t = numpy.linspace(0, 4, 30)
     y = 2.5 * numpy.exp(-1.3 * t) + 0.5 + random.normal(0, 0.02, 30)
@@ -40,12 +40,12 @@ def test_a_fit_agrees_with_scipys():
     assert ours.sum_of_squares == pytest.approx(sum(r * r for r in ours.residuals)) and ours.deviation == pytest.approx(0.02, rel=0.5)
 
 
-def test_a_system_is_solved():
+def test_root_solves_a_system_of_equations():
     found = gradwalk.root(lambda x: [x[0] ** 2 + x[1] ** 2 - 4, x[0] - x[1]], [1.0, 0.5])
     assert found.converged and found.x == pytest.approx([2**0.5, 2**0.5]) and found.values == pytest.approx([0, 0], abs=1e-12)
 
 
-def test_why_it_ended_is_said():
+def test_results_state_why_they_stopped():
     assert gradwalk.minimize(lambda x: 3 * x, 0.0).stop == "unbounded" and not gradwalk.minimize(lambda x: 3 * x, 0.0).converged
     uncompiled = gradwalk.minimize(valley, [-1.2, 1.0], compile=False)
     assert not uncompiled.compiled and uncompiled.recordings >= uncompiled.evaluations
@@ -64,7 +64,7 @@ def stop_at_five(iteration, _):
         raise RuntimeError("enough")
 
 
-def test_a_signal_ends_a_search():
+def test_a_signal_stops_minimize():
     """What is compiled calls no Python: the signal is seen between iterations. Left alone, this search would take minutes."""
     def long_valley(x):
         return sum(100 * (x[i + 1] - x[i] ** 2) ** 2 + (1 - x[i]) ** 2 for i in range(len(x) - 1))

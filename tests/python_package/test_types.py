@@ -43,14 +43,14 @@ def mypy(program, tmp_path):
                           capture_output=True, text=True, env={**os.environ, "MYPYPATH": path})
 
 
-def test_types_are_right(tmp_path):
+def test_mypy_accepts_right_programs_and_refuses_wrong_ones(tmp_path):
     result = mypy(TYPED, tmp_path)
     assert result.returncode == 0, result.stdout + result.stderr
     wrong = mypy(TYPED + "wrong: str = a.data\nValue('x')\n", tmp_path)
     assert wrong.stdout.count("error:") == 2, wrong.stdout
 
 
-def test_the_packages_own_types_are_right(tmp_path):
+def test_mypy_accepts_the_package_itself(tmp_path):
     """As its author would check it: of what is installed, a checker says nothing."""
     shutil.copytree(pathlib.Path(gradwalk.__file__).parent, tmp_path / "gradwalk")
     result = subprocess.run(["/usr/bin/mypy", "--ignore-missing-imports", "--cache-dir", str(tmp_path / "cache"), "-p", "gradwalk"], cwd=tmp_path,
