@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The command line as its users meet it: what it prints, where, and how it exits."""
+"""The command line: what it prints, to which stream, and its exit status."""
 
 import json
 import subprocess
@@ -102,13 +102,13 @@ def test_an_unknown_word_suggests_the_nearest_known_word():
     assert said("evla", "1") == "gradwalk: needs a command, got 'evla'; did you mean eval?\n"
     assert said("xyzzy") == "gradwalk: needs a command, got 'xyzzy'; gradwalk --help lists them\n"
     assert said() == "gradwalk: needs a command, got none; gradwalk --help lists them\n"
-    assert said("eval", "--digist", "3", "1") == "eval: needs options it has, got '--digist'; did you mean --digits?\n"
-    assert said("train", "moons", "--hiden", "3") == "train: needs options it has, got '--hiden'; did you mean --hidden?\n"
-    assert said("train", "moons", "--hiden=3") == "train: needs options it has, got '--hiden'; did you mean --hidden?\n"
-    assert said("train", "moons", "--valid", "0.2") == "train: needs options it has, got '--valid'; did you mean --validation?\n"
+    assert said("eval", "--digist", "3", "1") == "eval: needs an option that it has, got '--digist'; did you mean --digits?\n"
+    assert said("train", "moons", "--hiden", "3") == "train: needs an option that it has, got '--hiden'; did you mean --hidden?\n"
+    assert said("train", "moons", "--hiden=3") == "train: needs an option that it has, got '--hiden'; did you mean --hidden?\n"
+    assert said("train", "moons", "--valid", "0.2") == "train: needs an option that it has, got '--valid'; did you mean --validation?\n"
     assert said("train", "moons", "--frobnicate") == (
-        "train: needs options it has, got '--frobnicate'; gradwalk train --help lists them\n")
-    assert said("eval", "a=1", "b=2") == "eval: needs no more words, got 'b=2'; quote what belongs together, or leave it out\n"
+        "train: needs an option that it has, got '--frobnicate'; gradwalk train --help lists them\n")
+    assert said("eval", "a=1", "b=2") == "eval: needs no more arguments, got 'b=2'; quote an expression that has spaces, or remove the argument\n"
 
 
 def test_eval_names_the_first_node_that_is_not_finite():
@@ -153,7 +153,8 @@ def test_unwritable_output_is_an_error():
     with open("/dev/full", "w") as full:
         run = subprocess.run([PROGRAM, "ops"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
     assert run.returncode == 1
-    assert "needs a place to write" in run.stderr
+    assert run.stderr == (
+        "gradwalk: needs an output it can write to, got No space left on device; free some space, or write to another file\n")
 
 
 def test_compile_shows_each_pass_and_refuses_inputs_that_are_no_leaves():
@@ -167,4 +168,4 @@ def test_compile_shows_each_pass_and_refuses_inputs_that_are_no_leaves():
     for name in "z", "f":
         done = gradwalk("compile", "x=1; f=x*x", "--inputs", name)
         assert (done.returncode, done.stdout) == (1, "")
-        assert f"needs inputs that are names of numbers in the expression, got '{name}'; give" in done.stderr
+        assert f"needs --inputs that are names of leaves in the expression, got '{name}'; name the numbers that differ" in done.stderr

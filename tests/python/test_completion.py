@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gradwalk completion, in the shells themselves: commands, options, values and files."""
+"""gradwalk completion: bash, zsh and fish complete commands, options, values and files."""
 
 import os
 import shutil
@@ -33,10 +33,10 @@ def by_fish(line):
     script = f"source gradwalk.fish; complete -C {line!r}"
     environment = {**os.environ, "HOME": os.getcwd(), "XDG_CONFIG_HOME": os.getcwd()}
     out = subprocess.run(["fish", "--no-config", "-c", script], capture_output=True, text=True, check=True, env=environment)
-    return [one.split("\t")[0] for one in out.stdout.splitlines()]
+    return [line.split("\t")[0] for line in out.stdout.splitlines()]
 
 
-# A terminal of zsh's own in which Tab is pressed, and the matches are printed in place of a menu.
+# Starts zsh in a pseudo-terminal, presses Tab, and prints the matches instead of a menu.
 ZSH = """
 zmodload zsh/zpty
 zpty shell zsh -f -i

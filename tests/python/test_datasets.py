@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The made-up data without noise lie on the curves scikit-learn has, at the same distances."""
+"""Synthetic data without noise lies on the curves of scikit-learn, at the same distances."""
 from math import cos, pi, sin
 
 import pytest
@@ -18,11 +18,11 @@ def linspace(stop, n, endpoint=True):
 
 
 def assert_same_points(found, wanted):
-    """Each once, in any order; sorting would trip over a last bit."""
+    """Checks that both have the same points in any order. Sorting would fail on a difference in the last bit."""
     assert len(found) == len(wanted)
     left = list(wanted)
     for label, a, b in found:
-        match = min(left, key=lambda one: (one[0] != label, abs(one[1] - a) + abs(one[2] - b)))
+        match = min(left, key=lambda point: (point[0] != label, abs(point[1] - a) + abs(point[2] - b)))
         assert match == (label, pytest.approx(a, abs=2e-15), pytest.approx(b, abs=2e-15))
         left.remove(match)
 

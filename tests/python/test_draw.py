@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gradwalk draw as its users meet it: pictures that are what they claim to be, files that are whole, errors that help."""
+"""gradwalk draw: valid pictures, complete files, and helpful errors."""
 
 import os
 import pathlib
@@ -84,7 +84,7 @@ def test_an_unknown_extension_is_refused_with_the_three_known_ones(name, tmp_pat
     run = draw("a=1", "-o", tmp_path / name)
     assert run.returncode == 1
     assert run.stderr.decode() == (
-        f"draw: needs a file that ends in .svg, .png or .dot, got '{tmp_path / name}'; rename it, or say which with --format\n"
+        f"draw: needs a file that ends in .svg, .png or .dot, got '{tmp_path / name}'; rename it, or give --format\n"
     )
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The programs of tools/gradbench beside GradBench's documented definitions, written again here in NumPy, and beside
-central differences of these."""
+"""Compares the programs of tools/gradbench with GradBench's documented definitions, rewritten here in NumPy, and with
+central differences of them."""
 
 import json
 import os
@@ -21,7 +21,7 @@ WAYS = ["eager", "compiled", "by_hand"]
 NOT_BY_HAND = {"ba", "ht"}
 
 
-# ---- the evals by their definitions: a primal that takes the parameters as one array ----
+# ---- the definitions of the evals: each takes its parameters as one array ----
 
 
 def softmax_free_lse(x):
@@ -109,7 +109,7 @@ def kmeans_cost(given, centres):
 
 
 def rotation(axis):
-    """By the exponential of the matrix of the cross product, as a series."""
+    """Returns the rotation as the exponential of the cross-product matrix, computed as a series."""
     x, y, z = axis
     cross = numpy.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
     result = term = numpy.eye(3)
@@ -120,7 +120,7 @@ def rotation(axis):
 
 
 def ba_errors(given, parameters):
-    """Of one observation, by the camera, the point and the weight."""
+    """Returns the errors of one observation for a camera, a point and a weight."""
     camera, point, weight = parameters[:11], parameters[11:14], parameters[14]
     seen = rotation(camera[:3]) @ (point - camera[3:6])
     flat = seen[:2] / seen[2]
@@ -157,7 +157,7 @@ def ht_errors(given, theta, us):
     return (numpy.array(data["points"]) - on_hand).ravel()
 
 
-# ---- asking the programs ----
+# ---- running the programs ----
 
 
 def run(way, name, function, given, folder):
@@ -166,13 +166,13 @@ def run(way, name, function, given, folder):
     done = subprocess.run([BIN / way / name, path, function], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, ""), done
     output, *timings = map(json.loads, done.stdout.splitlines())
-    assert [one["name"] for one in timings] == ["prepare"] + ["evaluate"] * (len(timings) - 1)
-    assert all(isinstance(one["nanoseconds"], int) and one["nanoseconds"] >= 0 for one in timings)
+    assert [timing["name"] for timing in timings] == ["prepare"] + ["evaluate"] * (len(timings) - 1)
+    assert all(isinstance(timing["nanoseconds"], int) and timing["nanoseconds"] >= 0 for timing in timings)
     return output, timings
 
 
 def differences(function, at, step=1e-5):
-    """The Jacobian by central differences, a row an output."""
+    """Returns the Jacobian by central differences, one row per output."""
     columns = []
     for i in range(len(at)):
         moved = numpy.array(at, dtype=float)
@@ -316,5 +316,5 @@ def test_answers_a_session(way):
         {"id": 0, "tool": f"gradwalk-{way}"}, {"id": 1, "success": True}, {"id": 2, "success": True, "output": 3.0}, {"id": 3},
         {"id": 4, "success": False, "error": f"gradwalk-{way}: has no saddle"}, {"id": 5, "success": False, "status": 1},
     ]
-    assert [one["name"] for one in timings] == ["prepare", "evaluate"]
+    assert [timing["name"] for timing in timings] == ["prepare", "evaluate"]
     assert error.endswith("needs a function of double, square, got triple\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gradwalk lesson as browsers, scanners and clumsy clients meet it: raw sockets against a small synthetic page.
+"""gradwalk lesson against browsers, scanners and clumsy clients: raw sockets, and a small synthetic page.
 
 cpp-httplib's versions differ in the status of a refusal. Where the difference is harmless, a test accepts each of them."""
 
@@ -19,7 +19,7 @@ import pytest
 from cli import PROGRAM, ROOT, gradwalk, wait_for_file
 
 SECRET = b"outside of the page"
-HUGE = 1 << 25  # bytes; more than the system keeps for a client that does not read
+HUGE = 1 << 25  # bytes, more than the system buffers for a client that does not read
 TYPES = {
     "index.html": "text/html; charset=utf-8",
     "assets/index-B3x_9-Zq.js": "text/javascript; charset=utf-8",
@@ -49,21 +49,21 @@ class Server:
         )
         line = self.process.stdout.readline()
         assert line.startswith("the lesson is at http://127.0.0.1:"), line + self.process.stderr.read()
-        assert self.process.stdout.readline() == "Ctrl-C stops it\n"
+        assert self.process.stdout.readline() == "press Ctrl-C to stop\n"
         self.port = int(line.rstrip("/\n").rsplit(":", 1)[1])
 
     def connect(self, timeout=10):
         return socket.create_connection(("127.0.0.1", self.port), timeout)
 
     def raw(self, data):
-        """Everything the server answers to these bytes until it closes or resets the connection."""
+        """Sends the bytes, and returns the answer until the server closes or resets the connection."""
         with self.connect() as client, contextlib.suppress(BrokenPipeError):
             client.sendall(data)
             return everything(client)
         return b""
 
     def status(self, data):
-        """None when the server closed the connection without an answer."""
+        """Returns the status of the answer, or None if the server closed the connection without one."""
         answer = self.raw(data)
         assert not answer or answer.startswith(b"HTTP/1.1 "), answer
         return int(answer.split()[1]) if answer else None
@@ -156,7 +156,7 @@ def test_a_compressed_copy_is_served_to_a_client_that_accepts_it(server, page):
     for refused in ("", "br", "gzip;q=0", "gzip;q=0.0, br", "xgzip"):
         status, headers, body = server.ask("/copied.js", Accept_Encoding=refused)
         assert (status, headers["Content-Encoding"], body) == (200, None, plain), refused
-    os.utime(page / "copied.js.gz", (1, 1))  # a copy of something older
+    os.utime(page / "copied.js.gz", (1, 1))  # the copy is older than the file
     assert server.ask("/copied.js", Accept_Encoding="gzip")[2] == plain
     (page / "copied.js.gz").unlink()
     (page / "copied.js.gz").symlink_to("../secret.txt")
@@ -264,7 +264,7 @@ def test_no_path_leads_out_of_the_folder(server, page):
     for target in [*TRAVERSALS, "/\0../secret.txt", "/a b"]:
         answer = server.raw(get(target))
         assert SECRET not in answer and b"root:" not in answer, target
-        if answer.startswith(b"HTTP/1.1 200 "):  # the target means a file of the page
+        if answer.startswith(b"HTTP/1.1 200 "):  # the path leads to a file of the page
             assert answer.split(b"\r\n\r\n", 1)[1] in of_the_page, target
         else:
             assert answer.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 404 ")), target
@@ -283,7 +283,7 @@ def test_requests_to_this_machine_are_answered(server, host):
 def test_requests_to_another_host_are_refused(server, host):
     answer = server.raw(get("/", host=host))
     assert answer.startswith(b"HTTP/1.1 421 Misdirected Request\r\n")
-    assert answer.endswith(b"421 This server answers to localhost and 127.0.0.1 only.\n")
+    assert answer.endswith(b"421 This server answers only to the names localhost and 127.0.0.1.\n")
 
 
 def test_requests_with_no_host_or_two_hosts_are_refused(server):
@@ -319,12 +319,12 @@ def test_an_endless_request_is_cut_off(page, part):
         client.sendall(b"GET /" if part.startswith(b"a") else b"GET / HTTP/1.1\r\n")
         client.setblocking(False)
         sent, end = 0, time.monotonic() + 10
-        while not select.select([client], [], [], 0)[0]:  # readable: the end of the connection, or an answer
+        while not select.select([client], [], [], 0)[0]:  # until the server answers or closes the connection
             assert time.monotonic() < end and sent < 500_000_000
             if select.select([], [client], [], 0.1)[1]:
                 sent += client.send(part)
     status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
-    assert int(status.split("VmHWM:")[1].split()[0]) < 300_000  # kB, the most memory it ever held
+    assert int(status.split("VmHWM:")[1].split()[0]) < 300_000  # kB, the peak of its memory
     assert server.stop()[::2] == (0, "")
 
 
@@ -360,13 +360,13 @@ def test_hanging_clients_block_no_other_and_are_disconnected(server):
     start = time.monotonic()
     silent, slow = [server.connect() for _ in range(25)], [server.connect() for _ in range(25)]
     deaf = server.connect()
-    deaf.sendall(get("/huge.bin"))  # and does not read until the end
+    deaf.sendall(get("/huge.bin"))  # this client reads only at the end
     for _ in range(50):
         assert server.ask("/")[0] == 200
     assert time.monotonic() - start < 3
     waiting = silent + slow
     while waiting and time.monotonic() - start < 15:
-        for client in slow:  # a byte now and then buys it no time
+        for client in slow:  # sending single bytes does not extend the time limit
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 client.sendall(b"x")
         for client in select.select(waiting, [], [], 0.2)[0]:
@@ -374,7 +374,7 @@ def test_hanging_clients_block_no_other_and_are_disconnected(server):
             waiting.remove(client)
     assert waiting == []
     time.sleep(max(0, start + 8 - time.monotonic()))
-    assert len(everything(deaf)) < HUGE  # only what the system had taken for it
+    assert len(everything(deaf)) < HUGE  # only what the system had buffered
     for client in [*silent, *slow, deaf]:
         client.close()
 
@@ -388,7 +388,7 @@ def test_a_signal_stops_the_server_at_once_even_with_open_connections(page, how)
     time.sleep(0.1)
     status, seconds, errors = running.stop(how)
     assert (status, errors) == (0, "") and seconds < 1
-    again = Server("--port", running.port, "--folder", page)  # and its port is free again
+    again = Server("--port", running.port, "--folder", page)  # the port is free again
     assert again.stop()[0] == 0
     for client in (idle, started, reading):
         client.close()
@@ -398,8 +398,8 @@ def test_a_port_in_use_is_an_error_with_advice(page, server):
     run = gradwalk("lesson", "--folder", str(page), "--port", str(server.port))
     assert (run.returncode, run.stdout) == (1, "")
     assert run.stderr == (
-        f"gradwalk lesson: needs a port it may listen on, got {server.port} (Address already in use); "
-        "give another with --port, 1024 or more, or 0 for any free one\n"
+        f"gradwalk lesson: needs a free port, got {server.port} (Address already in use); "
+        "give another with --port, 1024 or above, or --port 0 for any free port\n"
     )
     assert gradwalk("lesson", "--port", "65536").returncode == 2
     assert gradwalk("lesson", "--port", "-1").returncode == 2
@@ -409,7 +409,7 @@ def test_without_a_port_the_next_free_port_is_used(page):
     first, second = Server("--folder", page), Server("--folder", page)
     assert 8000 <= first.port < second.port < 8100
     assert first.stop()[0] == 0
-    assert second.stop()[2] == f"port 8000 is taken, so this is {second.port}\n"
+    assert second.stop()[2] == f"port 8000 is in use; using port {second.port}\n"
 
 
 def test_a_folder_without_a_page_is_an_error_with_advice(tmp_path):
@@ -417,7 +417,7 @@ def test_a_folder_without_a_page_is_an_error_with_advice(tmp_path):
         run = gradwalk("lesson", "--folder", str(folder))
         assert (run.returncode, run.stdout) == (1, "")
         assert run.stderr == (
-            f"gradwalk lesson: needs a folder with an index.html, got '{folder}'; give the folder Vite has built, web/dist\n"
+            f"gradwalk lesson: needs a folder with an index.html, got '{folder}'; give the folder that tools/build-lesson writes, web/dist\n"
         )
 
 
@@ -436,7 +436,7 @@ def test_a_missing_page_is_an_error_that_says_how_to_build_it():
     run = gradwalk("lesson")
     assert (run.returncode, run.stdout) == (1, "")
     assert run.stderr.startswith("gradwalk lesson: needs the lesson's page, got none in ")
-    assert run.stderr.endswith("; build it with ./run lesson, or name its folder with --folder\n")
+    assert run.stderr.endswith("; build it with ./run lesson, or give its folder with --folder\n")
 
 
 def test_open_starts_the_browser_and_warns_if_there_is_none(page, tmp_path):
@@ -449,8 +449,8 @@ def test_open_starts_the_browser_and_warns_if_there_is_none(page, tmp_path):
     assert running.stop()[::2] == (0, "")
 
     opener.write_text("#!/bin/sh\nexit 3\n")
-    for path, why in ((f"{tmp_path}/nothing", "there is no xdg-open here"), (f"{tmp_path}:/usr/bin:/bin", "xdg-open found none")):
+    for path, why in ((f"{tmp_path}/nothing", "xdg-open is not installed"), (f"{tmp_path}:/usr/bin:/bin", "xdg-open found none")):
         running = Server("--port", 0, "--open", "--folder", page, env={**os.environ, "PATH": path})
-        assert running.process.stderr.readline() == f"no browser was opened ({why}); open the address in one\n"
+        assert running.process.stderr.readline() == f"could not open a browser ({why}); open the address yourself\n"
         assert running.ask("/")[0] == 200
         assert running.stop()[::2] == (0, "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""mpirun -n N gradwalk train: the model of one process, written by one of them, whatever happens to the others."""
+"""mpirun -n N gradwalk train: N processes train the same model as one. One of them prints, saves and reports errors."""
 
 import json
 import os
@@ -40,13 +40,13 @@ def test_two_and_four_processes_give_the_model_of_one(digits):
     for processes in 2, 4:
         done = mpirun(processes, *options, "--json", "--save", "together")
         assert (done.returncode, done.stderr) == (0, "")
-        result = json.loads(done.stdout)  # one prints
+        result = json.loads(done.stdout)  # only one process prints
         for part in "train", "test":
             assert result[part]["loss"] == pytest.approx(alone[part]["loss"], abs=1e-9)
             assert result[part]["accuracy"] == alone[part]["accuracy"]
-        one, several = numbers("alone"), numbers("together")
-        assert several["history.loss"] == pytest.approx(one["history.loss"], abs=1e-9)
-        assert several["layers.0.weight"] == pytest.approx(one["layers.0.weight"], abs=1e-8)
+        single, several = numbers("alone"), numbers("together")
+        assert several["history.loss"] == pytest.approx(single["history.loss"], abs=1e-9)
+        assert several["layers.0.weight"] == pytest.approx(single["layers.0.weight"], abs=1e-8)
         assert not temporary_files()
 
 
@@ -57,7 +57,7 @@ def test_dropout_validation_and_resuming_do_not_depend_on_the_processes():
     assert metadata("straight")["training"]["best_step"] == best["best_step"]
     assert numbers("straight")["layers.0.weight"] == pytest.approx(numbers("alone")["layers.0.weight"], abs=1e-8)
     done = mpirun(3, *options, "-q", "--save", "stopped", "--stop-at", 50)
-    assert done.returncode == 0 and done.stderr == "stopped at step 50 of 120; go on with: gradwalk train --resume stopped\n"
+    assert done.returncode == 0 and done.stderr == "stopped at step 50 of 120; to continue: gradwalk train --resume stopped\n"
     assert mpirun(3, "--resume", "stopped", "-q").returncode == 0
     assert open("stopped", "rb").read() == open("straight", "rb").read()
 
@@ -65,7 +65,7 @@ def test_dropout_validation_and_resuming_do_not_depend_on_the_processes():
 def test_one_process_prints_the_number_of_processes():
     done = mpirun(2, "moons", "--steps", 20)
     assert done.returncode == 0
-    assert done.stdout.count("moons: 100 rows") == 1 and "\n2 processes, each with its share of a step's rows\n" in done.stdout
+    assert done.stdout.count("moons: 100 rows") == 1 and "\n2 processes share the rows of each step\n" in done.stdout
     assert mpirun(1, "moons", "--steps", 20, "-q").stdout == run("train", "moons", "--steps", 20, "-q")
 
 
@@ -81,11 +81,11 @@ def test_an_error_is_printed_once():
     assert said_once(mpirun(3, "moons", "--momentum", 0.5, "--optimizer", "adam"), "train: needs --momentum with sgd")
     assert said_once(mpirun(3, "moons", "--lr", 1e6), "train: needs a loss that is finite, got inf at step ")
     assert said_once(mpirun(2, "-"), "train: needs data that every process of mpirun can read, got standard input; save it to a file first")
-    assert said_once(mpirun(2, "moons", "--save", "none/m"), "needs a folder that is there")
+    assert said_once(mpirun(2, "moons", "--save", "none/m"), "needs a folder that exists")
 
 
 def test_a_missing_mpi_component_is_an_error_that_says_what_to_install(folder):  # noqa: F811
-    data = pathlib.Path(PROGRAM).read_bytes()  # in a copy, the path to it leads nowhere
+    data = pathlib.Path(PROGRAM).read_bytes()  # a copy gets a wrong path to the component
     assert b"/src/mpi" in data
     (folder / "copy").write_bytes(data.replace(b"/src/mpi", b"/src/mpx"))
     (folder / "copy").chmod(0o755)
@@ -95,7 +95,7 @@ def test_a_missing_mpi_component_is_an_error_that_says_what_to_install(folder): 
 
 
 def processes_of(mother):
-    """Those that mpirun has started, by their status files."""
+    """Returns the ids of the gradwalk processes that mpirun has started, from /proc."""
     found = []
     for entry in pathlib.Path("/proc").iterdir():
         try:
@@ -145,5 +145,5 @@ def test_a_signal_to_one_process_stops_all_after_the_same_step_and_saves():
     mother, children = started("flowers.csv", "--steps", 1000000, *ENDLESS, "--recover", 50, "--save", "m", name="m")
     os.kill(children[-1], signal.SIGINT)
     error = mother.communicate(timeout=60)[1]
-    steps = int(re.search(r"stopped at step (\d+) of 1000000; go on with: gradwalk train --resume m\n", error).group(1))
+    steps = int(re.search(r"stopped at step (\d+) of 1000000; to continue: gradwalk train --resume m\n", error).group(1))
     assert metadata("m")["training"]["steps"] == steps

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gradwalk predict and inspect as their users meet them."""
+"""gradwalk predict and gradwalk inspect."""
 
 import csv
 import json
@@ -76,7 +76,7 @@ def test_labels_are_quoted_where_csv_needs_it(folder):
     model = save("names.csv", "--steps", 400, "--header", "no", "--test-split", 0)
     assert model["labels"] == names
     assert [row["prediction"] for row in rows_of(run("predict", "m.safetensors", "names.csv", "--header", "no"))] == names * 10
-    # And with our own reader: predictions as labels of a model.
+    # Our own reader reads them back too: the predictions serve as labels of another model.
     text = run("predict", "m.safetensors", "names.csv", "--header", "no")
     (folder / "again.csv").write_text(text)
     assert save("again.csv", "--steps", 1, "--label", "prediction")["labels"] == names
@@ -118,7 +118,7 @@ def test_inspect_describes_a_model():
     text = run("inspect", "m.safetensors")
     assert text.startswith(
         "features    size, width\nclasses     a, b, c\ninputs      standardised\nloss        softmax\nparameters  27\n"
-        "optimizer   adam, rate 0.01 cosine, 32 rows a step\ntrained     30 of 30 steps, seed 5, loss ")
+        "optimizer   adam, learning rate 0.01 cosine, 32 rows per step\ntrained     30 of 30 steps, seed 5, first loss ")
     assert [line.split()[:4] for line in text.splitlines()[-2:]] == [["0", "2", "4", "relu"], ["1", "4", "3", "linear"]]
     result = gradwalk_json("inspect", "m.safetensors", "--json")
     assert (result["features"], result["classes"]) == (["size", "width"], ["a", "b", "c"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The generator against a second implementation, written from docs/random.md in Python's integers and floats."""
+"""Compares the random generator with a second implementation, written from docs/random.md in Python."""
 import re
 
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gradwalk train --recover: a run that is killed at any moment goes on from its last save, as if it had not been."""
+"""gradwalk train --recover: a run that is killed at any moment continues from its last checkpoint."""
 
 import os
 import random
@@ -15,13 +15,13 @@ RECOVERY = "gradwalk-recovery.safetensors"
 
 
 def killed(*arguments, after, name):
-    """Trains until some time after the file is there, then kills it."""
+    """Trains until `after` seconds after the file appears, then kills the process."""
     process = subprocess.Popen([PROGRAM, "train", *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_for_file(name)
     time.sleep(after)
     process.kill()
     process.wait()
-    assert process.returncode == -signal.SIGKILL, "it was to be killed before its end"
+    assert process.returncode == -signal.SIGKILL, "the run ended before it was killed"
 
 
 @pytest.mark.parametrize("options, name", [((), RECOVERY), (("--save", "m.safetensors"), "m.safetensors")], ids=["unnamed", "named"])
@@ -47,7 +47,7 @@ def test_a_finished_run_leaves_no_recovery_file():
     run("train", "moons", "--recover", 10, "-q")
     assert open(RECOVERY).read() == "mine" and not os.path.exists("gradwalk-recovery-2.safetensors")
     done = gradwalk("train", "moons", "--recover", "10", "--stop-at", "55", "-q")
-    assert "go on with: gradwalk train --resume gradwalk-recovery-2.safetensors" in done.stderr
+    assert "to continue: gradwalk train --resume gradwalk-recovery-2.safetensors" in done.stderr
     assert metadata("gradwalk-recovery-2.safetensors")["training"]["steps"] == 55
 
 
@@ -71,4 +71,4 @@ def test_a_failed_checkpoint_is_printed_and_does_not_end_the_run(folder):  # noq
     error = process.communicate(timeout=60)[1]
     assert process.returncode == 130
     assert error.startswith("place/m: needs a folder that takes a new file, got No such file or directory; check its name and its folder's\n")
-    assert error.endswith("go on with: gradwalk train --resume place/m\n") and os.path.exists("place/m")
+    assert error.endswith("to continue: gradwalk train --resume place/m\n") and os.path.exists("place/m")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Model files against a reader and a writer of their own, written from the format's description alone.
+"""Compares model files with an independent reader and writer, written from the description of the format.
 
 GRADWALK_SAFETENSORS names the program that reads and writes them with the library (tests/oracle/safetensors.cpp).
 """
@@ -19,7 +19,7 @@ TYPES = {"F64": "<f8", "F32": "<f4"}
 
 
 def load(path):
-    """name -> array, and the metadata."""
+    """Returns a dict of arrays by name, and the metadata."""
     raw = path.read_bytes()
     (length,) = struct.unpack("<Q", raw[:8])
     assert raw[8:9] == b"{" and (8 + length) % 8 == 0

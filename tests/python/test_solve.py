@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""minimize() beside scikit-learn: logistic regressions with the same objective have the same coefficients."""
+"""minimize() finds the coefficients of scikit-learn's logistic regression, for the same objective."""
 
 import pathlib
 

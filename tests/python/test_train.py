@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gradwalk train as its users meet it: every option, every refusal, and what is shown on the way."""
+"""gradwalk train: every option, every refusal, and the progress."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from training import FLOWERS, LONG, RECIPE, folder, header, refused, run, save, 
 # ---- options and what they do ----
 
 
-@pytest.mark.parametrize("options, shown, expected", RECIPE, ids=["".join(one[0]) for one in RECIPE])
+@pytest.mark.parametrize("options, shown, expected", RECIPE, ids=["".join(entry[0]) for entry in RECIPE])
 def test_every_hyperparameter_changes_the_recipe_and_the_model(options, shown, expected):
     usual = save("moons", "--steps", 3, to="usual")
     model = save("moons", "--steps", 3, *options)
@@ -37,24 +37,34 @@ def test_every_option_is_in_the_help_and_tested():
             assert f'"{option}' in here, option
 
 
+def test_help_fits_80_columns():
+    commands = re.findall(r"^  ([a-z]+) ", run("--help").split("Commands:")[1], re.MULTILINE)
+    assert len(commands) > 8
+    for command in ([], *([name] for name in commands)):
+        assert max(map(len, run(*command, "--help").splitlines())) <= 80, command
+
+
 def test_the_help_states_the_defaults():
     text = run("train", "--help")
     moons, flowers, spiral = save("moons", "--steps", 1), save("flowers.csv", "--steps", 1), save("spiral", "--steps", 1)
-    rules = {name: re.search(rf"^  {name} .*\[(.*)\]", text, re.MULTILINE).group(1) for name in (
-        "--l2", "--init", "--schedule", "--decay-steps", "--seed", "--hidden", "--batch", "--final-rate")}
-    assert rules["--l2"] == "0.003; numbers 0.01; made-up data 0.0001"
+
+    def default(option):
+        entry = re.search(rf"^  {option} .*\n(?: {{26}}.*\n)*", text, re.MULTILINE)[0]
+        return re.search(r" \[default: (.*)\]$", " ".join(entry.split()))[1]
+
+    assert default("--l2") == "0.003; numbers: 0.01; synthetic data: 0.0001"
     assert [m["recipe"]["l2"] for m in (flowers, moons, spiral)] == [0.003, 0.0001, 0.0001]
-    assert rules["--init"] == "he; moons uniform"
+    assert default("--init") == "he; moons: uniform"
     assert [m["recipe"]["init"] for m in (flowers, moons)] == ["he", "uniform"]
-    assert rules["--schedule"] == "cosine; moons linear"
+    assert default("--schedule") == "cosine; moons: linear"
     assert [m["recipe"]["rate"]["kind"] for m in (flowers, moons)] == ["cosine", "linear"]
-    assert rules["--decay-steps"] == "as many as --steps"
+    assert default("--decay-steps") == "all steps after the warm-up"
     assert [m["recipe"]["rate"]["steps"] for m in (flowers, moons)] == [1, 1]
     assert save("flowers.csv")["recipe"]["rate"]["steps"] == 2000 and save("moons")["recipe"]["rate"]["steps"] == 100
-    assert rules["--seed"] == "1337" and moons["recipe"]["seed"] == 1337
-    assert rules["--hidden"] == "16,16" and moons["recipe"]["hidden"] == [16, 16]
-    assert rules["--batch"] == "32; moons all" and [m["recipe"]["batch"] for m in (flowers, moons)] == [32, 0]
-    assert rules["--final-rate"] == "0; moons 0.1"
+    assert default("--seed") == "1337" and moons["recipe"]["seed"] == 1337
+    assert default("--hidden") == "16,16" and moons["recipe"]["hidden"] == [16, 16]
+    assert default("--batch") == "32; moons: all" and [m["recipe"]["batch"] for m in (flowers, moons)] == [32, 0]
+    assert default("--final-rate") == "0; moons: 0.1"
     assert [m["recipe"]["rate"]["final"] for m in (flowers, moons)] == [0, 0.1]
 
 
@@ -108,7 +118,7 @@ def test_quiet_and_json_print_only_the_results():
     assert (result["steps"], result["parameters"], result["saved"]) == (20, 337, "m")
 
 
-# ---- what is learned ----
+# ---- trained models ----
 
 
 def test_moons_are_learned():
@@ -119,14 +129,14 @@ def test_moons_are_learned():
 
 def test_metrics_of_each_class_are_printed():
     shown = run("train", "flowers.csv")
-    table = shown[shown.index("the rows kept for testing, by class:"):].splitlines()[1:5]
-    assert table[0].split() == ["class", "rows", "precision", "recall", "F1", "taken", "for", "a", "b", "c"]
+    table = shown[shown.index("test rows by class:"):].splitlines()[1:5]
+    assert table[0].split() == ["class", "rows", "precision", "recall", "F1", "predicted", "as", "a", "b", "c"]
     result = gradwalk_json("train", "flowers.csv", "--json")
-    for line, one in zip(table[1:], result["classes"]):
+    for line, metrics in zip(table[1:], result["classes"]):
         cells = line.split()
-        assert cells == [one["class"], str(one["rows"]), f"{one['precision']:.3f}", f"{one['recall']:.3f}", f"{one['f1']:.3f}",
-                         *map(str, one["taken_for"])]
-    right = sum(one["taken_for"][i] for i, one in enumerate(result["classes"]))
+        assert cells == [metrics["class"], str(metrics["rows"]), f"{metrics['precision']:.3f}", f"{metrics['recall']:.3f}",
+                         f"{metrics['f1']:.3f}", *map(str, metrics["taken_for"])]
+    right = sum(metrics["taken_for"][i] for i, metrics in enumerate(result["classes"]))
     assert right / 12 == pytest.approx(result["test"]["accuracy"])
 
 
@@ -138,7 +148,7 @@ def test_balance_helps_to_find_a_rare_class(folder):
 
     def recall(*options):
         classes = gradwalk_json("train", "rare.csv", "--test-split", "0", "--hidden", "none", "--json", *options)["classes"]
-        return next(one["recall"] for one in classes if one["class"] == "rare")
+        return next(metrics["recall"] for metrics in classes if metrics["class"] == "rare")
 
     assert recall("--balance") > 0.7 > recall() + 0.2
 
@@ -178,7 +188,7 @@ def test_balance_helps_to_find_a_rare_class(folder):
     "--missing": ["", "skip"],
     "--header": ["", "maybe"],
     "--separator": ["", "|"],
-}.items(), ids=lambda one: one if isinstance(one, str) else "")
+}.items(), ids=lambda value: value if isinstance(value, str) else "")
 def test_an_invalid_value_is_named_and_exits_2(option, values):
     for value in values:
         said = refused("train", "moons", option, value, "--save", "m", status=2)
@@ -191,22 +201,22 @@ def test_an_out_of_range_number_is_refused_with_the_range():
     assert refused("train", "moons", "--steps", "x", status=2) == "--steps: needs a whole number from 1 to 1000000000, got 'x'"
     assert refused("train", "moons", "--hidden", "x", status=2) == (
         "--hidden: needs sizes of hidden layers, such as 16,16, or none, got 'x'; "
-        "give at most 50 whole numbers from 1 to 100000 with commas between")
+        "give at most 50 whole numbers from 1 to 100000, separated by commas")
     assert refused("train", "moons", "--batch", "0", status=2) == (
-        "--batch: needs rows a step, or all, got '0'; give a whole number from 1, or all")
+        "--batch: needs a number of rows per step, or all, got '0'; give a whole number from 1 up, or all")
 
 
 def test_incompatible_options_exit_2():
     assert refused("train", status=2) == (
-        "train: needs data to learn from, got none; give moons, circles, spiral, a CSV file, or --resume MODEL")
+        "train: needs training data, got none; give moons, circles, spiral, a CSV file, or --resume MODEL")
     assert refused("train", "flowers.csv", "--samples", 5, status=2) == (
-        "train: needs --samples and --noise with moons, circles or spiral only, got the file 'flowers.csv'; leave them out")
+        "train: needs --samples and --noise with moons, circles or spiral only, got the file 'flowers.csv'; omit them")
     assert refused("train", "moons", "--optimizer", "adam", "--momentum", 0.5, status=2) == (
         "train: needs --momentum with sgd, got another optimizer; add --optimizer sgd")
     assert refused("train", "moons", "--optimizer", "adam", "--weight-decay", 0.5, status=2) == (
         "train: needs --weight-decay with sgd or adamw, got another optimizer; add --optimizer adamw, or use --l2")
     assert refused("train", "moons", "--patience", 5, "--validation", 0, status=2) == (
-        "train: needs rows kept for validation with --patience, got none; give more --validation, or leave it out")
+        "train: needs validation rows for --patience, got --validation 0; give a larger --validation, or omit it")
     for arguments in (["train", "moons", "flowers.csv"], ["train", "moons", "--nonsense"], ["predict"], ["predict", "m"],
                       ["inspect"], ["inspect", "a", "b"]):
         assert refused(*arguments, status=2)
@@ -272,7 +282,7 @@ def test_unreadable_files_are_named(folder):
 
 def test_unwritable_files_are_refused_before_training(folder):
     assert refused("train", "moons", "--save", "none/m") == (
-        f"train: needs a folder that is there, got '{folder}/none'; make it first, or save elsewhere")
+        f"train: needs a folder that exists, got '{folder}/none'; create it first, or save elsewhere")
     os.mkdir("place")
     assert refused("train", "moons", "--save", "place") == (
         "train: needs the name of a file, got the folder 'place'; give the name of a file in it")
@@ -283,7 +293,7 @@ def test_a_folder_without_write_permission_is_refused_before_training():
         os.chmod(place, 0o555)
         as_nobody = {"user": 65534} if os.getuid() == 0 else {}  # root may write everywhere
         assert refused("train", "moons", "--save", f"{place}/m", cwd="/", **as_nobody) == (
-            f"train: needs a folder that may be written, got '{place}'; check its permissions, or save elsewhere")
+            f"train: needs a folder it may write to, got '{place}'; check its permissions, or save elsewhere")
 
 
 def small_files():
@@ -311,8 +321,8 @@ def test_a_model_is_saved_elsewhere_if_its_file_cannot_be_written(folder, monkey
     process.send_signal(signal.SIGINT)
     error = process.communicate(timeout=60)[1]
     assert process.returncode == 1
-    found = re.fullmatch(r"train: needs a place to save the model, got none \(place/m: needs a folder that takes a new file, got No such "
-                         r"file or directory; check its name and its folder's\); it is in '(.*)': move it where you want it\n", error)
+    found = re.fullmatch(r"train: needs a file it can save the model to, got none \(place/m: needs a folder that takes a new file, got No such "
+                         r"file or directory; check its name and its folder's\); the model is in '(.*)': move it where you want it\n", error)
     assert "of 1000000 steps" in run("inspect", found.group(1))
 
 
@@ -323,9 +333,9 @@ def test_progress_in_a_pipe_is_a_few_lines():
     lines = [line for line in run("train", "moons").splitlines() if line.startswith("step")]
     assert len(lines) == 11
     for line in lines:
-        assert re.fullmatch(r"step +\d+ of 100  loss [\d.e-]+ *  penalty [\d.e-]+ *  accuracy +[\d.]+%  rate [\d.]+", line)
+        assert re.fullmatch(r"step +\d+ of 100  loss [\d.e-]+ *  penalty [\d.e-]+ *  accuracy +[\d.]+%  lr [\d.]+", line)
     assert lines[0].startswith("step   1 of 100") and lines[-1].startswith("step 100 of 100")
-    assert lines[-1].endswith("rate 0.109")
+    assert lines[-1].endswith("lr 0.109")
 
 
 def test_progress_on_a_terminal_is_a_bar():
@@ -334,9 +344,9 @@ def test_progress_on_a_terminal_is_a_bar():
     bars = [part for part in text.split("\r") if part.startswith("[")]
     assert len(bars) >= 2
     for bar in bars[:-1]:
-        assert re.match(r"\[=* *\] \d+/400  loss [\d.e-]+ \+ [\d.e-]+  accuracy [\d.]+%  rate [\d.]+  [\d.]+ m?s left\x1b\[K", bar), bar
+        assert re.match(r"\[=* *\] \d+/400  loss [\d.e-]+ \+ [\d.e-]+  accuracy [\d.]+%  lr [\d.]+  [\d.]+ m?s left\x1b\[K", bar), bar
         assert len(bar.split("\x1b")[0]) < 80
-    assert re.match(r"\[=+\] 400/400  loss [\d.e-]+ \+ [\d.e-]+  accuracy 100.0%  rate 0.102  in [\d.]+ m?s\x1b\[K", bars[-1])
+    assert re.match(r"\[=+\] 400/400  loss [\d.e-]+ \+ [\d.e-]+  accuracy 100.0%  lr 0.102  in [\d.]+ m?s\x1b\[K", bars[-1])
 
 
 def test_the_progress_bar_fits_a_narrow_terminal():
@@ -349,6 +359,6 @@ def test_the_progress_bar_fits_a_narrow_terminal():
 
 def test_control_c_and_divergence_on_a_terminal_leave_the_bar_on_its_line():
     text, status = on_terminal("train", *LONG, stop=b"left\x1b[K")
-    assert status == 130 and "\x1b[K\r\n" in text.replace("^C", "") and "go on with: " in text
+    assert status == 130 and "\x1b[K\r\n" in text.replace("^C", "") and "to continue: " in text
     text, status = on_terminal("train", "moons", "--lr", "1e6")
     assert status == 1 and "\x1b[K\r\ntrain: needs a loss that is finite" in text

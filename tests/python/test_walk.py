@@ -88,9 +88,9 @@ def test_broken_rules_give_the_known_wrong_gradients(rule, text, leaf, wrong, ri
 
 def test_walk_marks_the_first_error():
     text = gradwalk("walk", "--broken", "overwrite", "a=3; a*a").stdout
-    assert "a.grad = (a*a).grad * a = 1 * 3 = 3; 3 -> 3  <- here it goes wrong" in text
+    assert "a.grad = (a*a).grad * a = 1 * 3 = 3; 3 -> 3  <- the first error" in text
     assert text.endswith(
-        "Right and wrong part at step 3: a had 3, which the next deposit replaced: 3 instead of 6.\n"
+        "The first error is at step 3: a had 3, which the next deposit replaced: 3 instead of 6.\n"
     )
     assert gradwalk("walk", "--broken", "overwrite", "a=3; -a").stdout.endswith("Every gradient is right.\n")
 
@@ -115,7 +115,7 @@ def test_sort_shows_stack_and_list_at_each_step():
     assert [f"{step['action']} {names[step['node']]}" for step in sort["steps"]] == [
         "enter d", "enter b", "enter a", "finish a", "finish b", "enter c", "skip a", "finish c", "finish d",
     ]
-    assert "7  skip a, visited  d c    a b\n" in gradwalk("walk", "--sort", DIAMOND).stdout
+    assert "7  skip a, already visited  d c    a b\n" in gradwalk("walk", "--sort", DIAMOND).stdout
 
 
 def test_incompatible_options_are_refused():
@@ -126,7 +126,7 @@ def test_incompatible_options_are_refused():
     run = gradwalk("walk", "--interactive", "a=1")
     assert run.returncode == 1
     assert run.stderr == (
-        "walk --interactive: needs a terminal, got a pipe or a file; leave --interactive out to print the steps\n"
+        "walk --interactive: needs a terminal, got a pipe or a file; omit --interactive to print the steps\n"
     )
 
 
@@ -147,7 +147,7 @@ def test_explain_lists_deposits_and_paths():
         "  9  d -> c -> a  3 * 3\n"
         "  6  d -> b -> a  6 * 1\n"
     )
-    assert gradwalk("explain", DIAMOND, "d").stdout == "d.grad = 1: it is the root, and backward() starts there.\n"
+    assert gradwalk("explain", DIAMOND, "d").stdout == "d.grad = 1, the seed: it is the root, where backward() starts.\n"
     run = gradwalk("explain", DIAMOND, "q")
     assert (run.returncode, run.stdout) == (1, "")
     assert run.stderr == "explain: needs a name below the root, got 'q'; choose one of: a, b, c, d\n"
@@ -180,7 +180,8 @@ HOSTILE = {
 }
 
 
-def seconds_of_children():  # of processor time: the machine may be busy
+def seconds_of_children():
+    """The processor time of all child processes, which does not depend on how busy the machine is."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
@@ -191,7 +192,7 @@ def test_a_megabyte_of_input_is_answered_quickly(what, command, tmp_path):
     path = tmp_path / "hostile.txt"
     path.write_text(HOSTILE[what])
     least = math.inf
-    for _ in range(3):  # the core may be shared: the least counts
+    for _ in range(3):  # takes the minimum, because the core may be shared
         before = seconds_of_children()
         run = gradwalk(*command, "--file", str(path), *(["a"] if command == ["explain"] else []))
         least = min(least, seconds_of_children() - before)
@@ -199,8 +200,8 @@ def test_a_megabyte_of_input_is_answered_quickly(what, command, tmp_path):
             break
     assert least < 1
     if run.returncode == 0:
-        pointed = "'a' is inf: " if command == ["eval"] else ""  # at what is not finite
-        assert run.stderr.startswith(pointed) if pointed else run.stderr == ""
+        warning = "'a' is inf: " if command == ["eval"] else ""
+        assert run.stderr.startswith(warning) if warning else run.stderr == ""
     else:
         assert run.returncode == 1 and len(run.stderr) < 500 and ": needs " in run.stderr
 
@@ -212,13 +213,13 @@ def test_film_writes_an_animated_picture(tmp_path):
         assert run.stdout == f"wrote {path} (8 steps)\n"
         film = path.read_bytes()
         assert film[:4] == b"RIFF" and film[8:16] == b"WEBPVP8X" and film.count(b"ANMF") > 50
-    assert [one.name for one in tmp_path.iterdir()] == ["walk.webp"]
+    assert [file.name for file in tmp_path.iterdir()] == ["walk.webp"]
 
 
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["--film", "walk.gif"], "walk: needs a film that ends in .webp, got 'walk.gif'; rename it"),
+        (["--film", "walk.gif"], "walk: needs a --film file that ends in .webp, got 'walk.gif'; rename it"),
         (["--film", "walk.webp", "--json"], "--json excludes --film"),
         (["--speed", "2"], "--speed requires --film"),
     ],

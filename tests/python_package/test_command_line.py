@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""python -m gradwalk is the command line."""
+"""python -m gradwalk runs the command line."""
 
 import os
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""compile(), Program and Trainer: compiled programs give what eager graphs give, and learn."""
+"""compile(), Program and Trainer: compiled programs equal eager graphs, and can be trained."""
 
 import random
 import threading
@@ -70,7 +70,7 @@ def test_a_trainer_reduces_the_loss():
 
 
 def test_a_trainer_trains_several_programs():
-    """Sums of two and of three numbers, made to be 1: one parameter, a program a length."""
+    """Trains w so that w times a sum of two or three numbers is 1: one parameter, and one program per length."""
     w = Value(0.0)
 
     def program(length):
@@ -81,12 +81,12 @@ def test_a_trainer_trains_several_programs():
     trainer = gradwalk.Trainer(programs, gradwalk.SGD(lr=0.01))
     assert trainer.step([[[1.0, 1.0]], [[1.0, 1.0, 2.0]]], mean=True) == 1
     trainer.write_back()
-    assert w.data == pytest.approx(0.01 * (4 + 8) / 2)  # -2 times the sum of a row, in the mean
+    assert w.data == pytest.approx(0.01 * (4 + 8) / 2)  # minus the learning rate times the mean of -2 times the sum of a row
     trainer.step([None, [[1.0, 1.0, 2.0], [0.0, 0.0, 4.0]]])
     trainer.write_back()
     assert w.data == pytest.approx(0.06 - 0.01 * 2 * 2 * 4 * (4 * 0.06 - 1))
-    assert programs[0].evaluate([[1.0, 1.0]]) == pytest.approx((2 * w.data - 1) ** 2)  # they are still ours
-    with pytest.raises(ValueError, match="^Trainer.step: needs an array of rows, or None, for each of 2 programs, got 1; give them in the order"):
+    assert programs[0].evaluate([[1.0, 1.0]]) == pytest.approx((2 * w.data - 1) ** 2)  # the programs can still be used
+    with pytest.raises(ValueError, match="^Trainer.step: needs an array of rows, or None, for each of 2 programs, got 1 of them; give them in the order"):
         trainer.step([[[1.0, 1.0]]])
     with pytest.raises(ValueError):
         trainer.step([[[1.0]], None])
@@ -94,7 +94,7 @@ def test_a_trainer_trains_several_programs():
         gradwalk.Trainer([], gradwalk.SGD())
     with pytest.raises(ValueError):
         gradwalk.Trainer([programs[0], gradwalk.compile(Value(1.0) * 2)], gradwalk.SGD())
-    with pytest.raises(ValueError, match="^Trainer: needs each program once, got one that is given twice; give the rows of both places to one$"):
+    with pytest.raises(ValueError, match="^Trainer: needs each program once, got the same program twice; list it once, and give it all its rows$"):
         gradwalk.Trainer([programs[0], programs[0]], gradwalk.SGD())
     assert programs[0].evaluate([[1.0, 1.0]]) == pytest.approx((2 * w.data - 1) ** 2)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gradient(), hessian(), jacobian() and check_gradient() of Python's functions."""
+"""gradient(), hessian(), jacobian() and check_gradient() of Python functions."""
 
 import math
 

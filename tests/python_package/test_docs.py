@@ -21,8 +21,8 @@ def test_the_examples_in_docstrings_run(module):
     finder = doctest.DocTestFinder()
     objects = [module] + ([vars(module)[name] for name in dir(module) if not name.startswith("__")] if module is gradwalk._core else [])
     runner = doctest.DocTestRunner()
-    for one in objects:
-        for test in finder.find(one, name=getattr(one, "__name__", "?"), module=False if module is gradwalk._core else None, globs=dict(names)):
+    for documented in objects:
+        for test in finder.find(documented, name=getattr(documented, "__name__", "?"), module=False if module is gradwalk._core else None, globs=dict(names)):
             runner.run(test)
     assert runner.failures == 0 and runner.tries > 0
 

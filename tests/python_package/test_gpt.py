@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A GPT of scalars learns the same with gradwalk's Value, eager and compiled, as with a pure-Python one (bench/python)."""
+"""A GPT of scalars has the same losses with gradwalk's Value, eager and compiled, as with a pure-Python Value (bench/python)."""
 
 import os
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tools on a recorded graph: no_grad, find_nonfinite, recompute, pictures, walks and code."""
+"""Functions on a recorded graph: no_grad, find_nonfinite, recompute, drawings, walks and code."""
 
 import gradwalk
 from gradwalk import Value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Losses and optimisers beside PyTorch's, modules, and parameters in files."""
+"""Losses and optimizers agree with PyTorch; modules can be subclassed; parameters can be saved and loaded."""
 
 import math
 
@@ -68,5 +68,5 @@ def test_save_and_load_restore_the_parameters(tmp_path):
         p.data = 0
     gradwalk.load(tmp_path / "model.safetensors", model)
     assert [p.data for p in model.parameters()] == numbers
-    with pytest.raises(ValueError, match="load: needs a file of 1 parameters, got 33"):
+    with pytest.raises(ValueError, match="load: needs a file with 1 parameters, got 33; load it into a model of the same sizes"):
         gradwalk.load(tmp_path / "model.safetensors", [Value(0.0)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Programs written for micrograd run unmodified: by `python -m gradwalk.micrograd`, in a process of their own."""
+"""Programs written for micrograd run unmodified under `python -m gradwalk.micrograd`, each in its own process."""
 
 import subprocess
 import sys
@@ -143,4 +143,4 @@ def test_micrograd_imported_before_is_an_error(tmp_path):
     (tmp_path / "micrograd.py").write_text("")
     code = "import micrograd, gradwalk.micrograd"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
-    assert "ImportError: gradwalk.micrograd: needs to come before micrograd" in result.stderr
+    assert "ImportError: gradwalk.micrograd: needs to be imported before micrograd, found micrograd imported; import gradwalk.micrograd first" in result.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""show(): a graph in the lesson's page. That it steps in a browser is tested with the notebooks."""
+"""show() puts a graph into the lesson's page. test_notebooks.py tests the page in a browser."""
 
 import html
 import json
@@ -16,7 +16,7 @@ BUILT = pathlib.Path(__file__).resolve().parents[2] / "web/dist/show.html"
 
 @pytest.fixture
 def page(tmp_path, monkeypatch):
-    """A page in place of the lesson's, which is built apart."""
+    """Replaces the lesson's page, which may not be built, by a small one."""
     path = tmp_path / "show.html"
     path.write_text('<script type="application/json" id="given">"GRADWALK_GRAPH"</script>', encoding="utf-8")
     monkeypatch.setattr(gradwalk._show, "_PAGE", path)

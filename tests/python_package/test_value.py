@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gradwalk.Value as Python sees it: operators, identity, copies, ops of one's own, memory, threads and processes."""
+"""gradwalk.Value in Python: operators, identity, copies, custom ops, memory, threads and processes."""
 
 import copy
 import fractions
@@ -26,7 +26,7 @@ def resident():
 
 
 def cube(self):
-    """An op as micrograd's users write them."""
+    """A custom op in micrograd's style."""
     out = Value(self.data**3, (self,), "cube")
 
     def _backward():
@@ -76,7 +76,7 @@ def test_every_op_is_a_method_and_a_function():
         except TypeError:
             by_method, by_function, number = getattr(a, name)(b), function(a, b), function(0.25, 0.5)
             assert function(0.25, b).data == function(a, 0.5).data == number
-        numpy.testing.assert_equal([by_method.data, by_function.data], [number, number], name)  # NaN where it is not defined
+        numpy.testing.assert_equal([by_method.data, by_function.data], [number, number], name)  # NaN equals NaN here
 
 
 def test_equality_is_identity():
@@ -113,7 +113,7 @@ def test_data_grad_and_label_can_be_set():
     assert (a.data, a.grad, a.label) == (5.0, 2.0, "a")
     a.label = "ä"
     assert a.label == "ä"
-    with pytest.raises(TypeError, match="data: needs a number, got str; convert it"):
+    with pytest.raises(TypeError, match="data: needs a number, got str; convert it to a float"):
         a.data = "1"
     with pytest.raises(AttributeError):
         a.inputs = ()
@@ -302,7 +302,7 @@ def test_memory_stays_flat_over_many_graphs():
 
 
 def everything_once():
-    """One graph by most ways there are into the extension."""
+    """Builds a graph and calls most functions of the extension once."""
     a, b = Value(1.5, label="a"), Value(-0.5)
     c = (a * b + gradwalk.tanh(a) / 2).max(b) + cube(a)
     c.backward()
@@ -316,7 +316,7 @@ def everything_once():
 
 
 def test_no_objects_leak():
-    """What leaks grows in every stretch; what is only exchanged for objects from before the counting, less and less."""
+    """A leak grows in every round. Objects that merely replace older, uncounted ones grow less and less."""
     sizes = []
     tracemalloc.start()
     try:
@@ -327,7 +327,7 @@ def test_no_objects_leak():
             sizes.append(tracemalloc.get_traced_memory()[0])
     finally:
         tracemalloc.stop()
-    assert min(after - before for before, after in zip(sizes, sizes[1:])) < 50 * 48  # an object a round would be more
+    assert min(after - before for before, after in zip(sizes, sizes[1:])) < 50 * 48  # one leaked object per round would be more
 
 
 def test_threads_share_one_tape():
@@ -355,12 +355,12 @@ def test_threads_share_one_tape():
 
 
 def test_a_value_outlives_the_thread_that_made_it():
-    made = []
-    thread = threading.Thread(target=lambda: made.append(Value(2.0) * 3))
+    results = []
+    thread = threading.Thread(target=lambda: results.append(Value(2.0) * 3))
     thread.start()
     thread.join()
-    made[0].backward()
-    assert made[0].inputs[0].grad == 3
+    results[0].backward()
+    assert results[0].inputs[0].grad == 3
 
 
 def child(connection, value):
