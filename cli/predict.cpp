@@ -152,8 +152,9 @@ void add_predict(CLI::App& app) {
   command->add_flag("--json", options->json, "Print JSON with all digits");
   options->format.add_to(*command);
   command->footer(
-      "Prints CSV. A classifier prints each row's class and its probability (its score, if\n"
-      "the loss has no probabilities). A regressor prints a number. Six digits each.\n\n"
+      "Prints CSV with one line per row, and numbers with six digits. A classifier\n"
+      "prints the class and its probability, or its score if the loss has no\n"
+      "probabilities. A regressor prints a number.\n\n"
       "Examples:\n"
       "  gradwalk predict iris.safetensors new.csv\n"
       "  gradwalk predict iris.safetensors iris.csv --score > predictions.csv");

@@ -114,8 +114,7 @@ void Source::add_to(CLI::App& command) {
       ->check(CLI::IsMember({"error", "drop", "mean"}))
       ->option_text("WHAT");
   command.add_flag("--other", other_,
-                   "Add a category for texts that the model will meet but has not seen in training. Without it they "
-                   "are an error");
+                   "Add a category for texts that do not occur in training. Without it, predict refuses such texts");
   format_.add_to(command);
   const std::vector<CLI::Option*> all = command.get_options();
   options_.assign(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
