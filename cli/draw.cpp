@@ -107,7 +107,7 @@ void add_draw(CLI::App& app) {
   command->footer(
       "Examples:\n"
       "  gradwalk draw 'a=2; b=-3; c=10; e=a+b; f=e*c' -o graph.svg\n"
-      "  gradwalk draw 'x=0.5; tanh(x)**2' --hide-constants --direction down -o graph.png\n"
+      "  gradwalk draw 'x=0.5; tanh(x)**2' --hide-constants --direction up -o graph.png\n"
       "  gradwalk draw --file neuron.txt --format svg > neuron.svg");
   command->callback([options] { draw(*options); });
 }
