@@ -97,8 +97,8 @@ void Source::add_to(CLI::App& command) {
       ->option_text("FRACTION");
   command
       .add_option("--task", task_,
-                  "What to learn: classify, regress or detect. detect classifies if the labels are text or at most 20 "
-                  "different whole numbers [default: detect]")
+                  "What to learn: classify, regress or detect. detect classifies text and up to 20 different whole "
+                  "numbers, and regresses other numbers [default: detect]")
       ->check(CLI::IsMember({"detect", "classify", "regress"}))
       ->option_text("TASK");
   command
@@ -109,8 +109,8 @@ void Source::add_to(CLI::App& command) {
   command.add_option("--drop", drop_, "Columns not to learn from, by name or number")->option_text("COLUMN,...");
   command
       .add_option("--missing", missing_,
-                  "What to do with missing fields, which are empty, NA or ?: error, drop the row, or use the mean of "
-                  "the column. With mean, a missing text has no category [default: error]")
+                  "How to treat missing fields (empty, NA or ?): error refuses them, drop drops their rows, mean uses "
+                  "the mean of the column and gives a missing text no category [default: error]")
       ->check(CLI::IsMember({"error", "drop", "mean"}))
       ->option_text("WHAT");
   command.add_flag("--other", other_,
