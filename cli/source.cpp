@@ -80,7 +80,7 @@ CsvOptions CsvFormat::options(const std::string& file) const {
 void Source::add_to(CLI::App& command) {
   command
       .add_option("DATA", data_,
-                  "Training data: moons, circles or spiral (synthetic), or a CSV file. - is standard input")
+                  "Training data: moons, circles or spiral (synthetic), a CSV file, or - for standard input")
       ->option_text(" ");
   const std::size_t before = command.get_options().size();
   command.add_option("--samples", samples_, "Number of rows of synthetic data [default: 100; spiral: 300]")

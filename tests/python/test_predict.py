@@ -118,7 +118,7 @@ def test_inspect_describes_a_model():
     text = run("inspect", "m.safetensors")
     assert text.startswith(
         "features    size, width\nclasses     a, b, c\ninputs      standardised\nloss        softmax\nparameters  27\n"
-        "optimizer   adam, learning rate 0.01 cosine, 32 rows per step\ntrained     30 of 30 steps, seed 5, first loss ")
+        "optimizer   adam, learning rate 0.01 (cosine), 32 rows per step\ntrained     30 of 30 steps, seed 5, first loss ")
     assert [line.split()[:4] for line in text.splitlines()[-2:]] == [["0", "2", "4", "relu"], ["1", "4", "3", "linear"]]
     result = gradwalk_json("inspect", "m.safetensors", "--json")
     assert (result["features"], result["classes"]) == (["size", "width"], ["a", "b", "c"])
