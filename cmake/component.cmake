@@ -13,11 +13,11 @@ function(gradwalk_component name)
     VISIBILITY_INLINES_HIDDEN ON
     DEFINE_SYMBOL ""
     POSITION_INDEPENDENT_CODE ON
-    INSTALL_RPATH $ORIGIN # libgradwalk lies beside it
+    INSTALL_RPATH $ORIGIN # libgradwalk is installed beside it
     VERSION ${PROJECT_VERSION}
     SOVERSION ${gradwalk_soversion}
     UNITY_BUILD ${GRADWALK_UNITY}
-    UNITY_BUILD_BATCH_SIZE 0) # all of it, for it is one room
+    UNITY_BUILD_BATCH_SIZE 0) # all files together: a component is one room
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${target} PUBLIC gradwalk PRIVATE $<BUILD_INTERFACE:gradwalk_warnings>)
 
@@ -30,7 +30,7 @@ function(gradwalk_component name)
   endif()
 endfunction()
 
-# Programs need the library itself; only those who build them need the rest.
+# Users of programs need the library only; developers also need the rest.
 function(gradwalk_install_library target)
   install(TARGETS ${target} EXPORT gradwalkTargets
     LIBRARY COMPONENT runtime NAMELINK_COMPONENT development

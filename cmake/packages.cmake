@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Debian packages by cpack, one an install component: the libraries, what programs are built with, and the command line
-# with its manual, completions and the lesson. tools/package makes them; dpkg-shlibdeps finds what each depends on.
+# Debian packages by cpack, one per install component: the libraries, their headers, and the command line with its
+# manual, completions and the lesson. tools/package makes them; dpkg-shlibdeps finds their dependencies.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME gradwalk)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})

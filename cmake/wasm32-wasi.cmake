@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Debian's clang-19 for wasm32-wasi. Its C++ library has no unwinder: throw is compiled as ever and ends in web/engine's
-# __cxa_throw, which leaves for JavaScript; -fignore-exceptions drops what would have caught. Without threads clang
-# removes every fence before it orders instructions, and sums.hpp relies on them: so no strict aliasing here.
+# Debian's clang-19 for wasm32-wasi. Its C++ library has no unwinder: throw calls the __cxa_throw of web/engine, which
+# throws into JavaScript, and -fignore-exceptions drops the catch blocks. Without threads, clang removes every fence before
+# it orders instructions. sums.hpp relies on these fences, so strict aliasing is off.
 set(CMAKE_SYSTEM_NAME Generic)
 set(CMAKE_SYSTEM_PROCESSOR wasm32)
 set(CMAKE_CXX_COMPILER clang++-19)
