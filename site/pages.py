@@ -179,14 +179,14 @@ def output_of(program, *arguments):
 
 def command_line(program):
     help_text = output_of(program, "--help")
-    commands = re.findall(r"^  ([a-z]+)  +(\S.*)$", help_text, re.MULTILINE)
+    commands = re.findall(r"^  ([a-z]+)  +\S", help_text, re.MULTILINE)
     if len(commands) < 5:
         fail("gradwalk --help lists no commands, as far as this script can see")
     parts = ["# Command line", "`gradwalk COMMAND --help` prints these texts. From a clone, `./run` runs `gradwalk`."]
     parts += ["## gradwalk", fence(f"$ gradwalk --help\n{help_text.rstrip()}", "console")]
-    for name, about in commands:
+    for name in commands:
         text = output_of(program, name, "--help").rstrip()
-        parts += [f"## gradwalk {name}", escape(about), fence(f"$ gradwalk {name} --help\n{text}", "console")]
+        parts += [f"## gradwalk {name}", fence(f"$ gradwalk {name} --help\n{text}", "console")]
     return "\n\n".join(parts) + "\n"
 
 

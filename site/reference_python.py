@@ -39,7 +39,8 @@ BINDER = re.compile(r"(\.def\w*|class_<.*>|\bbind_\w+(<.*>)?)\s*$", re.DOTALL)
 
 def bound_docs():
     """{"compile": text, "Program.run": text}: the last string of each call that binds a name, as in .def("run", f, "text"),
-    class_<Program>(module, "Program", "text") and {"backward", f, FLAGS, "text"}, a line of a table of Value's."""
+    class_<Program>(module, "Program", "text") and {"backward", f, FLAGS, "text"}, a line of a table of Value's. What is bound for
+    several classes at once, class_<Self>(module, name, text).def("x", ...), is of the class "*"."""
     docs = {}
     for path in sorted((ROOT / "python/src").glob("*.cpp")):
         stack, scope, before = [], "", ""
@@ -62,6 +63,8 @@ def bound_docs():
                     owner = "Value." if is_table else f"{scope}." if is_member and not is_class else ""
                     if len(texts) > 1:
                         docs.setdefault(owner + texts[0], texts[-1])
+                elif "class_<" in call:
+                    scope = "*"
                 for text in texts:
                     if named := re.match(r"(\w+)\(.*\)\n--\n\n", text):
                         docs.setdefault(named[1], text)
@@ -112,14 +115,16 @@ def comment_in(node, lines):
 
 
 def is_public(name):
-    return not name.startswith("_") or name in ("__init__", "__call__")
+    """main() is for the command line."""
+    return not name.startswith("_") and name != "main" or name in ("__init__", "__call__")
 
 
 def read_members(body, source, docs, scope):
     lines, found = source.split("\n"), {}
+    words = lambda name: docs.get(scope + name) or (docs.get(f"*.{name}") if scope else None) or ""
     for node in body:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and is_public(node.name):
-            text = ast.get_docstring(node) or comment_in(node, lines) or docs.get(scope + node.name, "")
+            text = ast.get_docstring(node) or comment_in(node, lines) or words(node.name)
             is_property = any(ast.unparse(one).endswith("property") for one in node.decorator_list)
             kind = "attribute" if is_property else "function"
             shown = f"{node.name}: {ast.unparse(node.returns)}" if is_property and node.returns else signature(node)
@@ -128,7 +133,7 @@ def read_members(body, source, docs, scope):
             entity.text = entity.text or text
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and is_public(node.target.id):
             name = node.target.id
-            text = comment_in(node, lines) or docs.get(scope + name, "")
+            text = comment_in(node, lines) or words(name)
             found[name] = Entity("attribute", name, [f"{name}: {ast.unparse(node.annotation)}"], text)
         elif isinstance(node, ast.ClassDef):
             text = ast.get_docstring(node) or docs.get(node.name, "")
