@@ -103,7 +103,7 @@ void run(const Options& options) {
   const std::string address = fmt::format("http://127.0.0.1:{}/", server->port());
   pid_t browser = options.opens ? open_browser(address) : -1;  // its connection waits until the server starts
   server->start();
-  fmt::print("the lesson is at {}\npress Ctrl-C to stop\n", address);
+  fmt::print("the {} is at {}\npress Ctrl-C to stop\n", options.folder.empty() ? "lesson" : "page", address);
   std::fflush(stdout);
 
   const timespec moment{.tv_sec = 0, .tv_nsec = 200'000'000};

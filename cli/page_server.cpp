@@ -39,11 +39,12 @@ const std::map<std::string, std::string> types{
     {".svg", "image/svg+xml"},
     {".txt", "text/plain; charset=utf-8"},
     {".wasm", "application/wasm"},
+    {".webp", "image/webp"},
     {".woff2", "font/woff2"},
 };
 
 const std::map<int, std::string> explanations{
-    {404, "There is no such page here. The lesson is at /."},
+    {404, "There is no such page here. The first page is at /."},
     {405, "Only GET and HEAD are answered here."},
     {421, "This server answers only to the names localhost and 127.0.0.1."},
 };
@@ -80,7 +81,7 @@ int answer(const std::string& folder, const Request& request, Response& response
   if (!is_for_this_machine(request)) return 421;
   if (request.method != "GET" && request.method != "HEAD") return 405;
   if (request.has_header("Range")) return 416;  // a list of ranges could ask for a file a thousand times over
-  const std::string path = request.path == "/" ? "/index.html" : request.path;
+  const std::string path = request.path.ends_with('/') ? request.path + "index.html" : request.path;
   const std::optional<std::string> file = find_file(folder, path), copy = find_file(folder, path + ".gz");
   if (!file) return 404;
   const bool is_packed = copy && accepts_gzip(request) && fs::last_write_time(*copy) >= fs::last_write_time(*file);

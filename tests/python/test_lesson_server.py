@@ -31,6 +31,8 @@ TYPES = {
     "data.json": "application/json",
     "icon.svg": "image/svg+xml",
     "icon.png": "image/png",
+    "film.webp": "image/webp",
+    "inner/index.html": "text/html; charset=utf-8",
     "notes-AbCdEfGh.txt": "text/plain; charset=utf-8",
     "robots.txt": "text/plain; charset=utf-8",
     "unknown.xyz": "application/octet-stream",
@@ -48,7 +50,8 @@ class Server:
             **options,
         )
         line = self.process.stdout.readline()
-        assert line.startswith("the lesson is at http://127.0.0.1:"), line + self.process.stderr.read()
+        shown = "page" if "--folder" in arguments else "lesson"
+        assert line.startswith(f"the {shown} is at http://127.0.0.1:"), line + self.process.stderr.read()
         assert self.process.stdout.readline() == "press Ctrl-C to stop\n"
         self.port = int(line.rstrip("/\n").rsplit(":", 1)[1])
 
@@ -140,6 +143,7 @@ def test_every_file_is_served_whole_with_its_type(server, page):
         assert headers["X-Content-Type-Options"] == "nosniff"
     assert server.ask("/large.txt")[2] == (page / "large.txt").read_bytes()
     assert server.ask("/inside.txt")[0] == 200
+    assert server.ask("/inner/")[2] == (page / "inner/index.html").read_bytes()
     assert server.ask("/empty.txt")[::2] == (200, b"")
 
 
@@ -234,7 +238,7 @@ def test_a_large_body_is_not_read(server):
 
 def test_a_missing_file_gets_404_and_one_line(server):
     status, headers, body = server.ask("/nothing")
-    assert (status, body) == (404, b"404 There is no such page here. The lesson is at /.\n")
+    assert (status, body) == (404, b"404 There is no such page here. The first page is at /.\n")
     assert (headers["Content-Type"], headers["Cache-Control"]) == ("text/plain; charset=utf-8", "no-store")
     for target in ("/assets", "/assets/", "/pipe.txt", "/index.html/", "/INDEX.HTML", "/index.html/x"):
         assert server.ask(target)[0] == 404, target
