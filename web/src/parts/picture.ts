@@ -169,6 +169,9 @@ export function draw(graph: Graph, frame: Frame | null, { marks, hasConstants = 
   return { cards, wires, wireOf: new Map(wires.map((wire) => [wire.id, wire.id])), cardOf: graph.nodes.map((_, i) => String(i)) }
 }
 
+/** Which graph it is, whatever its numbers and rule: the same in all figures that show it. */
+export const subjectOf = (graph: Graph) => graph.nodes.map((node) => `${node.name}=${node.op}(${node.operands})`).join(';')
+
 /** Which node a walk goes wrong at, once it has come that far. */
 export function partingMark(walk: Walk, position: number): Map<number, Mark> {
   const { parting } = walk
