@@ -19,6 +19,8 @@ export interface LocalDerivative {
 
 export interface GraphNode {
   name: string
+  /** Where a box around it says the rest: w₁ for the w₁ of h₄. The page gives it, the engine does not. */
+  short?: string
   label: string
   /** 'leaf', 'constant', or the name of an op of the table: 'mul'. */
   op: string

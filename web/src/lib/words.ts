@@ -13,14 +13,19 @@ export const symbolOf = (node: GraphNode) => shown[node.symbol] ?? node.symbol
 /** A node's name, or a formula of the op table, with the signs people write. */
 export const shownName = (name: string) => name.replaceAll('**', '^').replaceAll('*', '·').replaceAll('-', '−')
 
+/** What a node is called where it is clear which part of a graph is meant. */
+export const called = (node: GraphNode) => node.short ?? node.name
+
+const isPlainName = (text: string) => /^[\w.#₀-₉]+$/.test(text)
+
 /** Names that are expressions themselves stand in parentheses before a dot. */
-export const gradOf = (name: string) => (/^[\w.#]+$/.test(name) ? `${name}.grad` : `(${shownName(name)}).grad`)
+export const gradOf = (name: string) => (isPlainName(name) ? `${name}.grad` : `(${shownName(name)}).grad`)
 
 /** A long name keeps its beginning and its end. */
 export const shortened = (text: string, most: number) =>
   text.length <= most ? text : `${text.slice(0, Math.ceil(most / 2))}…${text.slice(-Math.floor(most / 2) + 1)}`
 
-function applied(node: GraphNode, operands: string[]): string {
+export function applied(node: GraphNode, operands: string[]): string {
   if (infix.has(node.symbol) && operands.length === 2) return operands.join(` ${symbolOf(node)} `)
   if (node.op === 'neg') return `−${operands[0]}`
   return `${node.symbol || node.op}(${operands.join(', ')})`
@@ -28,9 +33,10 @@ function applied(node: GraphNode, operands: string[]): string {
 
 /** As an operand inside another formula: an unnamed sum needs parentheses there, and is shortened first. */
 function operandName(graph: Graph, node: number): string {
-  const { name, op, label } = graph.nodes[node]!
+  const { op, label } = graph.nodes[node]!
+  const name = called(graph.nodes[node]!)
   const text = shortened(shownName(name), 12)
-  return op === 'constant' ? (name.startsWith('-') ? `(${text})` : text) : label || /^[\w.#()]+$/.test(name) ? text : `(${text})`
+  return op === 'constant' ? (name.startsWith('-') ? `(${text})` : text) : label || /^[\w.#()₀-₉]+$/.test(name) ? text : `(${text})`
 }
 
 /** "a + b" for a card's head. */
@@ -43,17 +49,17 @@ export const forwardNumbers = (walk: Walk, step: Step & { kind: 'forward' }) => 
 export function forwardLine(walk: Walk, step: Step & { kind: 'forward' }): { left: string; numbers: string } {
   const node = walk.nodes[step.node]!
   const formula = applied(node, node.operands.map((one) => operandName(walk, one)))
-  return { left: node.label === '' ? formula : `${node.name} = ${formula}`, numbers: forwardNumbers(walk, step) }
+  return { left: node.label === '' ? formula : `${called(node)} = ${formula}`, numbers: forwardNumbers(walk, step) }
 }
 
 export function depositLine(walk: Walk, step: Step, deposit: Deposit): string {
   const local = walk.nodes[deposit.from]!.locals[deposit.operand]!
   const sign = walk.rule === 'overwrite' ? '=' : '+='
   const formula = local.with_names.length > 40 ? 'local' : shownName(local.with_names)
-  const factor = /^[\w.#]+$/.test(formula) ? formula : `(${formula})`
+  const factor = isPlainName(formula) ? formula : `(${formula})`
   const upstream = 'grad' in step ? step.grad : 0
-  const from = gradOf(walk.nodes[deposit.from]!.name)
-  return `${gradOf(walk.nodes[deposit.to]!.name)} ${sign} ${from} · ${factor} = ${term(upstream)} · ${term(deposit.local)}`
+  const from = gradOf(called(walk.nodes[deposit.from]!))
+  return `${gradOf(called(walk.nodes[deposit.to]!))} ${sign} ${from} · ${factor} = ${term(upstream)} · ${term(deposit.local)}`
 }
 
 /** What a step does, for its button: "compute e", "start backward", "visit f". */

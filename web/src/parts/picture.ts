@@ -3,7 +3,7 @@
 import type { Graph, GraphNode, Walk } from '../engine/types.ts'
 import { plain, product, signed, times } from '../lib/number.ts'
 import { edgeKey, type Coin, type Frame } from '../lib/replay.ts'
-import { formulaOf, shortened } from '../lib/words.ts'
+import { called, formulaOf, shortened } from '../lib/words.ts'
 import { words } from '../words/index.ts'
 
 export type Mark = 'current' | 'wrong' | 'stacked' | 'listed' | ''
@@ -104,7 +104,7 @@ export function coinTexts(coins: Coin[]): CoinText[] {
 export const isInput = (node: GraphNode) => node.op === 'leaf' || node.op === 'constant'
 /** What an edge says whose number the learner is asked for. */
 export const asked = '×?'
-const isName = (text: string) => /^[A-Za-z_]\w*$/.test(text)
+const isName = (text: string) => /^[A-Za-z_][\w₀-₉]*$/.test(text)
 
 export function draw(graph: Graph, frame: Frame | null, { marks, hasConstants = false, isAsked, ranks }: DrawOptions = {}): Picture {
   const isDrawn = (node: GraphNode) => hasConstants || node.op !== 'constant'
@@ -121,7 +121,7 @@ export function draw(graph: Graph, frame: Frame | null, { marks, hasConstants = 
         id: String(i),
         node: i,
         title: node.name,
-        name: isNamed ? shortened(node.name, 14) : '',
+        name: isNamed ? shortened(called(node), 14) : '',
         formula: kind === 'op' ? shortened(formulaOf(graph, node), 22) : kind === 'leaf' ? '' : words.card.constant,
         kind,
         isRoot: i === graph.root,
