@@ -265,6 +265,43 @@ test('the present step as SVG and PNG, and the walk as a film', { timeout: 120_0
   expect(Number(await graph.getByTestId('scrubber').inputValue())).toBe(3)
 })
 
+test('on paper nothing sticks to a sheet, and networks with their planes are no wider than it', async ({ visit }) => {
+  const { page, open } = await visit()
+  // A browser that prints lays the page out anew without telling it: what watches for sizes hears nothing.
+  await page.addInitScript(() => {
+    const Observer = window.ResizeObserver
+    window.ResizeObserver = class extends Observer {
+      constructor(tell: ResizeObserverCallback) {
+        super((entries, observer) => (window as unknown as { isPrinting?: boolean }).isPrinting || tell(entries, observer))
+      }
+    }
+  })
+  for (const chapter of ['back', 'learn']) {
+    await open(`#${chapter}`)
+    await page.locator(chapter === 'learn' ? '#learn-network canvas' : '#back-graph').first().waitFor()
+    await page.evaluate(() => Object.assign(window, { isPrinting: true }))
+    await page.emulateMedia({ media: 'print' })
+    await page.setViewportSize({ width: 700, height: 990 })
+    const paper = await page.evaluate(() => ({
+      stuck: [...document.querySelectorAll('*')].filter((one) => ['sticky', 'fixed'].includes(getComputedStyle(one).position) && one.getClientRects().length).map((one) => one.className),
+      networks: [...document.querySelectorAll('[data-testid=train-figure] canvas')].map((canvas) => {
+        const [box, figure] = [canvas.getBoundingClientRect(), canvas.closest('figure')!.getBoundingClientRect()]
+        let isCut = false
+        for (let one = canvas.parentElement!; one !== canvas.closest('figure'); one = one.parentElement!) {
+          const around = one.getBoundingClientRect()
+          isCut ||= getComputedStyle(one).overflow === 'hidden' && (around.right < box.right - 1 || around.bottom < box.bottom - 1)
+        }
+        return { isInside: box.right <= figure.right && box.bottom <= figure.bottom, isCut, isDrawn: box.width > 300 && box.height > 100 }
+      }),
+      names: [...document.querySelectorAll('#learn-network .name')].map((name) => Math.round(name.getBoundingClientRect().right)).filter((right) => right > 700),
+    }))
+    expect({ chapter, ...paper }).toEqual({ chapter, stuck: [], networks: chapter === 'learn' ? Array(2).fill({ isInside: true, isCut: false, isDrawn: true }) : [], names: [] })
+    await page.evaluate(() => Object.assign(window, { isPrinting: false }))
+    await page.emulateMedia({ media: 'screen' })
+    await page.setViewportSize({ width: 1280, height: 900 })
+  }
+})
+
 test('on paper a chapter is a handout: nothing to press, light, no wider than the sheet, all questions, answers at the end', async ({ visit }) => {
   const { page, open } = await visit({ colorScheme: 'dark' })
   for (const chapter of chapters) {
