@@ -100,9 +100,9 @@ export class Walker implements Walking {
     this.text = text
   }
 
-  /** True once every step of this walk has been looked at; to be called when the position has changed. */
+  /** True once the learner has been at every step of this walk; to be called when the position has changed. What only plays is not counted. */
   look(): boolean {
-    this.#seen.add(this.position)
+    if (this.play.isOwn) this.#seen.add(this.position)
     return this.steps.length > 0 && this.#seen.size > this.steps.length
   }
 }

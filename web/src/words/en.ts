@@ -30,7 +30,7 @@ export const en = {
       walk: 'One such payment is a *deposit*, a coin on the card it lands on. Walk the whole graph: forward to the root, start backward, and follow the money.',
       ledger: 'Select a node to open its ledger: every deposit its gradient is the sum of, and the paths back to the root that stand behind them. Then say, without looking, how fast $f$ moves with $a$ and with $b$:',
       tasks: {
-        'back-walk': 'Walk the graph to its end, seeing every step.',
+        'back-walk': 'Step through the whole graph yourself, forward and back.',
         'back-ledger': 'Open the ledger of a node.',
         'back-a': 'Answer: ∂f/∂a.',
         'back-b': 'Answer: ∂f/∂b.',
@@ -53,7 +53,7 @@ export const en = {
       neuron: 'A neuron weighs its inputs, adds a bias, and squashes the sum: $o = \\tanh(x_1 w_1 + x_2 w_2 + b)$. It is a graph like any other, made of three kinds of nodes you know.',
       tanh: 'The local derivative of tanh is $1 - o^2$: it needs only the result. Here $o$ is about 0.7071, so its square is a half, and half of the gradient passes through. Follow it to the weights.',
       zero: 'Look at $w_2$. Its input $x_2$ is 0, so whatever $w_2$ does, the neuron does not notice: its gradient is 0. A weight learns only from inputs that are there.',
-      tasks: { 'neuron-walk': 'Walk the neuron to its end, seeing every step.', 'neuron-w1': 'Answer: ∂o/∂w₁.' },
+      tasks: { 'neuron-walk': 'Step through the whole neuron yourself.', 'neuron-w1': 'Answer: ∂o/∂w₁.' },
     },
     twice: {
       title: 'One node used twice',
@@ -61,7 +61,7 @@ export const en = {
       wiped: 'It is easy to get wrong. Switch to `=`, and watch the first coin of $a$ being struck out: $a \\cdot a$ at 3 then gets 3 instead of 6, and $a + a$ gets 1 instead of 2. Look for the first node where wrong and right part.',
       passes: 'What adds up within a pass must not add up across passes in the nodes between. Try the second switch on $c = ab,\\ d = c + a,\\ e = d^2$: backward run twice with nothing zeroed. The inner nodes still hold the gradients of the first pass, and pay them out again.',
       tasks: {
-        'twice-walk': 'Walk a · a to its end.',
+        'twice-walk': 'Step through a · a yourself.',
         'twice-overwrite': 'Run “= instead of +=” on a graph where it shows.',
         'twice-twice': 'Run backward twice without zeroing, where it shows.',
         'twice-diamond': 'Answer: ∂d/∂a for the diamond.',
@@ -90,7 +90,7 @@ export const en = {
       title: 'Your own expression',
       type: 'Now type what you like: names, numbers, `+ - * / **`, parentheses, and functions such as `tanh`, `exp`, `log`, `relu`, `sin`. A name given to a number is a leaf; numbers elsewhere are constants and take no gradient. The address of this page always holds your graph and your step: a link to it opens the same.',
       fresh: 'And when you want to know whether it has all settled: fresh questions on random graphs, as many as you like. Fractions are fine.',
-      tasks: { 'own-walk': 'Type an expression of your own and walk it to its end.', 'own-quiz': 'Answer a fresh question.' },
+      tasks: { 'own-walk': 'Type an expression of your own and step through it.', 'own-quiz': 'Answer a fresh question.' },
     },
     learn: {
       title: 'From a neuron to a network that learns',
@@ -100,7 +100,7 @@ export const en = {
       zero: 'Last, the mistake everyone makes once: gradients *add up*, so before each new step they have to be set to zero. Here is a training step repeated without that.',
       tasks: {
         'learn-neuron': 'Train a neuron until 95 % of the clouds are right.',
-        'learn-network': 'Train a network until 95 % of the moons or the spiral are right.',
+        'learn-network': 'Start a network over and train it until 95 % of the moons or the spiral are right.',
         'learn-inside': 'Open a neuron of a network.',
         'learn-point': 'Walk the graph of one point to its end.',
         'learn-zero': 'Run a training step without zeroing.',
@@ -126,6 +126,8 @@ export const en = {
     completeText: (all: number) =>
       `All ${all} tasks are done. You have filled graphs forward and paid gradients backward, broken the rules and seen what each of them is for, and trained a network whose every number you could have computed yourself. There is nothing more inside`,
     completeNotice: (all: number) => `That was the last of ${all} tasks: you have walked it all.`,
+    goOn: 'Go on: fresh questions, as many as you like →',
+    next: (title: string) => `Next: ${title} →`,
     startOver: 'start over',
     startOverSure: 'forget all progress',
     keepIt: 'keep it',
@@ -151,7 +153,14 @@ export const en = {
     steps: (has: number, wants: number) => `its walk has ${has} steps, not ${wants}`,
   },
 
-  tasks: { label: 'tasks of this chapter', title: 'To do in this chapter', done: ' Done.', open: ' Not done yet.' },
+  tasks: {
+    label: 'tasks of this chapter',
+    title: 'To do in this chapter',
+    done: ' Done.',
+    open: ' Not done yet.',
+    justDone: 'Task done:',
+    last: 'That was the last task of this chapter.',
+  },
 
   card: {
     seed: 'seed',
