@@ -294,7 +294,19 @@ export const en = {
     asked: 'Its number is what you are asked for.',
   },
 
-  hand: { check: 'check', notYet: '✗ not yet', show: 'show me' },
+  hand: {
+    check: 'check',
+    notYet: 'not yet',
+    show: 'show me',
+    pays: (from: string, to: string) => `${from} pays ${to}:`,
+    wasBoth: (to: string, amount: string) => `${amount} arrives at ${to}, which had nothing before: deposit and total are the same.`,
+    wasDeposit: (to: string, amount: string, before: string, after: string) => `${amount} is the deposit. ${to} had ${before}, so its new total is ${after}.`,
+    wasTotal: (to: string, amount: string, before: string, after: string) => `${after} is the new total of ${to}: it had ${before}, and the deposit is ${amount}.`,
+    isUpstream: (from: string, to: string) => `That is what ${from} has. Multiply it by the number on the edge to ${to}.`,
+    isLocal: (from: string) => `That is the number on the edge. Multiply it by what ${from} has.`,
+    isOther: (to: string) => `That is what ${to} gets.`,
+    isBefore: (to: string) => `That is what ${to} had before.`,
+  },
 
   table: {
     title: 'The graph as a table',
@@ -470,7 +482,12 @@ export const en = {
     type: 'Type a number such as 4, −1.5 or 3/2.',
     right: (n: string) => `Right: ${n}.`,
     sign: 'The size is right, the sign is not.',
-    notYet: 'Not yet. Start at the root with 1, and multiply by a local derivative at every edge; where paths meet, add.',
+    notYet: (way: string) => `Not yet. There is one path, ${way}: multiply the numbers on its edges.`,
+    notYetMany: (count: string, root: string, name: string) => `Not yet. There are ${count} paths from ${root} to ${name}. Multiply the numbers along each of them, then add.`,
+    onePath: (count: string, root: string, name: string, way: string, brings: string, isTwo: boolean) =>
+      `There are ${count} paths from ${root} to ${name}. You have one of them (${way} brings ${brings}); what ${isTwo ? 'does the other' : 'do the others'} bring?`,
+    counts: { '2': 'two', '3': 'three', '4': 'four', '5': 'five', '6': 'six' } as Record<string, string>,
+    walk: 'the walk that leads to the answer; arrow keys step',
     engine: (n: string) => `The engine says ${n}.`,
     answer: (text: string, root: string, name: string, n: string) => `${text}. ∂${root}/∂${name} = ${n}.`,
   },

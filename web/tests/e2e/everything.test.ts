@@ -99,6 +99,8 @@ const doing: Record<string, (page: Page) => Promise<void>> = {
     await run(figure(page, 'own-graph-broken'))
     const quiz = figure(page, 'own-quiz')
     await quiz.getByRole('button', { name: 'show me' }).click()
+    await press(quiz, 'End')
+    await expect.poll(() => textOf(quiz.getByTestId('verdict'))).toContain('says')
     await answer(quiz, (await textOf(quiz.getByTestId('verdict'))).replace(/^.*says |\.$/g, ''))
   },
   async learn(page) {
