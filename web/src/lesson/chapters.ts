@@ -43,7 +43,7 @@ export const chapters: Chapter[] = [
     blocks: [
       fill.graph,
       fill.forward,
-      { figure: 'graph', id: 'fill-graph', preset: 'sum-times', choice: ['sum-times', 'product-of-both', 'neuron'], hasLegend: true },
+      { figure: 'graph', id: 'fill-graph', preset: 'sum-times', choice: ['sum-times', 'product-of-both'], hasLegend: true, isForward: true },
       fill.change,
       fill.nudge,
       { figure: 'nudge', id: 'fill-nudge', preset: 'sum-times' },

@@ -21,6 +21,9 @@ const isPlainName = (text: string) => /^[\w.#₀-₉]+$/.test(text)
 /** Names that are expressions themselves stand in parentheses before a dot. */
 export const gradOf = (name: string) => (isPlainName(name) ? `${name}.grad` : `(${shownName(name)}).grad`)
 
+/** An expression as the page shows it: with the one minus sign that all its numbers have. The engine reads that one too. */
+export const shownText = (text: string) => text.replaceAll('-', '−')
+
 /** A long name keeps its beginning and its end. */
 export const shortened = (text: string, most: number) =>
   text.length <= most ? text : `${text.slice(0, Math.ceil(most / 2))}…${text.slice(-Math.floor(most / 2) + 1)}`
@@ -87,8 +90,8 @@ export interface Telling {
   isWrong: boolean
 }
 
-/** The step under way, or the last, as far as it has come. */
-export function tell(walk: Walk, frame: Frame, landed: number): Telling {
+/** The step under way, or the last, as far as it has come. `isForward`: before anything was said of edges. */
+export function tell(walk: Walk, frame: Frame, landed: number, isForward = false): Telling {
   const { step } = frame
   const say = words.story
   if (!step) return { title: say.leavesOnly, lines: [], remark: say.leavesHint, isWrong: false }
@@ -98,7 +101,7 @@ export function tell(walk: Walk, frame: Frame, landed: number): Telling {
     case 'forward': {
       const { left, numbers } = forwardLine(walk, step)
       const line = { text: numbers === left ? left : `${left} = ${numbers}`, tone: 'data' as const, result: hasCome ? plain(step.data) : '', change: '' }
-      return { title: '', lines: [line], remark: hasCome ? say.computed(name) : say.sending(name), isWrong: false }
+      return { title: '', lines: [line], remark: !hasCome ? say.sending(name) : isForward ? say.computedAlone(name) : say.computed(name), isWrong: false }
     }
     case 'seed':
       return {

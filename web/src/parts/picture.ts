@@ -86,6 +86,8 @@ export interface DrawOptions {
   /** Edges whose local derivative is asked for, and so not shown. */
   isAsked?: (from: number) => boolean
   ranks?: Map<number, number>
+  /** Data alone: no gradients on cards, nothing on edges. */
+  isForward?: boolean
 }
 
 const mostCoins = 4
@@ -106,7 +108,7 @@ export const isInput = (node: GraphNode) => node.op === 'leaf' || node.op === 'c
 export const asked = '×?'
 const isName = (text: string) => /^[A-Za-z_][\w₀-₉]*$/.test(text)
 
-export function draw(graph: Graph, frame: Frame | null, { marks, hasConstants = false, isAsked, ranks }: DrawOptions = {}): Picture {
+export function draw(graph: Graph, frame: Frame | null, { marks, hasConstants = false, isAsked, ranks, isForward = false }: DrawOptions = {}): Picture {
   const isDrawn = (node: GraphNode) => hasConstants || node.op !== 'constant'
   // A graph of constants alone has nothing else to show.
   const showsAll = hasConstants || graph.nodes.every((node) => node.op === 'constant')
@@ -127,7 +129,7 @@ export function draw(graph: Graph, frame: Frame | null, { marks, hasConstants = 
         isRoot: i === graph.root,
         data: frame ? frame.data[i]! : node.data,
         grad: frame?.grad[i] ?? null,
-        hasGrad: kind !== 'constant',
+        hasGrad: kind !== 'constant' && !isForward,
         coins: coinTexts(coins),
         door,
         isLate: coins.some((coin) => coin.late),
@@ -143,7 +145,7 @@ export function draw(graph: Graph, frame: Frame | null, { marks, hasConstants = 
       const key = edgeKey(from, k)
       const paid = frame?.paid.get(key)
       const local = node.locals[k]!
-      const knows = frame ? frame.data[from] !== null && !isAsked?.(from) : false
+      const knows = frame && !isForward ? frame.data[from] !== null && !isAsked?.(from) : false
       const step = frame?.step
       const equation =
         paid && active.has(key) && step && 'deposits' in step
@@ -159,7 +161,7 @@ export function draw(graph: Graph, frame: Frame | null, { marks, hasConstants = 
           paid: paid?.amount ?? null,
           late: paid?.late ?? false,
           isActive: active.has(key),
-          local: knows ? times(paid ? paid.local : local.value) : frame && isAsked?.(from) && frame.data[from] !== null ? asked : '',
+          local: knows ? times(paid ? paid.local : local.value) : frame && !isForward && isAsked?.(from) && frame.data[from] !== null ? asked : '',
           source: isName(local.with_names) ? local.with_names : '',
           equation,
         },
