@@ -134,7 +134,16 @@ function tellVisit(walk: Walk, frame: Frame, step: Step & { kind: 'visit' | 'dep
   const title = `${say.visit(name)}, ${say.has} ${signed(step.grad)}.`
   if (late) return { title, lines, remark: say.late(shownName(walk.nodes[late.to]!.name), plain(frame.door[late.to] ?? late.before), signed(late.amount)), isWrong: true }
   if (wiped) return { title, lines, remark: say.wiped(plain(wiped.before), plain(wiped.after)), isWrong: true }
-  if (walk.nodes[step.node]!.operands.length === 0) return { title, lines, remark: say.keeps, isWrong: false }
+  if (walk.nodes[step.node]!.operands.length === 0) return { title, lines, remark: tellLeaf(walk, step), isWrong: false }
   if (step.grad === 0 && (walk.outcomes[step.node]?.right_grad ?? 0) !== 0) return { title, lines, remark: say.early(name), isWrong: true }
   return { title, lines, remark: step.deposits.length ? say.pays(name) : '', isWrong: false }
+}
+
+/** A leaf pays nobody: with all its deposits it is done; before them its place does not matter; by a broken rule nothing is claimed. */
+function tellLeaf(walk: Walk, step: Step & { kind: 'visit' | 'deposit' }): string {
+  const say = words.story
+  const name = shownName(called(walk.nodes[step.node]!))
+  if (walk.rule !== 'right') return say.leafKeeps(name)
+  const isPaid = step.grad === walk.outcomes[step.node]!.right_grad
+  return isPaid ? say.leaf(name, shownName(walk.nodes[walk.root]!.name), plain(step.grad)) : say.leafEarly(name)
 }

@@ -3,7 +3,7 @@
 import type { Graph, GraphNode, Walk } from '../engine/types.ts'
 import { plain, product, signed, times } from '../lib/number.ts'
 import { edgeKey, type Coin, type Frame } from '../lib/replay.ts'
-import { called, formulaOf, shortened } from '../lib/words.ts'
+import { called, formulaOf, shortened, shownName } from '../lib/words.ts'
 import { words } from '../words/index.ts'
 
 export type Mark = 'current' | 'wrong' | 'stacked' | 'listed' | ''
@@ -156,7 +156,7 @@ export function draw(graph: Graph, frame: Frame | null, { marks, hasConstants = 
           id: key,
           from: String(operand),
           to: String(from),
-          title: words.card.between(graph.nodes[operand]!.name, node.name),
+          title: words.card.between(shownName(graph.nodes[operand]!.name), shownName(node.name)),
           edge: { from, operand: k },
           paid: paid?.amount ?? null,
           late: paid?.late ?? false,
@@ -181,7 +181,8 @@ export function partingMark(walk: Walk, position: number): Map<number, Mark> {
 }
 
 export function describe(card: Card): string {
-  const parts = card.kind === 'op' ? [`${card.title}${card.name && card.formula ? ` = ${card.formula}` : ''}`] : [card.title, words.card.kinds[card.kind]]
+  const title = shownName(card.title)
+  const parts = card.kind === 'op' ? [`${title}${card.name && card.formula ? ` = ${card.formula}` : ''}`] : [title, words.card.kinds[card.kind]]
   parts.push(card.data === null ? (card.note ?? words.card.notYet) : words.card.data(plain(card.data)))
   if (card.grad !== null && card.hasGrad) parts.push(words.card.gradient(signed(card.grad)))
   if (card.door !== null) parts.push(words.card.paid(signed(card.door)))

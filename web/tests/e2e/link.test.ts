@@ -75,7 +75,7 @@ test('what a link says and cannot be followed is told, and the rest opens', asyn
     expect(await page.locator('figure').count()).toBeGreaterThan(0)
   }
   await open('#nowhere')
-  await page.getByRole('button', { name: 'all right' }).click()
+  await page.getByRole('button', { name: 'OK' }).click()
   expect(await page.getByTestId('link-problem').count()).toBe(0)
 })
 

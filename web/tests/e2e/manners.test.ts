@@ -94,7 +94,7 @@ test('focus never falls to the body when what had it goes away', async ({ visit 
   await page.keyboard.press('Enter')
   await expect.poll(() => focused(page)).toBe('order-try')
   await open('#nowhere')
-  await page.getByRole('button', { name: 'all right' }).focus()
+  await page.getByRole('button', { name: 'OK' }).focus()
   await page.keyboard.press('Enter')
   expect(await focused(page)).toBe('chapter-title')
   // The opening's buttons are switched off by the answer.
@@ -327,9 +327,9 @@ test('on paper a chapter is a handout: nothing to press, light, no wider than th
     if (chapter === 'back') {
       expect(paper.questions).toBe(2)
       expect(paper.answers).toEqual([
-        'a=2; b=-3; c=10; e=a+b; f=e*c. Gradients: a +10, b +10, e +10, c −1, f +1.',
-        'a=2; b=-3; c=10; e=a+b; f=e*c. ∂f/∂a = 10.',
-        'a=2; b=-3; c=10; e=a+b; f=e*c. ∂f/∂b = 10.',
+        'a=2; b=−3; c=10; e=a+b; f=e*c. Gradients: a +10, b +10, e +10, c −1, f +1.',
+        'a=2; b=−3; c=10; e=a+b; f=e*c. ∂f/∂a = 10.',
+        'a=2; b=−3; c=10; e=a+b; f=e*c. ∂f/∂b = 10.',
       ])
     }
     await page.emulateMedia({ media: 'screen' })
