@@ -169,6 +169,13 @@ export interface Wiggle {
   points: { h: number; root: number; quotient: number; difference: number }[]
 }
 
+export interface Nudge {
+  leaf: number
+  h: number
+  /** One per node: its data before and after, how far it moved, and that divided by h. */
+  nodes: { before: number; after: number; moved: number; rate: number }[]
+}
+
 export interface OpRule {
   name: string
   symbol: string

@@ -12,7 +12,7 @@ export type Deed =
   | { kind: 'rule-broken'; figure: string; rule: string; hasParted: boolean }
   | { kind: 'sorted'; figure: string }
   | { kind: 'wiggled'; figure: string; h: number }
-  | { kind: 'nudged' | 'neuron-opened'; figure: string }
+  | { kind: 'nudged' | 'neuron-opened' | 'both-ways' | 'lined-up'; figure: string }
   | { kind: 'answered'; figure: string; question: string }
   | { kind: 'trained'; figure: string; data: string; accuracy: number }
   | { kind: 'point-walked'; figure: string }

@@ -39,6 +39,8 @@ export interface Card {
   /** Something came after the door had closed. */
   isLate: boolean
   mark: Mark
+  /** Says nothing of deposits: they have not been taught yet. */
+  isQuiet?: boolean
   note?: string
   /** Its place in the sorted list. */
   rank?: number
@@ -62,6 +64,8 @@ export interface Wire {
   source: string
   /** In the step that pays it: "1 × 12 = " and "+12". */
   equation: [string, string] | null
+  /** Of the equation, where it is not about a gradient. */
+  tone?: 'data'
 }
 
 /** A node or an edge of the graph. */

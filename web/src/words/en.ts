@@ -25,11 +25,17 @@ export const en = {
     back: {
       title: 'Seed the root and walk back',
       local: 'Look at one operation alone. How fast does $f$ move when $e$ moves? $f = e \\cdot c$, and $c$ is 10: ten times as fast. That is the *local derivative* of $f$ by $e$. It stands on the edge between them, as `×10`, and is written $\\frac{\\partial f}{\\partial e}$: say “how fast f moves with e”.',
-      seed: 'The root moves one for one with itself, so its gradient is 1. We write that in first, and call it the *seed*. From there we walk back. Each node we visit *pays* its operands: what it has, times the number on the edge.',
+      sweep: 'Now follow a nudge. Move $a$ a little: the nudge runs through $e$ to $f$, and every edge it crosses multiplies it. Then start at the other end and walk back.',
+      chain: '$f$ moves 10 times as fast as $e$, and $e$ moves as fast as $a$. So $f$ moves 10 · 1 times as fast as $a$. That is the *chain rule*: along a path, multiply.',
+      chainTex: '\\frac{\\partial f}{\\partial a} = \\frac{\\partial f}{\\partial e} \\cdot \\frac{\\partial e}{\\partial a} = 10 \\cdot 1',
+      cost: 'Forward or back, the factors are the same; the cost is not. A nudge tells you about one leaf. The walk back shares every step among all the leaves behind it. Three leaves need three nudges, or one walk back. A million leaves need a million nudges, or one walk back.',
+      seed: 'So we walk back. The root moves one for one with itself, so its gradient is 1. We write that in first, and call it the *seed*. Then each node we visit hands its operands what it has, times the number on the edge. We say that it *pays* them, but paying uses nothing up: a node keeps the gradient it has.',
       tex: '\\text{operand}.\\mathrm{grad} \\;\\text{+=}\\; \\text{node}.\\mathrm{grad} \\cdot \\frac{\\partial\\,\\text{node}}{\\partial\\,\\text{operand}}',
       walk: 'One such payment is a *deposit*, a coin on the card it lands on. Walk the whole graph: forward to the root, start backward, and follow the money.',
       ledger: 'Select a node to open its ledger: every deposit its gradient is the sum of, and the paths back to the root that stand behind them. Then say, without looking, how fast $f$ moves with $a$ and with $b$:',
+      name: 'You have just done *reverse-mode automatic differentiation* by hand. *Reverse mode* says that it starts at the root. PyTorch’s `loss.backward()` and JAX’s `grad` make the same walk, on graphs with billions of nodes.',
       tasks: {
+        'back-nudge': 'Nudge every leaf, then walk back once.',
         'back-walk': 'Step through the whole graph yourself, forward and back.',
         'back-ledger': 'Open the ledger of a node.',
         'back-a': 'Answer: ∂f/∂a.',
@@ -52,19 +58,23 @@ export const en = {
       title: 'A neuron',
       neuron: 'A neuron weighs its inputs, adds a bias, and squashes the sum: $o = \\tanh(x_1 w_1 + x_2 w_2 + b)$. It is a graph like any other, made of three kinds of nodes you know.',
       tanh: 'The local derivative of tanh is $1 - o^2$: it needs only the result. Here $o$ is about 0.7071, so its square is a half, and half of the gradient passes through. Follow it to the weights.',
+      bias: 'Why such an odd bias? Andrej Karpathy chose 6.8814 for his lecture so that the numbers come out short: with it, $o$ is $1/\\sqrt{2}$, and $1 - o^2$ is exactly a half.',
       zero: 'Look at $w_2$. Its input $x_2$ is 0, so whatever $w_2$ does, the neuron does not notice: its gradient is 0. A weight learns only from inputs that are there.',
       tasks: { 'neuron-walk': 'Step through the whole neuron yourself.', 'neuron-w1': 'Answer: ∂o/∂w₁.' },
     },
     twice: {
       title: 'One node used twice',
-      both: 'In $a \\cdot a$ the same node is both factors. There are two edges, and two deposits come back along them. Both count: if $a$ moves, both factors move. That is why the rule says `+=`.',
+      both: 'In $a \\cdot a$ the same node is both factors: if $a$ moves, both move. Draw it as a square with side $a$. When the side grows, the square grows by two strips, one for each factor.',
+      deposits: 'The graph has the same two parts. Two edges lead from $a$ to $f$, and two deposits come back along them, one for each strip. Both count. That is why the rule says `+=`.',
       wiped: 'It is easy to get wrong. Switch to `=`, and watch the first coin of $a$ being struck out: $a \\cdot a$ at 3 then gets 3 instead of 6, and $a + a$ gets 1 instead of 2. The figure marks the first node that goes wrong.',
       passes: 'Within one pass, deposits must add up. Before a second pass, the inner nodes must start from 0 again. Try the second switch on $c = ab,\\ d = c + a,\\ e = d^2$: backward run twice with nothing zeroed. The inner nodes still hold the gradients of the first pass, and pay them out again.',
+      paths: 'A node that is used twice lies on two paths, and its gradient adds up both. Put diamonds in a row, and the paths double with every diamond. The walk back never follows them one by one: where paths meet, their deposits are added, and the sum goes on as one number.',
       tasks: {
         'twice-walk': 'Step through a · a yourself.',
         'twice-overwrite': 'Run “= instead of +=” on a graph where it shows.',
         'twice-twice': 'Run backward twice without zeroing, where it shows.',
         'twice-diamond': 'Answer: ∂d/∂a for the diamond.',
+        'twice-paths': 'Put ten diamonds in a row, and compare the two counts.',
       },
     },
     order: {
@@ -478,6 +488,44 @@ export const en = {
     gradient: (name: string) => `That number is the gradient of ${name}.`,
     about: (name: string, gradient: string) => `For a smaller and smaller nudge it comes to ${gradient}, the gradient of ${name}.`,
     back: 'let go',
+  },
+
+  sweep: {
+    label: 'a nudge runs forward, and the walk comes back',
+    nudge: (name: string) => `nudge ${name}`,
+    back: 'walk back',
+    begin: (h: string) => `Choose a leaf to nudge. It moves by ${h}; follow what becomes of that.`,
+    moved: (by: string) => `moved by ${by}`,
+    nudged: (name: string, by: string) => `${name} moves by ${by}.`,
+    same: (user: string, operand: string) => `${user} moves as fast as ${operand}.`,
+    times: (user: string, operand: string, n: string) => `${user} moves ${n} times as fast as ${operand}.`,
+    so: (root: string, leaf: string, factors: string, rate: string) =>
+      factors === rate ? `That is the gradient of ${leaf}: ${rate}.` : `So ${root} moves ${factors} = ${rate} times as fast as ${leaf}: the gradient of ${leaf} is ${rate}.`,
+    seed: (root: string) => `${root} moves one for one with itself: 1.`,
+    all: (leaves: number) => `The same factors, from the other end, and all ${leaves} gradients at once.`,
+    gradients: 'gradient of',
+    sweeps: 'runs',
+    edges: 'edges crossed',
+    forward: 'by nudges forward',
+    backward: 'by walking back',
+  },
+
+  square: {
+    label: 'a square that grows by two strips',
+    picture: (side: string, h: string) => `a square of side ${side}, a strip of width ${h} along two of its sides, and a small corner between them`,
+    by: 'a grows by',
+    grows: (side: string, h: string, strip: string, corner: string) => `The square grows by two strips of ${side} × ${h} = ${strip} each, and by a corner of ${corner}.`,
+    times: (rate: string) => `So it grows ${rate} times as much as a.`,
+    so: (strips: string, gradient: string) => `The smaller the nudge, the less the corner counts. What stays are the two strips: ${strips} = ${gradient}, the gradient of a.`,
+  },
+
+  paths: {
+    label: 'diamonds in a row: paths and deposits',
+    count: 'diamonds in a row',
+    picture: (n: number) => `${plural(n, 'diamond')} in a row, from the leaf to the root`,
+    paths: 'paths from the root to the leaf',
+    deposits: 'deposits in one walk back',
+    gradient: 'gradient of the leaf, the sum over all paths',
   },
 
   quiz: {
