@@ -77,7 +77,7 @@ describe.each([{ width: 1280, height: 800 }, narrow])('at $width × $height', (v
     for (let i = 0; i < 2; i++) await page.keyboard.press('ArrowRight')
     await told('fill-graph', 'Step forward until the root has its data.')
     await page.getByTestId('nudge').fill('3')
-    await told('fill-nudge', 'Drag a leaf and see how far the root moves.')
+    await told('fill-nudge', 'Move a leaf and see how far the root moves.')
     await open('#back')
     const quiz = figure(page, 'back-quiz')
     await quiz.getByTestId('answer').fill('10')
