@@ -499,8 +499,8 @@ export const en = {
     nudged: (name: string, by: string) => `${name} moves by ${by}.`,
     same: (user: string, operand: string) => `${user} moves as fast as ${operand}.`,
     times: (user: string, operand: string, n: string) => `${user} moves ${n} times as fast as ${operand}.`,
-    so: (root: string, leaf: string, factors: string, rate: string) =>
-      factors === rate ? `That is the gradient of ${leaf}: ${rate}.` : `So ${root} moves ${factors} = ${rate} times as fast as ${leaf}: the gradient of ${leaf} is ${rate}.`,
+    so: (root: string, leaf: string, factors: string, rate: string) => `So ${root} moves ${factors} = ${rate} times as fast as ${leaf}: the gradient of ${leaf} is ${rate}.`,
+    soOne: (leaf: string, rate: string) => `So the gradient of ${leaf} is ${rate}.`,
     seed: (root: string) => `${root} moves one for one with itself: 1.`,
     all: (leaves: number) => `The same factors, from the other end, and all ${leaves} gradients at once.`,
     gradients: 'gradient of',

@@ -20,12 +20,13 @@ const look = (graph: Locator) =>
       return { left, right, top, bottom }
     }
     const frame = one.querySelector('[data-testid=graph]')!
+    const shown = (name: string) => name.replaceAll('**', '^').replaceAll('*', '·').replaceAll('-', '−')
     return {
       frame: box(frame),
       drawing: box(frame.querySelector('.sizer')!),
       direction: frame.getAttribute('data-direction'),
       bar: box(one.querySelector('[data-testid=controls]') ?? one),
-      cards: Object.fromEntries([...one.querySelectorAll('[data-testid=node]')].map((card) => [card.getAttribute('data-node')!, { ...box(card.querySelector('.face')!), mark: card.getAttribute('data-mark') }])),
+      cards: Object.fromEntries([...one.querySelectorAll('[data-testid=node]')].map((card) => [shown(card.getAttribute('data-node')!), { ...box(card.querySelector('.face')!), mark: card.getAttribute('data-mark') }])),
       paid: [...one.querySelectorAll('[data-testid=pill]')].filter((pill) => pill.textContent!.includes('=')).map((pill) => one.querySelector(`[data-testid=edge][data-edge="${pill.getAttribute('data-edge')}"]`)!.getAttribute('aria-label')!.match(/^edge from (.*) to /)![1]!),
     }
   })
