@@ -11,8 +11,8 @@ export const en = {
     start: { title: 'Which way should this weight move?' },
     fill: {
       title: 'Fill in the data',
-      graph: 'A formula is a graph. Blue cards are where it starts: the *leaves*. Every operation makes a new card from the ones it uses, its *operands*; the last one, to which everything leads, is the *root*.',
-      forward: 'Here is $f = (a + b) \\cdot c$. Only the leaves know their numbers. Press *compute e*: a and b send theirs. A node can be computed as soon as all its operands are, never before: that is the whole *forward pass*.',
+      graph: 'A formula is a graph, and every card in it is a *node*. Blue cards are where it starts: the *leaves*. Every operation makes a new node from the ones it uses, its *operands*. The last one, to which everything leads, is the *root*.',
+      forward: 'Here is $f = (a + b) \\cdot c$. Only the leaves know their numbers, their *data*. Press *compute e*: a and b send theirs. A node can be computed as soon as all its operands are, never before. That is the whole *forward pass*.',
       change: 'Now change a leaf: type another number over its value. Everything it leads to is computed again, everything else stays.',
       nudge: 'Which nodes move, and how far? Move $a$ with the slider. $f$ moves ten times as far, in the same direction. That 10 is the *gradient* of $a$: how many times as far the root moves. Try $b$ and $c$ too: a gradient below zero moves the root the other way.',
       why: 'You could find every gradient like this, one leaf at a time. A network has millions of leaves. The rest of this lesson finds them all in a single walk.',
