@@ -115,6 +115,35 @@ GRADWALK_CALL(wiggle)(const char* text, std::size_t size, const double* override
   give(json.take());
 }
 
+// How far every node moves when a leaf moves by h.
+GRADWALK_CALL(nudge)(const char* text, std::size_t size, const double* overrides, std::size_t overrides_size,
+                     double leaf, double h) {
+  std::optional<Graph> graph = read_graph({text, size}, {overrides, overrides_size});
+  if (!graph) return;
+  Value& moved = graph->nodes[count(leaf, "nudge", graph->nodes.size() - 1)];
+  if (moved.op() != Op::leaf) return refuse(Error("nudge", "a leaf", "another node", "choose a leaf"));
+  std::vector<double> before;
+  for (const Value& node : graph->nodes) before.push_back(node.data());
+  moved.data() += h;
+  recompute(graph->expression.root);
+  JsonWriter json;
+  json.object([&] {
+    json("leaf").value(static_cast<std::size_t>(leaf));
+    json("h").value(h);
+    std::size_t i = 0;
+    json("nodes").array(graph->nodes, [&](const Value& node) {
+      const double from = before[i++];
+      json.object([&] {
+        json("before").value(from);
+        json("after").value(node.data());
+        json("moved").value(node.data() - from);
+        json("rate").value((node.data() - from) / h);
+      });
+    });
+  });
+  give(json.take());
+}
+
 GRADWALK_CALL(ops)() {
   JsonWriter json;
   json.array(op_table, [&](const OpInfo& op) {

@@ -129,6 +129,20 @@ describe('the other views', () => {
     expect(parsed.ok && parsed.names.map(([name]) => name)).toEqual(['nan', 'inf'])
   })
 
+  test('a nudge moves every node behind the leaf, and no other', () => {
+    const { leaf, h, nodes } = engine.nudge('a=2; b=-3; c=10; e=a+b; f=e*c', [], 0, 0.5)
+    expect({ leaf, h }).toEqual({ leaf: 0, h: 0.5 })
+    const { nodes: names } = engine.walk('a=2; b=-3; c=10; e=a+b; f=e*c')
+    expect(Object.fromEntries(nodes.map((node, i) => [names[i]!.name, node]))).toEqual({
+      a: { before: 2, after: 2.5, moved: 0.5, rate: 1 },
+      b: { before: -3, after: -3, moved: 0, rate: 0 },
+      e: { before: -1, after: -0.5, moved: 0.5, rate: 1 },
+      c: { before: 10, after: 10, moved: 0, rate: 0 },
+      f: { before: -10, after: -5, moved: 5, rate: 10 },
+    })
+    expect(() => engine.nudge('a=2; f=a*a', [], 1, 0.5)).toThrow('a leaf')
+  })
+
   test('sort, explain and wiggle', () => {
     expect(engine.sort(diamond).steps.map(({ action }) => action)).toContain('skip')
     const explained = engine.explain(diamond, [], indexOf(engine.walk(diamond), 'a'), 1)

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
 import { insideOf } from '../src/lib/inside.ts'
+import { pictured } from '../src/lib/pointnames.ts'
 import { createEngine, EngineError, type Engine } from '../src/engine/engine.ts'
 import type { TrainingOptions } from '../src/engine/types.ts'
 
@@ -183,4 +184,19 @@ test('inside a neuron: products, sum and output as the walk has them; an input�
   const whole = walk.outcomes[walk.nodes.findIndex((node) => node.label === 'layers.0.neurons.0')]!.grad
   const paid = [0, 1, 2, 3].reduce((total, neuron) => total + insideOf(walk, 1, neuron)!.rows[0]!.input.grad, 0)
   expect(paid).toBeCloseTo(whole, 12)
+})
+
+test('a point’s walk in the names of the picture: every node has one, and the engine’s numbers stay', () => {
+  for (const hidden of [[], [4, 4], [16, 16]])
+    for (const kind of ['moons', 'spiral'] as const) {
+      const walk = engine.createTraining({ ...moons, kind, samples: 30, hidden, activation: 'tanh' }).walkPoint(1)
+      const named = pictured(walk)
+      for (const [i, node] of named.nodes.entries()) {
+        expect(`${node.name} ${node.short} ${node.locals.map((local) => local.with_names).join(' ')}`).not.toMatch(/layers|neurons|\bt\d+\b/)
+        expect(node.name).not.toBe('')
+        expect({ ...node, name: '', short: undefined, label: '', locals: [] }).toEqual({ ...walk.nodes[i]!, name: '', short: undefined, label: '', locals: [] })
+      }
+      const names = named.nodes.map((node) => node.name)
+      for (const name of hidden.length ? ['x₁', 'h₄', 'w₂ of h₄', 'z of h₁', 'b of k₁', 'w₁·x₁ of h₂', 'loss'] : ['x₁', 'loss']) expect(names).toContain(name)
+    }
 })

@@ -12,6 +12,7 @@ import type {
   GridView,
   LossHistory,
   NetworkView,
+  Nudge,
   OpRule,
   Orders,
   Overrides,
@@ -46,6 +47,8 @@ export interface Engine {
   orders(text: string, overrides?: Overrides): Orders
   explain(text: string, overrides: Overrides, node: number, paths?: number): Explanation
   wiggle(text: string, overrides: Overrides, leaf: number, h: readonly number[]): Wiggle
+  /** How far every node moves when a leaf moves by h. */
+  nudge(text: string, overrides: Overrides, leaf: number, h: number): Nudge
   ops(): OpRule[]
   quiz(seed: number): Quiz
   check(text: string, name: string): Check
@@ -213,6 +216,7 @@ export async function createEngine(source: EngineSource): Promise<Engine> {
     explain: (text, overrides, node, paths = 10) =>
       instance.json('gradwalk_explain', text, flat(overrides), node, paths),
     wiggle: (text, overrides, leaf, h) => instance.json('gradwalk_wiggle', text, flat(overrides), leaf, h),
+    nudge: (text, overrides, leaf, h) => instance.json('gradwalk_nudge', text, flat(overrides), leaf, h),
     ops: () => instance.json('gradwalk_ops'),
     quiz: (seed) => instance.json('gradwalk_quiz', seed),
     check: (text, name) => instance.json('gradwalk_check', text, name),

@@ -19,6 +19,8 @@ export interface LocalDerivative {
 
 export interface GraphNode {
   name: string
+  /** Where a box around it says the rest: w₁ for the w₁ of h₄. The page gives it, the engine does not. */
+  short?: string
   label: string
   /** 'leaf', 'constant', or the name of an op of the table: 'mul'. */
   op: string
@@ -165,6 +167,13 @@ export interface Wiggle {
   root: number
   /** quotient = (root at leaf + h - root) / h; difference = quotient - gradient. */
   points: { h: number; root: number; quotient: number; difference: number }[]
+}
+
+export interface Nudge {
+  leaf: number
+  h: number
+  /** One per node: its data before and after, how far it moved, and that divided by h. */
+  nodes: { before: number; after: number; moved: number; rate: number }[]
 }
 
 export interface OpRule {

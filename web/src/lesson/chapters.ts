@@ -43,7 +43,7 @@ export const chapters: Chapter[] = [
     blocks: [
       fill.graph,
       fill.forward,
-      { figure: 'graph', id: 'fill-graph', preset: 'sum-times', choice: ['sum-times', 'product-of-both', 'neuron'], hasLegend: true },
+      { figure: 'graph', id: 'fill-graph', preset: 'sum-times', choice: ['sum-times', 'product-of-both'], hasLegend: true, isForward: true },
       fill.change,
       fill.nudge,
       { figure: 'nudge', id: 'fill-nudge', preset: 'sum-times' },
@@ -60,6 +60,11 @@ export const chapters: Chapter[] = [
     title: back.title,
     blocks: [
       back.local,
+      back.sweep,
+      { figure: 'sweep', id: 'back-sweep', preset: 'sum-times' },
+      back.chain,
+      { tex: back.chainTex },
+      back.cost,
       back.seed,
       { tex: back.tex },
       back.walk,
@@ -73,8 +78,10 @@ export const chapters: Chapter[] = [
           { preset: 'sum-times', name: 'b' },
         ],
       },
+      back.name,
     ],
     tasks: tasks(back.tasks, {
+      'back-nudge': (deed) => deed.kind === 'both-ways',
       'back-walk': walked('back-graph'),
       'back-ledger': (deed) => deed.kind === 'node-opened' && deed.figure === 'back-graph',
       'back-a': answered('sum-times.a'),
@@ -105,6 +112,7 @@ export const chapters: Chapter[] = [
     blocks: [
       neuron.neuron,
       neuron.tanh,
+      neuron.bias,
       { figure: 'graph', id: 'neuron-graph', preset: 'neuron', choice: ['neuron'], hasLegend: true },
       neuron.zero,
       {
@@ -123,6 +131,8 @@ export const chapters: Chapter[] = [
     title: twice.title,
     blocks: [
       twice.both,
+      { figure: 'square', id: 'twice-square', side: 3 },
+      twice.deposits,
       { figure: 'graph', id: 'twice-graph', preset: 'square', choice: ['square', 'double', 'shared', 'diamond'], hasLegend: true },
       twice.wiped,
       { figure: 'broken', id: 'twice-broken', preset: 'square', rule: 'overwrite', choice: ['overwrite', 'twice'] },
@@ -135,12 +145,15 @@ export const chapters: Chapter[] = [
           { preset: 'shared', name: 'a' },
         ],
       },
+      twice.paths,
+      { figure: 'paths', id: 'twice-paths', most: 10 },
     ],
     tasks: tasks(twice.tasks, {
       'twice-walk': (deed) => walked('twice-graph')(deed) && deed.kind === 'walked' && /a\s*\*\s*a/.test(deed.text),
       'twice-overwrite': broke('overwrite'),
       'twice-twice': broke('twice'),
       'twice-diamond': answered('diamond.a'),
+      'twice-paths': (deed) => deed.kind === 'lined-up',
     }),
   },
   {

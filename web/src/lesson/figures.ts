@@ -7,9 +7,12 @@ import NudgeFigure from '../figures/NudgeFigure.svelte'
 import OpeningFigure from '../figures/OpeningFigure.svelte'
 import OrderFigure from '../figures/OrderFigure.svelte'
 import OwnExpressionFigure from '../figures/OwnExpressionFigure.svelte'
+import PathsFigure from '../figures/PathsFigure.svelte'
 import QuizFigure from '../figures/QuizFigure.svelte'
 import RulesFigure from '../figures/RulesFigure.svelte'
 import SortFigure from '../figures/SortFigure.svelte'
+import SquareFigure from '../figures/SquareFigure.svelte'
+import SweepFigure from '../figures/SweepFigure.svelte'
 import TrainFigure from '../figures/TrainFigure.svelte'
 import WiggleFigure from '../figures/WiggleFigure.svelte'
 import FormulaFigure from '../parts/Formula.svelte'
@@ -21,6 +24,9 @@ export const figures = {
   sort: SortFigure,
   wiggle: WiggleFigure,
   nudge: NudgeFigure,
+  sweep: SweepFigure,
+  square: SquareFigure,
+  paths: PathsFigure,
   opening: OpeningFigure,
   quiz: QuizFigure,
   rules: RulesFigure,

@@ -12,14 +12,25 @@ export type Deed =
   | { kind: 'rule-broken'; figure: string; rule: string; hasParted: boolean }
   | { kind: 'sorted'; figure: string }
   | { kind: 'wiggled'; figure: string; h: number }
-  | { kind: 'nudged' | 'neuron-opened'; figure: string }
+  | { kind: 'nudged' | 'neuron-opened' | 'both-ways' | 'lined-up'; figure: string }
   | { kind: 'answered'; figure: string; question: string }
   | { kind: 'trained'; figure: string; data: string; accuracy: number }
   | { kind: 'point-walked'; figure: string }
 
+/** A task that was done just now, and what it was the last of. */
+export interface News {
+  task: string
+  /** After the last task of a chapter, or of the lesson: where to go. */
+  next: { title: string; hash: string } | null
+  /** Of the lesson's last task: how many there are. */
+  all: number | null
+}
+
 export interface Lesson {
   engine: Engine
   did(deed: Deed): void
+  /** What was done last in a figure, since the page was opened. */
+  newsOf(figure: string): News | null
   /** The link the page was opened with, if it is this figure's. */
   linkOf(figure: string): FigureLink | null
   /** Puts a figure's state into the address. */

@@ -26,7 +26,7 @@ const precedence: Record<string, number> = {
 }
 
 function read(text: string): Tree | null {
-  const tokens = text.match(/\d+\.?\d*(?:e[+-]?\d+)?|[A-Za-z_][\w.#]*|\|\||&&|[<>=!]=|\*\*|[-+*/<>(),]|\S/gi) ?? []
+  const tokens = text.match(/\d+\.?\d*(?:e[+-]?\d+)?|[A-Za-z_][\w.#₀-₉]*|\|\||&&|[<>=!]=|\*\*|[-+*/<>(),]|\S/gi) ?? []
   let at = 0
   let depth = 0
   const primary = (): Tree | null => {
@@ -79,6 +79,8 @@ const known = new Set(['tanh', 'exp', 'log', 'sin', 'cos', 'tan', 'sinh', 'cosh'
 
 function name(text: string): string {
   if (/^[A-Za-z]$/.test(text)) return text
+  const [, base, low] = /^([A-Za-z])([₀-₉]+)$/.exec(text) ?? []
+  if (base) return `${base}_{${[...low!].map((digit) => '₀₁₂₃₄₅₆₇₈₉'.indexOf(digit)).join('')}}`
   const [, letter, index] = /^([A-Za-z])_?(\d+)$/.exec(text) ?? []
   if (letter) return `${letter}_{${index}}`
   return `\\mathit{${text.replace(/[_#]/g, '\\$&')}}`

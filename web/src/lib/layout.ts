@@ -61,9 +61,11 @@ export interface Room {
   width: number
   /** Downward, a layer too wide for it sends leaves to layers of their own. */
   canSplit?: boolean
+  /** Downward, layers move closer together to keep inside it, as far as the words between them allow. */
+  height?: number
 }
 
-export function place(boxes: Box[], links: Link[], direction: Direction, { width: room, canSplit = false }: Room = { width: 0 }): Placed {
+export function place(boxes: Box[], links: Link[], direction: Direction, { width: room, canSplit = false, height }: Room = { width: 0 }): Placed {
   const isRight = direction === 'right'
   const { side: margin, end } = margins[direction]
   const gap = gapsAcross[direction]
@@ -96,6 +98,7 @@ export function place(boxes: Box[], links: Link[], direction: Direction, { width
     const more = Math.max(0, Math.min(90, (room - least) / (depth.length - 1)))
     for (const layer of gaps.keys()) gaps[layer]! += more
   }
+  if (!isRight && height !== undefined) shrink(gaps, height - depth.reduce((sum, size) => sum + size, 2 * end))
   const start: number[] = []
   let along = end
   for (const [layer, size] of depth.entries()) {
@@ -125,6 +128,20 @@ export function place(boxes: Box[], links: Link[], direction: Direction, { width
   trace(placed, links, bends, { start, depth, isRight, margin })
   placePills(placed, links)
   return placed
+}
+
+/** One row of words fits between two layers, or two rows where many edges pass. */
+const leastGaps = { few: 46, many: 62 } as const
+
+/** Takes from every gap the same part of what it can spare, until all but the last, which lies behind the root, fit into `room`. */
+function shrink(gaps: number[], room: number) {
+  const between = gaps.slice(0, -1)
+  const least = between.map((gap) => (gap > 74 ? leastGaps.many : leastGaps.few))
+  const missing = between.reduce((sum, gap) => sum + gap, 0) - room
+  const spare = between.reduce((sum, gap, i) => sum + gap - least[i]!, 0)
+  if (missing <= 0 || spare <= 0) return
+  const part = Math.min(1, missing / spare)
+  for (const [i, gap] of between.entries()) gaps[i] = gap - part * (gap - least[i]!)
 }
 
 /** Longest way from a leaf; then each leaf moves up to just before its first user. */

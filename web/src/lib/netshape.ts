@@ -54,9 +54,10 @@ export function seenOf({ sizes, grid }: NetworkView, layer: number, neuron: numb
 }
 
 const subscripts = '₀₁₂₃₄₅₆₇₈₉'
+export const subscript = (n: number) => [...String(n)].map((digit) => subscripts[Number(digit)]).join('')
 const letters = ['x', 'h', 'k', 'm']
 export function neuronName(sizes: number[], layer: number, neuron: number): string {
   if (layer === sizes.length - 1 && sizes.at(-1) === 1) return 's'
   const letter = layer === sizes.length - 1 ? 's' : letters[layer]!
-  return letter + [...String(neuron + 1)].map((digit) => subscripts[Number(digit)]).join('')
+  return letter + subscript(neuron + 1)
 }

@@ -31,6 +31,9 @@ export function signed(value: number | null | undefined): string {
   return typeof value === 'number' && value > 0 && text !== '0' ? `+${text}` : text
 }
 
+/** With nine digits, for a difference that shows only there. */
+export const precise = (value: number) => value.toPrecision(9).replaceAll('-', minus)
+
 /** As a factor or a term in a line of arithmetic: negative numbers in parentheses. */
 export const term = (value: number) => (value < 0 ? `(${plain(value)})` : plain(value))
 

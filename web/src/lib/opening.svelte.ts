@@ -6,7 +6,9 @@ import type { GridView, NetworkView, Points, WeightPlace } from '../engine/types
 import { isStill } from './playback.svelte.ts'
 
 export const sizes = [2, 4, 4, 1]
-export const weightCount = 37
+/** Weights and biases together, and biases alone: one per neuron that is no input. */
+export const numberCount = 37
+export const biasCount = 9
 const steps = 900
 /** A network that ends well, and a weight that matters to it: the one whose displacement costs most, of those we look at. */
 const options = { kind: 'moons', samples: 90, noise: 0.12, seed: 4, hidden: [4, 4], rate: 0.6, activation: 'tanh' } as const

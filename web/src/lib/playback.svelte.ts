@@ -24,6 +24,8 @@ export class Playback {
   /** null: nothing moves; else where it stops. */
   #goal: number | null = $state(null)
   isPlaying = $state(false)
+  /** Whether the learner brought it here, step by step or at once, and no playing did. */
+  isOwn = $state(true)
   #frame = 0
   #before = 0
   readonly isMoving = $derived(this.#goal !== null)
@@ -45,6 +47,7 @@ export class Playback {
     if (this.#goal !== null) return this.seek(this.isPlaying ? Math.ceil(this.at) : this.#goal)
     const goal = Math.min(this.#course.last(), most, Math.floor(this.at) + 1)
     if (goal <= this.at) return
+    this.isOwn = true
     if (isStill()) this.seek(goal)
     else this.#run(goal)
   }
@@ -57,11 +60,13 @@ export class Playback {
     const goal = Math.min(this.#course.last(), most)
     if (goal <= this.at) return
     this.isPlaying = true
+    this.isOwn = false
     this.#run(goal)
   }
   /** At once. */
   seek(at: number) {
     this.stop()
+    this.isOwn = true
     this.at = Math.max(0, Math.min(this.#course.last(), at))
   }
   stop() {

@@ -16,16 +16,16 @@ export function refusal(engine: Engine, text: string): string | null {
   return parsed.nodes.length > mostDrawn ? words.link.large(parsed.nodes.length, mostDrawn) : null
 }
 
-export function startWalker(lesson: Lesson, figure: string, text: string): Walker {
+export function startWalker(lesson: Lesson, figure: string, text: string, isForward = false): Walker {
   const link = lesson.linkOf(figure)
-  if (!link) return new Walker(lesson.engine, text)
+  if (!link) return new Walker(lesson.engine, text, 'right', null, isForward)
   let wanted = link.text ?? text
   const problem = link.text === undefined ? null : refusal(lesson.engine, link.text)
   if (problem !== null) {
     lesson.warn(problem)
     wanted = text
   }
-  const walker = new Walker(lesson.engine, wanted, link.rule, link.order ?? null)
+  const walker = new Walker(lesson.engine, wanted, link.rule, link.order ?? null, isForward)
   if (!walker.walk) {
     lesson.warn(words.link.order)
     walker.order = null

@@ -30,6 +30,8 @@ export class Walker implements Walking {
   text = $state('')
   rule: WalkRule = $state('right')
   order: number[] | null = $state.raw(null)
+  /** The walk ends where all data is there, before anything is said of gradients. */
+  readonly isForward: boolean
   readonly play = new Playback({ last: () => this.steps.length, duration: (position) => duration(this.steps[position]!) })
   #past: Past[] = $state.raw([])
   #seen = new Set<number>()
@@ -44,7 +46,7 @@ export class Walker implements Walking {
   })
   readonly error = $derived(this.#result.error)
   readonly walk = $derived(this.#result.walk)
-  readonly steps: Step[] = $derived(this.walk ? stepsOf(this.walk) : [])
+  readonly steps: Step[] = $derived(this.walk ? stepsOf(this.walk).filter((step) => !this.isForward || step.kind === 'forward') : [])
   readonly moment: Moment = $derived(momentAt(this.steps, this.play.at))
   /** Whole steps made. */
   readonly position = $derived(this.moment.position)
@@ -55,8 +57,9 @@ export class Walker implements Walking {
   readonly isDone = $derived(this.walk !== null && this.position >= this.steps.length)
   readonly canUndo = $derived(this.#past.length > 0)
 
-  constructor(engine: Engine, text: string, rule: WalkRule = 'right', order: number[] | null = null) {
+  constructor(engine: Engine, text: string, rule: WalkRule = 'right', order: number[] | null = null, isForward = false) {
     this.#engine = engine
+    this.isForward = isForward
     this.text = text
     this.rule = rule
     this.order = order
@@ -100,9 +103,9 @@ export class Walker implements Walking {
     this.text = text
   }
 
-  /** True once every step of this walk has been looked at; to be called when the position has changed. */
+  /** True once the learner has been at every step of this walk; to be called when the position has changed. What only plays is not counted. */
   look(): boolean {
-    this.#seen.add(this.position)
+    if (this.play.isOwn) this.#seen.add(this.position)
     return this.steps.length > 0 && this.#seen.size > this.steps.length
   }
 }

@@ -13,14 +13,22 @@ export const symbolOf = (node: GraphNode) => shown[node.symbol] ?? node.symbol
 /** A node's name, or a formula of the op table, with the signs people write. */
 export const shownName = (name: string) => name.replaceAll('**', '^').replaceAll('*', '·').replaceAll('-', '−')
 
+/** What a node is called where it is clear which part of a graph is meant. */
+export const called = (node: GraphNode) => node.short ?? node.name
+
+const isPlainName = (text: string) => /^[\w.#₀-₉]+$/.test(text)
+
 /** Names that are expressions themselves stand in parentheses before a dot. */
-export const gradOf = (name: string) => (/^[\w.#]+$/.test(name) ? `${name}.grad` : `(${shownName(name)}).grad`)
+export const gradOf = (name: string) => (isPlainName(name) ? `${name}.grad` : `(${shownName(name)}).grad`)
+
+/** An expression as the page shows it: with the one minus sign that all its numbers have. The engine reads that one too. */
+export const shownText = (text: string) => text.replaceAll('-', '−')
 
 /** A long name keeps its beginning and its end. */
 export const shortened = (text: string, most: number) =>
   text.length <= most ? text : `${text.slice(0, Math.ceil(most / 2))}…${text.slice(-Math.floor(most / 2) + 1)}`
 
-function applied(node: GraphNode, operands: string[]): string {
+export function applied(node: GraphNode, operands: string[]): string {
   if (infix.has(node.symbol) && operands.length === 2) return operands.join(` ${symbolOf(node)} `)
   if (node.op === 'neg') return `−${operands[0]}`
   return `${node.symbol || node.op}(${operands.join(', ')})`
@@ -28,9 +36,10 @@ function applied(node: GraphNode, operands: string[]): string {
 
 /** As an operand inside another formula: an unnamed sum needs parentheses there, and is shortened first. */
 function operandName(graph: Graph, node: number): string {
-  const { name, op, label } = graph.nodes[node]!
+  const { op, label } = graph.nodes[node]!
+  const name = called(graph.nodes[node]!)
   const text = shortened(shownName(name), 12)
-  return op === 'constant' ? (name.startsWith('-') ? `(${text})` : text) : label || /^[\w.#()]+$/.test(name) ? text : `(${text})`
+  return op === 'constant' ? (name.startsWith('-') ? `(${text})` : text) : label || /^[\w.#()₀-₉]+$/.test(name) ? text : `(${text})`
 }
 
 /** "a + b" for a card's head. */
@@ -43,17 +52,17 @@ export const forwardNumbers = (walk: Walk, step: Step & { kind: 'forward' }) => 
 export function forwardLine(walk: Walk, step: Step & { kind: 'forward' }): { left: string; numbers: string } {
   const node = walk.nodes[step.node]!
   const formula = applied(node, node.operands.map((one) => operandName(walk, one)))
-  return { left: node.label === '' ? formula : `${node.name} = ${formula}`, numbers: forwardNumbers(walk, step) }
+  return { left: node.label === '' ? formula : `${called(node)} = ${formula}`, numbers: forwardNumbers(walk, step) }
 }
 
 export function depositLine(walk: Walk, step: Step, deposit: Deposit): string {
   const local = walk.nodes[deposit.from]!.locals[deposit.operand]!
   const sign = walk.rule === 'overwrite' ? '=' : '+='
   const formula = local.with_names.length > 40 ? 'local' : shownName(local.with_names)
-  const factor = /^[\w.#]+$/.test(formula) ? formula : `(${formula})`
+  const factor = isPlainName(formula) ? formula : `(${formula})`
   const upstream = 'grad' in step ? step.grad : 0
-  const from = gradOf(walk.nodes[deposit.from]!.name)
-  return `${gradOf(walk.nodes[deposit.to]!.name)} ${sign} ${from} · ${factor} = ${term(upstream)} · ${term(deposit.local)}`
+  const from = gradOf(called(walk.nodes[deposit.from]!))
+  return `${gradOf(called(walk.nodes[deposit.to]!))} ${sign} ${from} · ${factor} = ${term(upstream)} · ${term(deposit.local)}`
 }
 
 /** What a step does, for its button: "compute e", "start backward", "visit f". */
@@ -81,8 +90,8 @@ export interface Telling {
   isWrong: boolean
 }
 
-/** The step under way, or the last, as far as it has come. */
-export function tell(walk: Walk, frame: Frame, landed: number): Telling {
+/** The step under way, or the last, as far as it has come. `isForward`: before anything was said of edges. */
+export function tell(walk: Walk, frame: Frame, landed: number, isForward = false): Telling {
   const { step } = frame
   const say = words.story
   if (!step) return { title: say.leavesOnly, lines: [], remark: say.leavesHint, isWrong: false }
@@ -92,7 +101,7 @@ export function tell(walk: Walk, frame: Frame, landed: number): Telling {
     case 'forward': {
       const { left, numbers } = forwardLine(walk, step)
       const line = { text: numbers === left ? left : `${left} = ${numbers}`, tone: 'data' as const, result: hasCome ? plain(step.data) : '', change: '' }
-      return { title: '', lines: [line], remark: hasCome ? say.computed(name) : say.sending(name), isWrong: false }
+      return { title: '', lines: [line], remark: !hasCome ? say.sending(name) : isForward ? say.computedAlone(name) : say.computed(name), isWrong: false }
     }
     case 'seed':
       return {
@@ -125,7 +134,16 @@ function tellVisit(walk: Walk, frame: Frame, step: Step & { kind: 'visit' | 'dep
   const title = `${say.visit(name)}, ${say.has} ${signed(step.grad)}.`
   if (late) return { title, lines, remark: say.late(shownName(walk.nodes[late.to]!.name), plain(frame.door[late.to] ?? late.before), signed(late.amount)), isWrong: true }
   if (wiped) return { title, lines, remark: say.wiped(plain(wiped.before), plain(wiped.after)), isWrong: true }
-  if (walk.nodes[step.node]!.operands.length === 0) return { title, lines, remark: say.keeps, isWrong: false }
+  if (walk.nodes[step.node]!.operands.length === 0) return { title, lines, remark: tellLeaf(walk, step), isWrong: false }
   if (step.grad === 0 && (walk.outcomes[step.node]?.right_grad ?? 0) !== 0) return { title, lines, remark: say.early(name), isWrong: true }
   return { title, lines, remark: step.deposits.length ? say.pays(name) : '', isWrong: false }
+}
+
+/** A leaf pays nobody: with all its deposits it is done; before them its place does not matter; by a broken rule nothing is claimed. */
+function tellLeaf(walk: Walk, step: Step & { kind: 'visit' | 'deposit' }): string {
+  const say = words.story
+  const name = shownName(called(walk.nodes[step.node]!))
+  if (walk.rule !== 'right') return say.leafKeeps(name)
+  const isPaid = step.grad === walk.outcomes[step.node]!.right_grad
+  return isPaid ? say.leaf(name, shownName(walk.nodes[walk.root]!.name), plain(step.grad)) : say.leafEarly(name)
 }

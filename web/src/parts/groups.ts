@@ -2,6 +2,8 @@
 // A graph with parts of it folded into boxes. A network folds into layers, a layer opens into its neurons, a neuron into its
 // nodes; an expression of one's own folds into its names, each with all that it alone is made of.
 import type { Graph, NodeGroup, PointWalk } from '../engine/types.ts'
+import { neuronName } from '../lib/netshape.ts'
+import { sizesOf } from '../lib/pointnames.ts'
 import type { Frame } from '../lib/replay.ts'
 import { words } from '../words/index.ts'
 import { draw, type Card, type Picture, type Wire } from './picture.ts'
@@ -11,13 +13,13 @@ import type { Extent } from './sizes.ts'
 const layerOf = (group: NodeGroup) => (group.part === 'neuron' ? `layer ${group.layer + 1}` : group.part)
 const neuronOf = (group: NodeGroup) => `${layerOf(group)}, neuron ${group.neuron + 1}`
 
-/** A network's box in words; a neuron as it is called inside its layer, or in full. */
-export function boxTitle(box: string, isFull = false): string {
+/** A network's box in words; a neuron has the name it has in the picture. */
+export function boxTitle(box: string, graph: Graph): string {
   const say = words.train.box
-  const [layer, neuron] = box.match(/\d+/g) ?? []
+  const [layer, neuron] = (box.match(/\d+/g) ?? []).map(Number)
   if (layer === undefined) return box === 'loss' ? say.loss : say.input
-  if (neuron === undefined) return say.layer(layer)
-  return isFull ? `${say.layer(layer)}, ${say.neuron(neuron)}` : say.neuron(neuron)
+  if (neuron === undefined) return say.layer(String(layer))
+  return neuronName(sizesOf((graph as PointWalk).groups), layer, neuron - 1)
 }
 
 /** The box a node is in: the outermost one that is closed; null if all around it are open. */
@@ -28,10 +30,6 @@ function boxOf(group: NodeGroup, open: ReadonlySet<string>): string | null {
   const neuron = neuronOf(group)
   return open.has(neuron) ? null : neuron
 }
-
-/** Inside its neuron a parameter needs no more than w.1 for a name. */
-const short = (name: string) =>
-  name.replace(/layers\.\d+\.neurons\.\d+\./g, '').replace(/layers\.\d+\.neurons\.\d+\b/g, words.train.box.output)
 
 export const networkBoxes = (walk: PointWalk, open: ReadonlySet<string>) => walk.groups.map((group) => boxOf(group, open))
 
@@ -51,12 +49,10 @@ export function nameBoxes(graph: Graph): (string | null)[] {
 export function fold(graph: Graph, frame: Frame, boxes: (string | null)[], hasConstants = false): Picture {
   const whole = draw(graph, frame, { hasConstants })
   const place = (id: string) => boxes[Number(id)] ?? id
-  const cards: Card[] = whole.cards
-    .filter((card) => boxes[card.node!] === null)
-    .map((card) => ({ ...card, name: card.name && short(card.title), title: short(card.title), formula: short(card.formula) }))
+  const cards: Card[] = whole.cards.filter((card) => boxes[card.node!] === null)
   for (const box of new Set(boxes)) if (box !== null) cards.push(boxCard(graph, frame, box, boxes))
 
-  const shownBox = (id: string) => (/^\d+$/.test(id) ? short(graph.nodes[Number(id)]!.name) : id.startsWith('#') ? graph.nodes[Number(id.slice(1))]!.name : boxTitle(id, true))
+  const shownBox = (id: string) => (/^\d+$/.test(id) ? graph.nodes[Number(id)]!.name : id.startsWith('#') ? graph.nodes[Number(id.slice(1))]!.name : boxTitle(id, graph))
   const wires = new Map<string, Wire>()
   const wireOf = new Map<string, string>()
   for (const wire of whole.wires) {
@@ -66,7 +62,7 @@ export function fold(graph: Graph, frame: Frame, boxes: (string | null)[], hasCo
     const id = isPlain ? wire.id : `${from}→${to}`
     wireOf.set(wire.id, id)
     const before = wires.get(id)
-    if (isPlain) wires.set(id, { ...wire, title: short(wire.title) })
+    if (isPlain) wires.set(id, wire)
     else
       wires.set(id, {
         ...wire,
@@ -89,7 +85,7 @@ function boxCard(graph: Graph, frame: Frame, box: string, boxes: (string | null)
   const isCurrent = frame.step !== null && inside.includes(frame.step.node)
   const neurons = isNeuron || isName ? 0 : new Set((graph as PointWalk).groups?.filter((_, i) => boxes[i] === box).map((group) => group.neuron)).size
   const count = words.train.nodes(inside.length)
-  const title = isName ? graph.nodes[output!]!.name : boxTitle(box)
+  const title = isName ? graph.nodes[output!]!.name : boxTitle(box, graph)
   return {
     id: box,
     node: null,

@@ -3,7 +3,7 @@
 import type { Graph, GraphNode, Walk } from '../engine/types.ts'
 import { plain, product, signed, times } from '../lib/number.ts'
 import { edgeKey, type Coin, type Frame } from '../lib/replay.ts'
-import { formulaOf, shortened } from '../lib/words.ts'
+import { called, formulaOf, shortened, shownName } from '../lib/words.ts'
 import { words } from '../words/index.ts'
 
 export type Mark = 'current' | 'wrong' | 'stacked' | 'listed' | ''
@@ -39,6 +39,8 @@ export interface Card {
   /** Something came after the door had closed. */
   isLate: boolean
   mark: Mark
+  /** Says nothing of deposits: they have not been taught yet. */
+  isQuiet?: boolean
   note?: string
   /** Its place in the sorted list. */
   rank?: number
@@ -62,6 +64,8 @@ export interface Wire {
   source: string
   /** In the step that pays it: "1 × 12 = " and "+12". */
   equation: [string, string] | null
+  /** Of the equation, where it is not about a gradient. */
+  tone?: 'data'
 }
 
 /** A node or an edge of the graph. */
@@ -86,6 +90,8 @@ export interface DrawOptions {
   /** Edges whose local derivative is asked for, and so not shown. */
   isAsked?: (from: number) => boolean
   ranks?: Map<number, number>
+  /** Data alone: no gradients on cards, nothing on edges. */
+  isForward?: boolean
 }
 
 const mostCoins = 4
@@ -104,9 +110,9 @@ export function coinTexts(coins: Coin[]): CoinText[] {
 export const isInput = (node: GraphNode) => node.op === 'leaf' || node.op === 'constant'
 /** What an edge says whose number the learner is asked for. */
 export const asked = '×?'
-const isName = (text: string) => /^[A-Za-z_]\w*$/.test(text)
+const isName = (text: string) => /^[A-Za-z_][\w₀-₉]*$/.test(text)
 
-export function draw(graph: Graph, frame: Frame | null, { marks, hasConstants = false, isAsked, ranks }: DrawOptions = {}): Picture {
+export function draw(graph: Graph, frame: Frame | null, { marks, hasConstants = false, isAsked, ranks, isForward = false }: DrawOptions = {}): Picture {
   const isDrawn = (node: GraphNode) => hasConstants || node.op !== 'constant'
   // A graph of constants alone has nothing else to show.
   const showsAll = hasConstants || graph.nodes.every((node) => node.op === 'constant')
@@ -121,13 +127,13 @@ export function draw(graph: Graph, frame: Frame | null, { marks, hasConstants = 
         id: String(i),
         node: i,
         title: node.name,
-        name: isNamed ? shortened(node.name, 14) : '',
+        name: isNamed ? shortened(called(node), 14) : '',
         formula: kind === 'op' ? shortened(formulaOf(graph, node), 22) : kind === 'leaf' ? '' : words.card.constant,
         kind,
         isRoot: i === graph.root,
         data: frame ? frame.data[i]! : node.data,
         grad: frame?.grad[i] ?? null,
-        hasGrad: kind !== 'constant',
+        hasGrad: kind !== 'constant' && !isForward,
         coins: coinTexts(coins),
         door,
         isLate: coins.some((coin) => coin.late),
@@ -143,7 +149,7 @@ export function draw(graph: Graph, frame: Frame | null, { marks, hasConstants = 
       const key = edgeKey(from, k)
       const paid = frame?.paid.get(key)
       const local = node.locals[k]!
-      const knows = frame ? frame.data[from] !== null && !isAsked?.(from) : false
+      const knows = frame && !isForward ? frame.data[from] !== null && !isAsked?.(from) : false
       const step = frame?.step
       const equation =
         paid && active.has(key) && step && 'deposits' in step
@@ -154,12 +160,12 @@ export function draw(graph: Graph, frame: Frame | null, { marks, hasConstants = 
           id: key,
           from: String(operand),
           to: String(from),
-          title: words.card.between(graph.nodes[operand]!.name, node.name),
+          title: words.card.between(shownName(graph.nodes[operand]!.name), shownName(node.name)),
           edge: { from, operand: k },
           paid: paid?.amount ?? null,
           late: paid?.late ?? false,
           isActive: active.has(key),
-          local: knows ? times(paid ? paid.local : local.value) : frame && isAsked?.(from) && frame.data[from] !== null ? asked : '',
+          local: knows ? times(paid ? paid.local : local.value) : frame && !isForward && isAsked?.(from) && frame.data[from] !== null ? asked : '',
           source: isName(local.with_names) ? local.with_names : '',
           equation,
         },
@@ -169,6 +175,9 @@ export function draw(graph: Graph, frame: Frame | null, { marks, hasConstants = 
   return { cards, wires, wireOf: new Map(wires.map((wire) => [wire.id, wire.id])), cardOf: graph.nodes.map((_, i) => String(i)) }
 }
 
+/** Which graph it is, whatever its numbers and rule: the same in all figures that show it. */
+export const subjectOf = (graph: Graph) => graph.nodes.map((node) => `${node.name}=${node.op}(${node.operands})`).join(';')
+
 /** Which node a walk goes wrong at, once it has come that far. */
 export function partingMark(walk: Walk, position: number): Map<number, Mark> {
   const { parting } = walk
@@ -176,7 +185,8 @@ export function partingMark(walk: Walk, position: number): Map<number, Mark> {
 }
 
 export function describe(card: Card): string {
-  const parts = card.kind === 'op' ? [`${card.title}${card.name && card.formula ? ` = ${card.formula}` : ''}`] : [card.title, words.card.kinds[card.kind]]
+  const title = shownName(card.title)
+  const parts = card.kind === 'op' ? [`${title}${card.name && card.formula ? ` = ${card.formula}` : ''}`] : [title, words.card.kinds[card.kind]]
   parts.push(card.data === null ? (card.note ?? words.card.notYet) : words.card.data(plain(card.data)))
   if (card.grad !== null && card.hasGrad) parts.push(words.card.gradient(signed(card.grad)))
   if (card.door !== null) parts.push(words.card.paid(signed(card.door)))

@@ -41,8 +41,8 @@ export function sceneAt(walk: Walk, moment: Moment, picture: Picture, placed: St
   return pay(walk, moment, picture, placed)
 }
 
-const gradPlace = (box: PlacedBox, { form }: Staged): Point => ({
-  x: box.x + box.width - pads[form] - 18,
+const gradPlace = (card: string, box: PlacedBox, { form, columns }: Staged): Point => ({
+  x: box.x + (columns.get(card)?.grad ?? box.width - pads[form]) - 18,
   y: box.y + lines[form].value - 6,
 })
 
@@ -82,7 +82,7 @@ function plant(_walk: Walk, moment: Moment, picture: Picture, placed: Staged): S
   const ring = { card, part: within(moment.ms, seed.land, seed.end - 200), tone: 'plus' as const }
   if (moment.ms >= seed.land) return ring.part < 1 ? { ...nothing, ring } : nothing
   if (step.kind === 'update') return nothing
-  const place = gradPlace(box, placed)
+  const place = gradPlace(card, box, placed)
   const part = ease(moment.ms / seed.land)
   const token: Token = { id: 'seed', kind: 'seed', parts: [{ text: signed(step.after), tone: 'plus' }], tone: 'plus', x: place.x, y: place.y - 26 * (1 - part), scale: 0.7 + 0.3 * part, isUnder: false }
   return { ...nothing, tokens: [token] }
@@ -142,7 +142,7 @@ const hiding = 0.3
 
 function leaving(placed: Staged, card: string, link: { path: Parameters<typeof pointAt>[0]; at: number }, time: number): Point {
   const box = placed.boxes.get(card)!
-  const start = gradPlace(box, placed)
+  const start = gradPlace(card, box, placed)
   const part = ease(within(time, beat.leave, beat.meet))
   const port = pointAt(link.path, 1)
   if (part < hiding) {

@@ -9,18 +9,26 @@ import { edgeKey, stepsOf, type Coin } from '../lib/replay.ts'
 import { words } from '../words/index.ts'
 import { coinTexts, type Card, type CoinText, type Picture } from './picture.ts'
 
-/** A tall card has the words data and grad above their numbers, a flat one beside them: less high, and wider. */
-export type Form = 'tall' | 'flat'
-/** A drawing laid out, its cards of one form. */
+/** A tall card has the words data and grad over their numbers. A flat one has them beside: it is less high, and wider. A wide one also
+ *  has its coins on the line of the numbers. */
+export type Form = 'tall' | 'flat' | 'wide'
+/** Where the line of a wide card is divided: the gradient ends at `grad`, the coins begin at `coins`. */
+export interface Columns {
+  grad: number
+  coins: number
+}
+/** A drawing laid out, its cards of one form. `columns` is by card id, and empty unless the cards are wide. */
 export interface Staged extends Placed {
   form: Form
+  columns: Map<string, Columns>
 }
 /** Where the parts of a card stand. */
 export const lines = {
   tall: { head: 22, rule: 31, label: 48, value: 69, strip: 78, coin: 84, height: 110 },
   flat: { head: 21, rule: 30, label: 51, value: 51, strip: 61, coin: 66, height: 92 },
+  wide: { head: 20, rule: 28, label: 49, value: 49, strip: 28, coin: 33, height: 60 },
 } as const
-export const pads = { tall: 12, flat: 10 } as const
+export const pads = { tall: 12, flat: 10, wide: 10 } as const
 const least = { right: 140, down: 124 } as const
 
 /** The widest texts of a node over a whole walk. */
@@ -85,19 +93,24 @@ export function headWidth(card: Card): number {
   return name + formula + (card.name && card.formula ? 4 : 0)
 }
 
-export function cardSize(card: Card, extent: Extent | null, direction: Direction, form: Form): { width: number; height: number } {
+export function cardSize(card: Card, extent: Extent | null, direction: Direction, form: Form): { width: number; height: number } & Columns {
   const widest = extent?.cards.get(card.id)
   const data = widest?.data ?? widthOf(plain(card.data), 'value')
   const pad = pads[form]
-  if (card.kind === 'constant') return { width: Math.ceil(Math.max(64, widthOf(plain(card.data), 'value') + 2 * pad)), height: 40 }
+  if (card.kind === 'constant') return { width: Math.ceil(Math.max(64, widthOf(plain(card.data), 'value') + 2 * pad)), height: 40, grad: 0, coins: 0 }
   const noteWidth = card.note ? widthOf(card.note, 'note') + 2 * pad : 0
   const grad = widest?.grad ?? 24
   const labels = widthOf(words.card.dataLabel, 'note') + widthOf(words.card.gradLabel, 'note')
   const box = card.kind === 'leaf' ? 16 : 0
   const body = form === 'tall' ? data + box + grad + 26 : labels + 12 + data + box + grad + 14
   const head = headWidth(card) + (widest?.door ? widest.door + 9 : 0)
+  if (form === 'wide') {
+    const gradEnd = Math.ceil(pad + body)
+    const coins = Math.max((widest?.coins ?? 0) - 18, noteWidth - 2 * pad, 24)
+    return { width: Math.ceil(Math.max(gradEnd + 12 + coins + pad, 2 * pad + head)), height: lines[form].height, grad: gradEnd, coins: gradEnd + 12 }
+  }
   const width = Math.max(least[direction], 2 * pad + body, 2 * pad + head, widest?.coins ?? 0, noteWidth)
-  return { width: Math.ceil(width), height: lines[form].height }
+  return { width: Math.ceil(width), height: lines[form].height, grad: Math.ceil(width) - pad, coins: pad - 3 }
 }
 
 export function wireSize(wire: Picture['wires'][number], extent: Extent | null, direction: Direction): { pill: number; product: number } {

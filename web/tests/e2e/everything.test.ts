@@ -49,6 +49,8 @@ const doing: Record<string, (page: Page) => Promise<void>> = {
     expect(await textOf(page.getByTestId('nudge-told'))).toContain('10 times as far.')
   },
   async back(page) {
+    const sweep = figure(page, 'back-sweep')
+    for (const name of ['nudge a', 'nudge b', 'nudge c', 'walk back']) await sweep.getByRole('button', { name }).click()
     const graph = figure(page, 'back-graph')
     await walk(graph)
     await open(graph, 'a')
@@ -77,6 +79,7 @@ const doing: Record<string, (page: Page) => Promise<void>> = {
     expect(await textOf(broken.getByTestId('parting'))).toContain('two passes of 64 each make 128 at a, and that is what += is for')
     expect(await textOf(broken.getByTestId('parting'))).toContain('But a got 240, because the nodes in between still held what they had been paid in the first pass')
     await answer(figure(page, 'twice-quiz'), '15', '64')
+    await figure(page, 'twice-paths').getByTestId('paths-count').fill('10')
   },
   async order(page) {
     const graph = figure(page, 'order-try')
@@ -99,6 +102,8 @@ const doing: Record<string, (page: Page) => Promise<void>> = {
     await run(figure(page, 'own-graph-broken'))
     const quiz = figure(page, 'own-quiz')
     await quiz.getByRole('button', { name: 'show me' }).click()
+    await press(quiz, 'End')
+    await expect.poll(() => textOf(quiz.getByTestId('verdict'))).toContain('says')
     await answer(quiz, (await textOf(quiz.getByTestId('verdict'))).replace(/^.*says |\.$/g, ''))
   },
   async learn(page) {

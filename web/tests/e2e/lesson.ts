@@ -33,22 +33,22 @@ export interface Visit {
   open(hash?: string): Promise<void>
   address: string
 }
-/** `isLocal`: files are opened, and no server is asked for anything. */
-type Visiting = (options?: BrowserContextOptions, where?: { isLocal?: boolean }) => Promise<Visit>
+/** `isLocal`: files are opened, and no server is asked for anything. `mayComplain`: the browser is expected to log something. */
+type Visiting = (options?: BrowserContextOptions, where?: { isLocal?: boolean; mayComplain?: boolean }) => Promise<Visit>
 
 /** `visit()` begins a visit of its own: nothing is remembered from any other. */
 export const test = plainTest.extend<{ visit: Visiting }>({
   visit: async ({}, use) => {
     const problems: string[] = []
     const closers: (() => Promise<void>)[] = []
-    await use(async (options = {}, { isLocal = false } = {}) => {
+    await use(async (options = {}, { isLocal = false, mayComplain = false } = {}) => {
       // Stills unless a test is about motion: a step then takes no time.
       const context = await browser.newContext({ viewport: wide, reducedMotion: 'reduce', ...options })
       closers.push(() => context.close())
       context.setDefaultTimeout(8000)
       const page = await context.newPage()
       page.on('pageerror', (error) => problems.push(`thrown: ${error.message}`))
-      page.on('console', (message) => problems.push(`console: ${message.text()}`))
+      page.on('console', (message) => mayComplain || problems.push(`console: ${message.text()}`))
       page.on('crash', () => problems.push('the page crashed'))
       page.on('response', (response) => response.status() >= 400 && problems.push(`${response.status()} for ${response.url()}`))
       page.on('request', (request) => {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The page's address and memory: links open what they were taken from, broken ones are told, progress outlives the visit,
 // and neither a garbled record nor a browser that keeps nothing nor a very long text does any harm.
+import { pathToFileURL } from 'node:url'
 import { expect } from 'vitest'
 import { chapters, count, figure, next, tableOf, test, textOf, walkToEnd, cellsOf } from './lesson.ts'
+import { dist } from './server.ts'
 
 test('a link opens the same graph at the same step', async ({ visit }) => {
   const { page, open, address } = await visit()
@@ -28,12 +30,12 @@ test('a link keeps an edited leaf, an order and a broken rule', async ({ visit }
     await other.open(page.url().slice(address.length))
     return other.page
   }
-  await open('#fill')
-  const graph = figure(page, 'fill-graph')
+  await open('#back')
+  const graph = figure(page, 'back-graph')
   await walkToEnd(graph)
   await graph.getByRole('textbox', { name: 'value of c' }).fill('0.25')
   await page.keyboard.press('Enter')
-  expect(await tableOf(figure(await reopened(/0\.25.*s=8/), 'fill-graph'))).toMatchObject({ c: { data: '0.25' }, a: { grad: '+0.25' } })
+  expect(await tableOf(figure(await reopened(/0\.25.*s=8/), 'back-graph'))).toMatchObject({ c: { data: '0.25' }, a: { grad: '+0.25' } })
   await open('#order')
   const order = figure(page, 'order-try')
   await order.getByRole('button', { name: 'move d earlier' }).click()
@@ -55,7 +57,8 @@ test('what a link says and cannot be followed is told, and the rest opens', asyn
     ['#fill/no-such-figure?s=3', /names a figure that is not in this chapter/],
     ['#fill/fill-graph?e=%E0%A4%A', /a part of it is garbled/],
     ['#fill/fill-graph?e=a%3D%3D%3D', /its expression cannot be read/],
-    ['#fill/fill-graph?s=9999', /its walk has 8 steps, not 9999/],
+    ['#fill/fill-graph?s=9999', /its walk has 2 steps, not 9999/],
+    ['#back/back-graph?s=9999', /its walk has 8 steps, not 9999/],
     ['#fill/fill-graph?s=-1', /means nothing here/],
     ['#order/order-try?o=9,9,9', /its order does not fit its graph/],
     ['#order/order-broken?r=sideways', /means nothing here/],
@@ -72,8 +75,15 @@ test('what a link says and cannot be followed is told, and the rest opens', asyn
     expect(await page.locator('figure').count()).toBeGreaterThan(0)
   }
   await open('#nowhere')
-  await page.getByRole('button', { name: 'all right' }).click()
+  await page.getByRole('button', { name: 'OK' }).click()
   expect(await page.getByTestId('link-problem').count()).toBe(0)
+})
+
+test('opened as a file, the page says how to open it', async ({ visit }) => {
+  const { page } = await visit({}, { isLocal: true, mayComplain: true })
+  await page.goto(pathToFileURL(`${dist}index.html`).href)
+  const words = await textOf(page.getByRole('alert'))
+  for (const part of ['This page needs a web server', 'gradwalk lesson', 'python3 -m http.server 8000', 'http://localhost:8000/']) expect(words).toContain(part)
 })
 
 test('back and forward in the browser turn the chapters', async ({ visit }) => {

@@ -264,6 +264,19 @@ test('the sort beside its code: the line at work is marked, a chip goes from sta
       expect(seen.flights.every((one) => one.startsWith(`${name(node)} `))).toBe(true)
     }
   }
+  // While the list is being read backwards, the words are about that.
+  const reading = await page.evaluate(async () => {
+    const graph = document.getElementById('sort-steps')!
+    graph.querySelector<HTMLButtonElement>('[data-testid=next]')!.click()
+    const said = new Set<string>()
+    for (let i = 0; i < 40; i++) {
+      ;(window as unknown as { advance(ms: number): void }).advance(60)
+      await new Promise((done) => setTimeout(done))
+      said.add(graph.querySelector('[data-testid=story]')!.textContent!)
+    }
+    return [...said]
+  })
+  expect(reading).toEqual(['The list is complete. Now it is read from its end.', 'Read from its end, the list visits every node after all that use it: this is the order backward takes.'])
   await page.evaluate(() => document.getElementById('sort-steps')!.dispatchEvent(new KeyboardEvent('keydown', { key: 'End', bubbles: true })))
   const figure = page.locator('#sort-steps')
   await expect.poll(() => figure.locator('[data-testid=sort-code] [aria-current=step]').textContent()).toContain('for v in reversed(topo): v.pay()')

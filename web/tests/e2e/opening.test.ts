@@ -23,6 +23,18 @@ test('a network learns, then one weight is held and the question asked; a wrong 
   await page.getByRole('button', { name: 'go on' }).click()
   await page.waitForSelector('[data-phase=asking]', { timeout: 60_000 })
   const told = page.getByTestId('opening-told')
+  // The loss has numbers beside it, and the tangent ends where the plot does, wherever the ball is.
+  const levels = (await opening.getByTestId('loss-level').allTextContents()).map(Number)
+  expect(levels.length).toBeGreaterThanOrEqual(3)
+  expect(levels[0]).toBe(0)
+  expect([...levels].sort((a, b) => a - b)).toEqual(levels)
+  const isInside = () =>
+    opening.getByTestId('tangent').evaluate((line) => {
+      const axes = line.ownerSVGElement!.querySelector('path')!.getBBox()
+      const [x0, y0, x1, y1] = line.getAttribute('d')!.match(/-?[\d.]+/g)!.map(Number) as [number, number, number, number]
+      return [x0, x1].every((x) => x >= axes.x - 0.5 && x <= axes.x + axes.width + 0.5) && [y0, y1].every((y) => y >= axes.y - 0.5 && y <= axes.y + axes.height + 0.5)
+    })
+  expect(await isInside()).toBe(true)
   // The slope is drawn, and not told before it is asked for.
   expect(await opening.getByTestId('slope').textContent()).toContain('how steep, and which way?')
   const isFalling = (await opening.getByTestId('tangent').getAttribute('stroke-dasharray')) !== null
@@ -34,6 +46,16 @@ test('a network learns, then one weight is held and the question asked; a wrong 
   const before = Number(await ball.getAttribute('aria-valuenow'))
   await page.keyboard.press(isFalling ? 'ArrowRight' : 'ArrowLeft')
   expect(Number(await ball.getAttribute('aria-valuenow'))).toBeCloseTo(before + (isFalling ? 0.1 : -0.1), 1)
+  for (const way of ['ArrowLeft', 'ArrowRight'])
+    for (let i = 0; i < 25; i++) {
+      await page.keyboard.press(way)
+      expect(await isInside()).toBe(true)
+      if ((await opening.getAttribute('data-phase')) !== 'asking') break
+    }
+  if ((await opening.getAttribute('data-phase')) !== 'asking') {
+    await page.reload()
+    await page.waitForSelector('[data-phase=asking]', { timeout: 60_000 })
+  }
   await page.getByRole('button', { name: isFalling ? 'larger →' : '← smaller' }).click()
   expect(await textOf(told)).toContain('Yes.')
   await page.waitForSelector('[data-phase=done]', { timeout: 60_000 })

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Orders of the learner's own, broken rules, and the sort: what they end in, what was lost, and where wrong and right part.
 import { describe, expect } from 'vitest'
-import { cellsOf, choose, figure, next, sizes, test, textOf } from './lesson.ts'
+import { cellsOf, choose, figure, narrow, next, sizes, test, textOf, wide } from './lesson.ts'
 import type { Locator } from 'playwright-core'
 
 const tray = async (graph: Locator) => (await graph.getByTestId('tray').locator('li span').allInnerTexts()).join(' ')
@@ -73,12 +73,12 @@ describe.each(sizes)('at $width px', (viewport) => {
     await choose(graph, 'a · a')
     let { rows, words, marked } = await runBroken(graph)
     expect(rows['a']).toBe('1 +3 ✗ +6')
-    expect(words).toBe('2 visits, one a node. Right and wrong part at step 3, at a: a had 3, which the next deposit replaced: 3 instead of 6.')
+    expect(words).toBe('It goes wrong at step 3: a held 3, and the next deposit replaced it. a ends with 3; it should be 6.')
     expect(marked).toBe('a')
     await choose(graph, 'a + a')
     ;({ rows, words } = await runBroken(graph))
     expect(rows['a']).toBe('1 +1 ✗ +2')
-    expect(words).toContain('1 instead of 2')
+    expect(words).toBe('It goes wrong at step 3: a held 1, and the next deposit replaced it. a ends with 1; it should be 2.')
     await choose(graph, '(a + b) · c')
     await graph.getByRole('button', { name: 'run all' }).click()
     expect(await textOf(graph.getByTestId('parting'))).toContain('the result is right all the same')
@@ -108,7 +108,7 @@ describe.each(sizes)('at $width px', (viewport) => {
     await graph.getByRole('radio', { name: 'forward order' }).check()
     ;({ rows, words } = await runBroken(graph))
     expect(rows).toMatchObject({ x: '1 0 ✗ +108', a: '1 0 ✗ +27', d: '1 +1 +1' })
-    expect(words).toContain('5 visits, one a node.')
+    expect(words).toMatch(/^It goes wrong at step \d+: /) // as many visits as there are nodes are not worth a word
   })
 
   test('a training step repeated without zeroing', async ({ visit }) => {
@@ -137,6 +137,26 @@ describe.each(sizes)('at $width px', (viewport) => {
       ...['|dbac|abcd|', '|dbac|abcd|dcba'],
     ])
     expect(await page.getByTestId('task-sort-done').getAttribute('data-done')).toBe('true')
+  })
+})
+
+describe.each([narrow, wide])('at $width px', (viewport) => {
+  test('the tray says first and last, and five names stay on one line', async ({ visit }) => {
+    const { page, open } = await visit({ viewport })
+    await open('#order')
+    const graph = figure(page, 'order-try')
+    await choose(graph, deepDiamond)
+    const tray = graph.getByTestId('tray')
+    const places = await tray.locator('li').evaluateAll((all) => all.map((one) => one.getBoundingClientRect()).map(({ left, right, top }) => ({ left, right, top: Math.round(top) })))
+    expect(places).toHaveLength(5)
+    expect(new Set(places.map((one) => one.top)).size).toBe(1)
+    expect(Math.max(...places.map((one) => one.right))).toBeLessThanOrEqual(viewport.width)
+    expect(await tray.evaluate((list) => list.scrollWidth - list.clientWidth)).toBe(0)
+    const at = async (word: string) => (await graph.locator('.tray').getByText(word, { exact: true }).boundingBox())!
+    const [first, last] = [await at('first'), await at('last')]
+    expect(first.width * last.width).toBeGreaterThan(0)
+    expect(first.x).toBeLessThan(places[0]!.right)
+    expect(last.x + last.width).toBeGreaterThan(places[4]!.left)
   })
 })
 

@@ -17,7 +17,7 @@ describe.each(sizes)('at $width px', (viewport) => {
     let quiz = figure(page, 'back-quiz')
     expect(await answer(quiz, 'ten')).toBe('✗ Type a number such as 4, −1.5 or 3/2.')
     expect(await answer(quiz, '-10')).toBe('✗ The size is right, the sign is not.')
-    expect(await answer(quiz, '7')).toContain('✗ Not yet.')
+    expect(await answer(quiz, '7')).toBe('✗ Not yet. There is one path, f → e → a: multiply the numbers on its edges.')
     expect(await answer(quiz, '10')).toBe('✓ Right: 10.')
     await quiz.getByRole('button', { name: 'next question' }).click()
     expect(await answer(quiz, '20/2')).toBe('✓ Right: 10.')
@@ -60,16 +60,65 @@ describe.each(sizes)('at $width px', (viewport) => {
   })
 })
 
-test('an answer that overwriting gives is told so', async ({ visit }) => {
+test('a wrong answer is told the path or the rule that gives it; each of two paths alike', async ({ visit }) => {
   const { page, open } = await visit()
   await open('#twice')
   const quiz = figure(page, 'twice-quiz')
-  // What = gives on the diamond, as the broken figure above it shows.
-  const broken = figure(page, 'twice-broken')
-  await choose(broken, 'diamond: b = a+1, c = 3a, d = b·c')
-  await broken.getByRole('button', { name: 'run all' }).click()
-  const wrong = await broken.getByTestId('broken-table').getByRole('row', { name: /^a/ }).locator('td').nth(1).innerText()
-  expect(await answer(quiz, wrong.replace(/[^\d.−-]/g, ''))).toBe('✗ That is what overwriting gives: a deposit replaced another instead of adding to it.')
+  expect(await answer(quiz, '6')).toBe('✗ There are two paths from d to a. You have one of them (d → b → a brings 6); what does the other bring?')
+  expect(await answer(quiz, '9')).toBe('✗ There are two paths from d to a. You have one of them (d → c → a brings 9); what does the other bring?')
+  expect(await answer(quiz, '0')).toBe('✗ That is what forward order gives: the nodes paid before they had been paid.')
+  expect(await answer(quiz, '-15')).toBe('✗ The size is right, the sign is not.')
+  expect(await answer(quiz, '77')).toBe('✗ Not yet. There are two paths from d to a. Multiply the numbers along each of them, then add.')
+  await open('#neuron')
+  expect(await answer(figure(page, 'neuron-quiz'), '7')).toBe('✗ Not yet. There is one path, o → n → x1·w1+x2·w2 → x1·w1 → w1: multiply the numbers on its edges.')
+})
+
+test('show me plays the walk that leads to the answer, and then says it', async ({ visit }) => {
+  const { page, open } = await visit()
+  await open('#twice')
+  const quiz = figure(page, 'twice-quiz')
+  const before = await quiz.getByTestId('graph').getAttribute('data-direction')
+  await quiz.getByRole('button', { name: 'show me' }).click()
+  expect(await textOf(quiz.getByTestId('play'))).toBe('pause')
+  expect(await textOf(quiz.getByTestId('verdict'))).toBe('') // not before it is reached
+  expect(await quiz.getByTestId('graph').getAttribute('data-direction')).toBe(before)
+  await expect.poll(() => textOf(quiz.getByTestId('story')), { timeout: 10_000 }).toContain('Visit d, which has +1.')
+  await expect.poll(() => textOf(quiz.getByTestId('verdict')), { timeout: 20_000 }).toBe('The engine says 15.')
+  expect(await quiz.locator('[data-testid=node][data-node=a]').getByTestId('grad').textContent()).toBe('+15')
+  // It can be stepped like any walk, and the next question begins without it.
+  await quiz.focus()
+  await page.keyboard.press('ArrowLeft')
+  expect(await textOf(quiz.getByTestId('verdict'))).toBe('')
+  await quiz.getByTestId('next-question').click()
+  expect(await quiz.getByTestId('controls').count()).toBe(0)
+})
+
+test('by hand a deposit or the new total is taken, and told which it was; the formula is not given away', async ({ visit }) => {
+  const { page, open } = await visit()
+  await open('#rules')
+  const graph = figure(page, 'rules-graph')
+  const hand = graph.getByTestId('hand')
+  const give = async (...numbers: string[]) => {
+    for (const [i, number] of numbers.entries()) await hand.getByRole('textbox').nth(i).fill(number)
+    await hand.getByRole('button', { name: 'check' }).click()
+  }
+  expect(await textOf(hand)).toMatch(/^d = check show me$/)
+  await give('6')
+  expect(await textOf(hand)).toContain('✗ The size is right, the sign is not.')
+  for (const data of ['-6', '1', '-6', '1']) await give(data)
+  // f = d·e has +1; d is −6 and e is 1.
+  expect(await textOf(hand)).toMatch(/^f pays d: f pays e: check show me$/)
+  await give('-6', '1')
+  expect(await textOf(hand)).toContain('✗ That is what e gets.')
+  expect(await textOf(hand)).toContain('✗ That is what f has. Multiply it by the number on the edge to e.')
+  await give('1', '-6')
+  expect(await textOf(graph.getByTestId('hand-told'))).toContain('−6 arrives at e, which had nothing before')
+  // e pays a and b −6 each; then d pays them 3 and −2 on top.
+  await give('-6', '-6')
+  await give('-3', '-2')
+  const told = await textOf(graph.getByTestId('hand-told'))
+  expect(told).toContain('−3 is the new total of a: it had −6, and the deposit is +3.')
+  expect(told).toContain('−2 is the deposit. b had −6, so its new total is −8.')
 })
 
 test('fresh questions are answered by walking their expressions', async ({ visit }) => {

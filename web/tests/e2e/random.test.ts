@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
 import { plain, signed } from '../../src/lib/number.ts'
+import { shownName } from '../../src/lib/words.ts'
 import type { Walk } from '../../src/engine/types.ts'
 import { randomExpression, randomNumbers } from '../random.ts'
 import { test } from './lesson.ts'
@@ -15,7 +16,7 @@ function native(text: string): { walk: Walk; rows: string[][] } {
   const raw = execFileSync(tool, ['walk', '--json', '-'], { input: text, encoding: 'utf8' })
   const number = (value: unknown) => (value === 'nan' ? NaN : value === 'inf' ? Infinity : value === '-inf' ? -Infinity : (value as number))
   const walk = JSON.parse(raw) as Walk
-  const rows = walk.nodes.map((node, i) => [node.name, plain(number(node.data)), node.op === 'constant' ? 'none' : signed(number(walk.outcomes[i]!.grad))])
+  const rows = walk.nodes.map((node, i) => [shownName(node.name), plain(number(node.data)), node.op === 'constant' ? 'none' : signed(number(walk.outcomes[i]!.grad))])
   return { walk, rows }
 }
 

@@ -11,6 +11,7 @@ import type { Frame, Page } from 'playwright-core'
 import { afterAll, expect } from 'vitest'
 import type { Graph, Walk } from '../../src/engine/types.ts'
 import { plain, signed } from '../../src/lib/number.ts'
+import { shownName } from '../../src/lib/words.ts'
 import { narrow, next, tableOf, test, textOf, walkToEnd } from './lesson.ts'
 import { dist } from './server.ts'
 
@@ -40,7 +41,7 @@ async function checkWalk(page: Page | Frame, walk: Walk) {
   expect(await walkToEnd(graph)).toBe(walk.steps.length - 1)
   const table = await tableOf(graph)
   for (const [i, node] of walk.nodes.entries())
-    if (node.op !== 'constant') expect({ node: node.name, ...table[node.name] }).toMatchObject({ node: node.name, data: plain(node.data), grad: signed(walk.outcomes[i]!.grad) })
+    if (node.op !== 'constant') expect({ node: node.name, ...table[shownName(node.name)] }).toMatchObject({ node: node.name, data: plain(node.data), grad: signed(walk.outcomes[i]!.grad) })
 }
 
 test('as a file: it walks the graph it was given, its leaves can be changed and its rules broken', async ({ visit }) => {

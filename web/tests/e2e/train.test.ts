@@ -116,7 +116,7 @@ describe.each(sizes)('at $width px', (viewport) => {
     await train.getByRole('spinbutton', { name: /point number/ }).fill('3')
     await train.getByRole('button', { name: 'walk its graph' }).click()
     const walk = train.getByTestId('point-walk')
-    expect(await textOf(walk.locator('p').first())).toMatch(/^Point 3\b.*: \d+ nodes, \d+ steps/)
+    expect(await textOf(walk.locator('p').first())).toMatch(/^Point 3\b.*: \d+ nodes, walked in \d+ steps/)
     const boxes = await walk.getByTestId('node').count()
     const direction = () => walk.getByTestId('graph').getAttribute('data-direction')
     const before = await direction()
@@ -132,6 +132,41 @@ describe.each(sizes)('at $width px', (viewport) => {
     expect(await textOf(walk.getByTestId('phase'))).toBe('done')
     expect(await page.getByTestId('task-learn-point').getAttribute('data-done')).toBe('true')
   })
+})
+
+test('a point’s graph speaks the names of the picture, tells softplus, and counts one node as one', async ({ visit }) => {
+  const { page, open } = await visit()
+  await open('#learn')
+  const train = figure(page, 'learn-network')
+  await train.getByTestId('plane').waitFor()
+  const walk = train.getByTestId('point-walk')
+  const notes: string[] = []
+  for (const point of [1, 2, 3, 4]) {
+    await train.getByRole('spinbutton', { name: /point number/ }).fill(String(point))
+    await train.getByRole('button', { name: 'walk its graph' }).click()
+    await expect.poll(() => textOf(walk.locator('p').first())).toContain(`Point ${point} `)
+    notes.push((await walk.locator('[data-testid=node][data-node=loss]').textContent())!)
+  }
+  // A ■ has softplus(s) for its loss, one node; a ● has the minus sign too.
+  expect(notes.some((note) => /1 node(?!s)/.test(note))).toBe(true)
+  expect(notes.some((note) => /2 nodes/.test(note))).toBe(true)
+  expect(await textOf(walk)).toContain('The last step is softplus')
+  await walk.locator('[data-testid=node][data-node="layer 1"]').click()
+  await walk.locator('[data-testid=node][data-node="h₄"]').click()
+  await expect.poll(() => walk.locator('[data-testid=node][data-node="w₁ of h₄"]').count()).toBe(1)
+  expect(await textOf(walk.getByRole('button', { name: 'close h₄' }))).toBe('close h₄')
+  const table = walk.getByTestId('table-view')
+  if (!(await table.getByRole('table').count())) await table.locator('summary').click()
+  const said = new Set<string>([await textOf(table)])
+  await walk.focus()
+  const last = Number(await walk.getByTestId('scrubber').getAttribute('max'))
+  for (let i = 0; i < last; i++) {
+    await page.keyboard.press('ArrowRight')
+    said.add(`${await textOf(walk.getByTestId('story'))} | ${await textOf(walk.getByTestId('next'))}`)
+  }
+  const all = [...said].join('\n')
+  expect(all.match(/layers\.\S*|\bt\d+\b|neurons?\.\S*/g) ?? []).toEqual([])
+  for (const words of ['Visit z of h₄', 'w₁.grad +=', 'Visit k₁', 'softplus(']) expect(all).toContain(words)
 })
 
 test('the spiral has three classes', async ({ visit }) => {

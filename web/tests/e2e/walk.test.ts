@@ -11,16 +11,16 @@ interface Expected {
   grad: Record<string, string>
 }
 const presets: Expected[] = [
-  { title: '(a + b) · c', at: ['fill', 'fill-graph'], data: { e: '−1', f: '−10' }, grad: { a: '+10', b: '+10', c: '−1', e: '+10', f: '+1' } },
+  { title: '(a + b) · c', at: ['back', 'back-graph'], data: { e: '−1', f: '−10' }, grad: { a: '+10', b: '+10', c: '−1', e: '+10', f: '+1' } },
   {
     title: 'a neuron: tanh(x1·w1 + x2·w2 + b)',
-    at: ['fill', 'fill-graph'],
+    at: ['back', 'back-graph'],
     data: { n: '0.8814', o: '0.7071' },
     grad: { x1: '−1.5', w1: '+1', x2: '+0.5', w2: '0', n: '+0.5' },
   },
   { title: 'a · a', at: ['twice', 'twice-graph'], data: { f: '9' }, grad: { a: '+6' } },
   { title: 'a + a', at: ['twice', 'twice-graph'], data: { f: '6' }, grad: { a: '+2' } },
-  { title: 'd = a·b, e = a+b, f = d·e', at: ['fill', 'fill-graph'], data: { f: '−6' }, grad: { a: '−3', b: '−8' } },
+  { title: 'd = a·b, e = a+b, f = d·e', at: ['back', 'back-graph'], data: { f: '−6' }, grad: { a: '−3', b: '−8' } },
   { title: 'c = a·b, d = c+a, e = d²', at: ['twice', 'twice-graph'], data: { e: '64' }, grad: { d: '+16', c: '+16', a: '+64', b: '+32' } },
   { title: 'diamond: b = a+1, c = 3a, d = b·c', at: ['twice', 'twice-graph'], data: { d: '18' }, grad: { a: '+15' } },
   { title: 'deep diamond: the same after a = x·x', at: ['back', 'back-graph'], data: { d: '60' }, grad: { x: '+108' } },
@@ -82,17 +82,22 @@ describe.each(sizes)('at $width px', (viewport) => {
 
   test('another value over a leaf computes everything anew, and undo brings the old one back', async ({ visit }) => {
     const { page, open } = await visit({ viewport })
-    await open('#fill')
-    const graph = figure(page, 'fill-graph')
-    await walkToEnd(graph)
-    const leaf = graph.getByRole('textbox', { name: 'value of b' })
-    await leaf.fill('4')
-    await leaf.press('Enter')
-    await expect.poll(() => tableOf(graph)).toMatchObject({ b: { data: '4' }, e: { data: '6' }, f: { data: '60' }, a: { grad: '+10' }, c: { grad: '+6' } })
-    await expect.poll(() => page.getByTestId('task-fill-edit').getAttribute('data-done')).toBe('true')
-    await graph.getByRole('button', { name: 'undo' }).click()
-    expect(await tableOf(graph)).toMatchObject({ b: { data: '−3' }, f: { data: '−10' } })
-    expect(await leaf.inputValue()).toBe('−3')
+    for (const [chapter, id, gradients] of [
+      ['fill', 'fill-graph', {}],
+      ['back', 'back-graph', { a: { grad: '+10' }, c: { grad: '+6' } }],
+    ] as const) {
+      await open(`#${chapter}`)
+      const graph = figure(page, id)
+      await walkToEnd(graph)
+      const leaf = graph.getByRole('textbox', { name: 'value of b' })
+      await leaf.fill('4')
+      await leaf.press('Enter')
+      await expect.poll(() => tableOf(graph)).toMatchObject({ b: { data: '4' }, e: { data: '6' }, f: { data: '60' }, ...gradients })
+      if (chapter === 'fill') await expect.poll(() => page.getByTestId('task-fill-edit').getAttribute('data-done')).toBe('true')
+      await graph.getByRole('button', { name: 'undo' }).click()
+      expect(await tableOf(graph)).toMatchObject({ b: { data: '−3' }, f: { data: '−10' } })
+      expect(await leaf.inputValue()).toBe('−3')
+    }
   })
 
   test('an edge opens its local derivative, a node its ledger and paths', async ({ visit }) => {
@@ -107,7 +112,11 @@ describe.each(sizes)('at $width px', (viewport) => {
     await graph.locator('[data-testid=node][data-node=a]').click()
     const ledger = graph.getByRole('region', { name: 'ledger of a' })
     let words = await textOf(ledger)
-    expect(words).toContain('a.grad = +64, so far, the sum of 2 deposits:')
+    expect(words).toContain('a.grad = +64, the sum of 2 deposits:')
+    await graph.getByTestId('scrubber').fill('6')
+    expect(await textOf(ledger)).toContain('a.grad = +16, so far, the sum of one deposit:')
+    await graph.getByTestId('scrubber').fill('9')
+    words = await textOf(ledger)
     expect(words).toMatch(/\+48 c → a 16 · 3/)
     expect(words).toMatch(/\+16 d → a 16 · 1/)
     await ledger.getByText('The paths behind it').click()
@@ -135,6 +144,30 @@ test('an edge can be hit with the mouse', async ({ visit }) => {
   })
   await page.mouse.click(at.x, at.y)
   expect(await textOf(graph.getByTestId('local'))).toBe('10')
+})
+
+test('chapter 1 shows data alone: no word and no pill of what comes later', async ({ visit }) => {
+  const { page, open } = await visit()
+  await open('#fill')
+  const graph = figure(page, 'fill-graph')
+  await tableOf(graph)
+  const options = await graph.getByTestId('preset').locator('option').allInnerTexts()
+  for (const option of options) {
+    await choose(graph, option)
+    const said: string[] = []
+    do {
+      expect(await graph.getByTestId('pill').count()).toBe(0)
+      const names = await graph.locator('[aria-label]').evaluateAll((all) => all.map((one) => one.getAttribute('aria-label')!).join(' '))
+      said.push(`${await textOf(graph)} ${names}`)
+      if (await next(graph).isDisabled()) break
+      await next(graph).click()
+    } while (said.length < 20)
+    expect(said.length).toBeGreaterThan(2)
+    expect(said.join(' ').match(/local|derivative|grad\w*|backward|ledger|deposit|paid|pays|visit|seed|tanh|neuron/gi) ?? []).toEqual([])
+    expect(await textOf(graph.getByTestId('story'))).toContain('f is computed.')
+    expect(await textOf(graph.getByTestId('phase'))).toBe('done')
+  }
+  expect((await textOf(page.locator('article'))).match(/local derivative|backward|ledger|deposit|pays|visit|seed|tanh|neuron/gi) ?? []).toEqual([])
 })
 
 test('the walk by keyboard alone', async ({ visit }) => {
