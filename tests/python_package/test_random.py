@@ -118,10 +118,10 @@ def test_random_programs_equal_the_command_line_bit_by_bit(drawn):
     nodes, root = program.build("functions")
     root.backward()
     done = subprocess.run([sys.executable, "-m", "gradwalk", "eval", "--json", "-"], input=program.text(), capture_output=True, text=True, check=True)
-    told = {node["name"]: node for node in json.loads(done.stdout)["nodes"]}
-    assert told["root"]["data"] == root.data
+    by_name = {node["name"]: node for node in json.loads(done.stdout)["nodes"]}
+    assert by_name["root"]["data"] == root.data
     for i, node in enumerate(nodes):
-        assert (told[f"v{i}"]["data"], told[f"v{i}"]["grad"]) == (node.data, node.grad), f"v{i}"
+        assert (by_name[f"v{i}"]["data"], by_name[f"v{i}"]["grad"]) == (node.data, node.grad), f"v{i}"
 
 
 def test_random_programs_use_every_op():

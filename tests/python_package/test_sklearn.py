@@ -121,7 +121,7 @@ def test_messages_name_the_parameter_and_the_remedy(capsys):
                               ({"solver": "lbfgs"}, "MLPClassifier: needs solver to be one of adam, sgd, got lbfgs; choose one of them"),
                               ({"hidden_layer_sizes": (3, 0)}, r"MLPClassifier: needs hidden_layer_sizes to be 1 or more, got \(3, 0\); remove the empty layers"),
                               ({"batch_size": 0}, "MLPClassifier: needs batch_size to be auto, or 1 or more, got 0; give a number of rows"),
-                              ({"precision": "half"}, "compile: needs a precision of float64 or float32, got 'half'; choose one of them"),
+                              ({"precision": "half"}, "compile: needs precision 'float64' or 'float32', got 'half'; choose one of them"),
                               ({"learning_rate_init": 1e300}, "MLPClassifier: needs finite weights, got inf or nan; scale X, or lower learning_rate_init")]:
         with pytest.raises(ValueError, match=message):
             MLPClassifier(**{"max_iter": 3, **settings}).fit(X, y)

@@ -49,7 +49,7 @@ def test_results_state_why_they_stopped():
     assert gradwalk.minimize(lambda x: 3 * x, 0.0).stop == "unbounded" and not gradwalk.minimize(lambda x: 3 * x, 0.0).converged
     uncompiled = gradwalk.minimize(valley, [-1.2, 1.0], compile=False)
     assert not uncompiled.compiled and uncompiled.recordings >= uncompiled.evaluations
-    with pytest.raises(ValueError, match="minimize: needs a method of lbfgs, bfgs, newton or gradient_descent, got 'sgd'; choose one of them"):
+    with pytest.raises(ValueError, match="minimize: needs method 'lbfgs', 'bfgs', 'newton' or 'gradient_descent', got 'sgd'; choose one of them"):
         gradwalk.minimize(valley, [0.0, 0.0], method="sgd")
     with pytest.raises(ValueError, match="^root: needs as many values as parameters: 2, got 1;"):
         gradwalk.root(lambda x: [x[0] + x[1]], [0.0, 0.0])
