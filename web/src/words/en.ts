@@ -26,7 +26,7 @@ export const en = {
       title: 'Seed the root and walk back',
       local: 'Look at one operation alone. How fast does $f$ move when $e$ moves? $f = e \\cdot c$, and $c$ is 10: ten times as fast. That is the *local derivative* of $f$ with respect to $e$. It stands on the edge between them, as `×10`, and is written $\\frac{\\partial f}{\\partial e}$: say “how fast f moves with e”.',
       sweep: 'Now follow a nudge. Move $a$ a little: the nudge runs through $e$ to $f$, and every edge it crosses multiplies it. Then start at the other end and walk back.',
-      chain: '$f$ moves 10 times as fast as $e$, and $e$ moves as fast as $a$. So $f$ moves 10 · 1 times as fast as $a$. That is the *chain rule*: along a path, multiply.',
+      chain: '$f$ moves 10 times as fast as $e$, and $e$ moves as fast as $a$. So $f$ moves $10 \\cdot 1$ times as fast as $a$. That is the *chain rule*: along a path, multiply.',
       chainTex: '\\frac{\\partial f}{\\partial a} = \\frac{\\partial f}{\\partial e} \\cdot \\frac{\\partial e}{\\partial a} = 10 \\cdot 1',
       cost: 'Forward or back, the factors are the same; the cost is not. A nudge tells you about one leaf. The walk back shares every step among all the leaves behind it. Three leaves need three nudges, or one walk back. A million leaves need a million nudges, or one walk back.',
       seed: 'So we walk back. The root moves one for one with itself, so its gradient is 1. We write that in first, and call it the *seed*. Then each node we visit hands its operands what it has, times the number on the edge. We say that it *pays* them, but paying uses nothing up: a node keeps the gradient it has.',

@@ -30,7 +30,7 @@ test('a network learns, then one weight is held and the question asked; a wrong 
   expect([...levels].sort((a, b) => a - b)).toEqual(levels)
   const isInside = () =>
     opening.getByTestId('tangent').evaluate((line) => {
-      const axes = line.ownerSVGElement!.querySelector('path')!.getBBox()
+      const axes = line.closest('svg')!.querySelector('path')!.getBBox()
       const [x0, y0, x1, y1] = line.getAttribute('d')!.match(/-?[\d.]+/g)!.map(Number) as [number, number, number, number]
       return [x0, x1].every((x) => x >= axes.x - 0.5 && x <= axes.x + axes.width + 0.5) && [y0, y1].every((y) => y >= axes.y - 0.5 && y <= axes.y + axes.height + 0.5)
     })
