@@ -104,7 +104,7 @@ std::vector<double> gradients_at(Walk& walk, std::size_t step, std::size_t lande
 }
 
 void check_scenes(Walk walk) {
-  const FilmStage stage = laid_out(walk);
+  const FilmStage stage = lay_out(walk);
   const Snapshot& graph = walk.graph();
   std::size_t seen = 0;
   for (const FilmMoment& moment : moments_of(walk)) {
@@ -166,7 +166,7 @@ TEST(Film, ShowsLateDeposits) {
   const Snapshot graph = snapshot(expression.root);
   Walk walk(graph, {.order = parse_order(graph, "b,d,c,a")});
   check_scenes(walk);
-  const FilmStage stage = laid_out(walk);
+  const FilmStage stage = lay_out(walk);
   const FilmScene end = scene_at(walk, stage, {.step = walk.steps().size()});
   const FilmScene::Card& b = end.cards[*graph.find("b")];
   EXPECT_TRUE(b.is_late);
