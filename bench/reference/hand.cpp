@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The yardstick: the plain loops w1 to w4 of the reference workloads, token for token (except Buffer for std::vector), so
-// that ratios stay comparable. Below them are the loops that their harness timed, with readable names. Do not follow its
-// style.
+// The yardstick: the plain loops w1 to w4 of the reference workloads, token for token (except Buffer for std::vector),
+// so that ratios stay comparable. Below them are the loops that their harness timed, with readable names. Do not follow
+// its style.
 #include "hand.hpp"
 
 #include "common.h"

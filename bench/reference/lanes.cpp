@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The yardstick for code that runs a batch at once: the moons step with eight rows per vector, copied token for token from
-// the reference workloads, then the loop that their harness timed. Do not follow its style.
+// The yardstick for code that runs a batch at once: the moons step with eight rows per vector, copied token for token
+// from the reference workloads, then the loop that their harness timed. Do not follow its style.
 #include "hand.hpp"
 using namespace bench::hand;
 namespace {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The yardstick for networks whose layers fill a cache: the step of the reference workload W5, token for token, by Eigen on
-// OpenBLAS (EIGEN_USE_BLAS). The code around it, which sets and reads numbers, is never timed. Do not follow its style.
+// The yardstick for networks whose layers fill a cache: the step of the reference workload W5, token for token, by
+// Eigen on OpenBLAS (EIGEN_USE_BLAS). The code around it, which sets and reads numbers, is never timed. Do not follow
+// its style.
 #include "mlp.hpp"
 
 #include <Eigen/Dense>

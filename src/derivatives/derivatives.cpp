@@ -80,9 +80,9 @@ class RecordedPass {
       for (const Operand& operand : parts[k].operands) {
         // Any number can stand in for a part: parts are operands of + and - only, whose rules read no data.
         operands.push_back(operand.kind == Operand::Kind::node ? graph_.node(operand.index) : Value(operand.value));
-        targets.push_back(operand.kind == Operand::Kind::node   ? &gradients_[operand.index]
+        targets.push_back(operand.kind == Operand::Kind::node      ? &gradients_[operand.index]
                           : operand.kind == Operand::Kind::earlier ? &part_gradients[operand.index]
-                                                                : nullptr);
+                                                                   : nullptr);
       }
       visit(i, parts[k].op, *part_gradients[k], operands, targets);
     }

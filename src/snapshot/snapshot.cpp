@@ -72,7 +72,7 @@ class Nodes {
           operands.push_back(add(Op::constant, operand.value));
         } else {
           operands.push_back(operand.kind == Reading::Operand::Kind::earlier ? part_nodes[operand.index]
-                                                                          : last_of[operand.index]);
+                                                                             : last_of[operand.index]);
         }
         numbers.push_back(nodes[operands.back()].data);
         derivatives.push_back(operand.value);
