@@ -69,6 +69,21 @@ TEST(ANumberThatAnAssignmentConsumes, IsAConstantOperand) {
   expect_inputs(difference, Op::constant, Op::exp);
 }
 
+TEST(ANumberThatAnAssignmentConsumes, MayBeBothOperands) {
+  Value sum = 3, difference = 3, product = 3, quotient = 3;
+  sum += sum;
+  difference -= difference;
+  product *= product;
+  quotient /= quotient;
+  EXPECT_EQ(sum.data(), 6);
+  EXPECT_EQ(difference.data(), 0);
+  EXPECT_EQ(product.data(), 9);
+  EXPECT_EQ(quotient.data(), 1);
+  product.backward();
+  EXPECT_EQ(product.inputs()[0].grad(), 6);
+  EXPECT_TRUE(same_node(product.inputs()[0], product.inputs()[1]));
+}
+
 TEST(ATemporaryNumber, IsFusedIntoASumLikeAWrittenOne) {
   const Value a = 2, b = 3;
   const Value written = 1 + a * b + 4, visible = Value(1) + a * b + Value(4), opaque = hidden(1) + a * b + hidden(4);

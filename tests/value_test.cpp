@@ -190,7 +190,7 @@ TEST(DataAndGrad, AreDoublesToTemplatesAndToPrintf) {
   p.grad() += 0.5;
   auto gradient = p.grad();
   EXPECT_EQ(std::max(gradient, 0.25), 0.5);
-  std::array<char, 32> text{};
+  std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), "%g %g", p.data(), p.grad());
   EXPECT_STREQ(text.data(), "1 0.5");
   gradient = 3;

@@ -28,7 +28,8 @@ GRADWALK_INLINE Ref Operations::make(const X& x, const Y& y) {
   } else {
     if constexpr (x_consumed || y_consumed)
       if (&x == &y) {  // One handle can be consumed only once.
-        made = of_nodes<op, x_consumed, false>(x.node_ref(call), x.ref_);
+        const Ref both = x.node_ref(call);
+        made = of_nodes<op, x_consumed, false>(both, both);
         if constexpr (x_consumed) x.tape_ = 0;
         return made;
       }
