@@ -79,11 +79,11 @@ void add_draw(CLI::App& app) {
   options->input.add_to(*command);
   command
       ->add_option("-o,--output", options->output,
-                   "File to write: .svg, .png or .dot; - is standard output [default: -]")
+                   "File to write (.svg, .png or .dot), or - for standard output [default: -]")
       ->option_text("FILE");
   command
       ->add_option("--format", options->format,
-                   "Format of the drawing: svg, png or dot [default: as the file name ends; dot on standard output]")
+                   "Format of the drawing: svg, png or dot [default: that of the file name; dot on standard output]")
       ->transform(CLI::CheckedTransformer(formats, CLI::ignore_case))
       ->option_text("FORMAT");
   command
@@ -107,7 +107,7 @@ void add_draw(CLI::App& app) {
   command->footer(
       "Examples:\n"
       "  gradwalk draw 'a=2; b=-3; c=10; e=a+b; f=e*c' -o graph.svg\n"
-      "  gradwalk draw 'x=0.5; tanh(x)**2' --hide-constants --direction down -o graph.png\n"
+      "  gradwalk draw 'x=0.5; tanh(x)**2' --hide-constants --direction up -o graph.png\n"
       "  gradwalk draw --file neuron.txt --format svg > neuron.svg");
   command->callback([options] { draw(*options); });
 }

@@ -74,7 +74,7 @@ void print_table(const std::vector<Row>& rows, int digits) {
 
 void add_eval(CLI::App& app) {
   const auto options = std::make_shared<EvalArguments>();
-  CLI::App* command = app.add_subcommand("eval", "Evaluate an expression and the gradients of its names");
+  CLI::App* command = app.add_subcommand("eval", "Compute the values and gradients of an expression");
   options->input.add_to(*command);
   command->add_option("--digits", options->digits, "Significant digits in the table [default: 6]")
       ->check(CLI::Range(1, 17))

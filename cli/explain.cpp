@@ -107,8 +107,8 @@ void add_explain(CLI::App& app) {
       ->option_text("N");
   command->add_flag("--json", options->json, "Print JSON, as docs/walk-format.md describes it");
   command->footer(
-      "A deposit is one contribution to a gradient: the gradient of a node that uses the\n"
-      "value, times its local derivative.\n\n"
+      "A deposit is one contribution to a gradient: the gradient of a node that uses\n"
+      "the value, times the local derivative of that node.\n\n"
       "Examples:\n"
       "  gradwalk explain 'a=2; b=a+1; c=3*a; d=b*c' a\n"
       "  gradwalk explain --file graph.txt w1");

@@ -34,7 +34,7 @@ void Input::add_to(CLI::App& command) {
 void Input::add_to_with_name(CLI::App& command) {
   add_file_to(command);
   command.add_option("EXPR", expression_, "The expression, or - to read it from standard input")->option_text(" ");
-  command.add_option("NAME", name_, "The name in it to explain. With --file it is the only argument")->option_text(" ");
+  command.add_option("NAME", name_, "The name to explain. With --file it is the only argument")->option_text(" ");
   command.parse_complete_callback([this] {
     if (!file_.empty() && name_.empty()) std::swap(expression_, name_);
     if (name_.empty() || expression_.empty() == file_.empty())

@@ -53,7 +53,7 @@ void print(const ModelFile& file) {
   if (file.run) {
     const Recipe& recipe = file.run->recipe;
     const History& history = file.run->state.history;
-    fmt::print("optimizer   {}, learning rate {:g} {}, {} rows per step{}\n", optimizer_name(recipe.optimizer),
+    fmt::print("optimizer   {}, learning rate {:g} ({}), {} rows per step{}\n", optimizer_name(recipe.optimizer),
                learning_rate(recipe.optimizer), name(recipe.rate.kind),
                recipe.batch == 0 ? "all" : std::to_string(recipe.batch),
                recipe.dropout > 0 ? fmt::format(", dropout {:g}", recipe.dropout) : "");

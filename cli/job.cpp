@@ -135,13 +135,14 @@ void JobOptions::add_to(CLI::App& command) {
   command.add_option("--save", save, "Save the model and the state of the training to this file")->option_text("FILE");
   command
       .add_option("--recover", recover,
-                  "Save a checkpoint every N steps, so a crash loses at most N steps of work. It goes to the --save "
-                  "file, or else to gradwalk-recovery.safetensors [default: no checkpoints]")
+                  "Save a checkpoint every N steps, so a crash loses at most N steps of work. Checkpoints go to the "
+                  "--save file, or else to gradwalk-recovery.safetensors [default: no checkpoints]")
       ->check(whole_from(1, 1'000'000'000))
       ->option_text("N");
   command
-      .add_option("--resume", resume,
-                  "Continue the training of a saved model. The result goes to the same file, unless there is a --save")
+      .add_option(
+          "--resume", resume,
+          "Continue the training of a saved model. The result goes to the same file, unless --save names another")
       ->option_text("FILE");
 }
 

@@ -51,6 +51,7 @@ void add_ops(CLI::App& app) {
   const auto json = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand("ops", "List the operations, their derivatives and domains");
   command->add_flag("--json", *json, "Print JSON");
+  command->footer("Example:\n  gradwalk ops");
   command->callback([json] { *json ? print_json() : print_table(); });
 }
 

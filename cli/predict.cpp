@@ -140,20 +140,21 @@ void add_predict(CLI::App& app) {
   command->add_option("MODEL", options->model, "Model file saved by gradwalk train")->required()->option_text(" ");
   command
       ->add_option("DATA", options->data,
-                   "CSV file with the model's features. Columns are matched by name or, without a header, by position. "
-                   "- is standard input")
+                   "CSV file with the model's features, or - for standard input. Columns are matched by name or, "
+                   "without a header, by position")
       ->required()
       ->option_text(" ");
   command->add_option("-o,--output", options->output, "Write the predictions to a file")->option_text("FILE");
   command->add_flag("--score", options->score,
-                    "Compare the predictions with the label column, and print accuracy (or R² and errors) and loss to "
-                    "standard error");
+                    "Compare the predictions with the label column, and print accuracy and loss, or R², errors and "
+                    "loss, to standard error");
   command->add_flag("--all", options->all, "Add the probability of every class");
   command->add_flag("--json", options->json, "Print JSON with all digits");
   options->format.add_to(*command);
   command->footer(
-      "Prints CSV. A classifier prints each row's class and its probability (its score, if\n"
-      "the loss has no probabilities). A regressor prints a number. Six digits each.\n\n"
+      "Prints CSV with one line per row, and numbers with six digits. A classifier\n"
+      "prints the class and its probability, or its score if the loss has no\n"
+      "probabilities. A regressor prints a number.\n\n"
       "Examples:\n"
       "  gradwalk predict iris.safetensors new.csv\n"
       "  gradwalk predict iris.safetensors iris.csv --score > predictions.csv");

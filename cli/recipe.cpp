@@ -104,12 +104,12 @@ void RecipeOptions::add_to(CLI::App& command) {
       "Final learning rate, as a fraction of the initial one [default: 0; moons: 0.1]", "X")
       ->check(number(0, 1));
   add("--decay-steps", given_.rate.steps,
-      "Number of steps from the initial to the final learning rate, after the warm-up. Give more than --steps for a "
-      "run that you will resume later [default: all steps after the warm-up]",
+      "Number of steps after the warm-up in which the learning rate falls to its final value. Give more than --steps "
+      "for a run that you will resume later [default: all steps after the warm-up]",
       "N")
       ->check(whole_from(1, 1'000'000'000));
   add("--warm-up", given_.rate.warm_up,
-      "Number of first steps in which the learning rate rises to its initial value [default: 0]", "N")
+      "Number of warm-up steps, in which the learning rate rises to its initial value [default: 0]", "N")
       ->check(whole_from(0, 1'000'000'000));
   add("--momentum", momentum_, "Momentum of sgd [default: 0; --optimizer momentum: 0.9]", "X")
       ->check(number(0, 0.9999));
@@ -140,7 +140,8 @@ void RecipeOptions::add_to(CLI::App& command) {
       "N")
       ->check(whole_from(1, 1'000'000'000));
   add("--seed", given_.seed,
-      "Seed of the synthetic data, the initial weights and the order of the rows [default: 1337]", "N")
+      "Seed of all random numbers: synthetic data, splits, initial weights, order of the rows, dropout [default: 1337]",
+      "N")
       ->check(whole_from(0, std::numeric_limits<std::uint64_t>::max()));
   list(command.add_flag("--balance", given_.balance, "Weight the rows so that every class counts the same"),
        &given_.balance);

@@ -24,9 +24,8 @@ std::string Show::formula(std::size_t node) const {
 
 std::string Show::definition(std::size_t node) const {
   const Snapshot::Node& described = graph_.nodes[node];
-  const std::string& name = described.name;
-  const bool name_is_formula = described.label.empty() && name.find_first_of("+-*/(") != name.npos;
-  return described.operands.empty() || name_is_formula ? name : name + " = " + formula(node);
+  const bool name_is_formula = described.label.empty() && described.name.find_first_of("+-*/(") != described.name.npos;
+  return described.operands.empty() || name_is_formula ? described.name : described.name + " = " + formula(node);
 }
 
 std::string Show::gradient_of(std::size_t node) const { return bracketed_name(graph_, node) + ".grad"; }

@@ -80,7 +80,7 @@ CsvOptions CsvFormat::options(const std::string& file) const {
 void Source::add_to(CLI::App& command) {
   command
       .add_option("DATA", data_,
-                  "Training data: moons, circles or spiral (synthetic), or a CSV file. - is standard input")
+                  "Training data: moons, circles or spiral (synthetic), a CSV file, or - for standard input")
       ->option_text(" ");
   const std::size_t before = command.get_options().size();
   command.add_option("--samples", samples_, "Number of rows of synthetic data [default: 100; spiral: 300]")
@@ -97,8 +97,8 @@ void Source::add_to(CLI::App& command) {
       ->option_text("FRACTION");
   command
       .add_option("--task", task_,
-                  "What to learn: classify, regress or detect. detect classifies if the labels are text or at most 20 "
-                  "different whole numbers [default: detect]")
+                  "What to learn: classify, regress or detect. detect classifies text and up to 20 different whole "
+                  "numbers, and regresses other numbers [default: detect]")
       ->check(CLI::IsMember({"detect", "classify", "regress"}))
       ->option_text("TASK");
   command
@@ -109,13 +109,12 @@ void Source::add_to(CLI::App& command) {
   command.add_option("--drop", drop_, "Columns not to learn from, by name or number")->option_text("COLUMN,...");
   command
       .add_option("--missing", missing_,
-                  "What to do with missing fields, which are empty, NA or ?: error, drop the row, or use the mean of "
-                  "the column. With mean, a missing text has no category [default: error]")
+                  "How to treat missing fields (empty, NA or ?): error refuses them, drop drops their rows, mean uses "
+                  "the mean of the column and gives a missing text no category [default: error]")
       ->check(CLI::IsMember({"error", "drop", "mean"}))
       ->option_text("WHAT");
   command.add_flag("--other", other_,
-                   "Add a category for texts that the model will meet but has not seen in training. Without it they "
-                   "are an error");
+                   "Add a category for texts that do not occur in training. Without it, predict refuses such texts");
   format_.add_to(command);
   const std::vector<CLI::Option*> all = command.get_options();
   options_.assign(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());

@@ -312,8 +312,8 @@ void add_train(CLI::App& app) {
   options->computing.add_to(*command);
   options->style.add_to(*command);
   command->footer(
-      "Ctrl-C stops after the current step and saves the run: to the --save file, or else\n"
-      "to gradwalk-recovery.safetensors.\n\n"
+      "Ctrl-C stops after the current step and saves the run: to the --save file, or\n"
+      "else to gradwalk-recovery.safetensors.\n\n"
       "Examples:\n"
       "  gradwalk train moons --plot moons.svg\n"
       "  gradwalk train spiral --hidden 32,32 --steps 4000\n"

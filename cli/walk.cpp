@@ -145,7 +145,7 @@ void print_sort(const Snapshot& graph, int digits) {
   }
   fmt::print("{}", table(rows, "rl"));
   fmt::print(
-      "\nA node is visited once it is on the stack or in the list.\n"
+      "\nA node counts as visited when it is on the stack or in the list.\n"
       "The backward pass goes through the list from its end: {}.\n",
       show.names({list.rbegin(), list.rend()}, ", "));
 }

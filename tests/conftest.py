@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""With --short, as ./test asks for: leaves out the cases that need PyTorch or the benchmarks' programs."""
+"""Adds the option --short, which ./test uses. It skips the cases that need PyTorch or the programs of the benchmarks."""
 
 FILES = {
     "python/test_gradbench.py", "python/test_gpt.py", "python/test_graphs.py", "python/test_ops.py", "python/test_training.py",
@@ -8,7 +8,7 @@ FILES = {
 
 
 def pytest_addoption(parser):
-    parser.addoption("--short", action="store_true", help="leave out what needs PyTorch or the benchmarks' programs")
+    parser.addoption("--short", action="store_true", help="skip the cases that need PyTorch or the programs of the benchmarks")
 
 
 def pytest_configure(config):

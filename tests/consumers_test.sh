@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# gradwalk as its users meet it: find_package and pkg-config on an installed tree, add_subdirectory on the sources;
-# shared and static; from a path with a space. BUILD_DIR is a finished build of the shared library.
+# Uses gradwalk as other projects do: with find_package and pkg-config from an installed tree, and with add_subdirectory
+# from the sources; shared and static; from a path with a space. BUILD_DIR is a finished build of the shared library.
 # usage: tests/consumers_test.sh BUILD_DIR
 set -euo pipefail
 
@@ -14,7 +14,7 @@ mkdir "$work/a user"
 export CMAKE_GENERATOR=Ninja
 if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
 
-# consumer TREE PROJECT CMAKE_ARGUMENT...: configures, builds and runs one of the small projects beside this script.
+# consumer TREE PROJECT CMAKE_ARGUMENT...: configures, builds and runs a project of tests/consumers.
 consumer() {
   local tree="$work/a user/$1" project=$root/tests/consumers/$2
   shift 2
@@ -28,7 +28,7 @@ consumer() {
   done
 }
 
-# What is built from the sources here is asked whether it can be used, not how fast it is: compiled in a quarter of the time.
+# Builds from the sources are not optimised, which takes a quarter of the time: only their use is tested.
 quickly=(-DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DGRADWALK_ONE_INSTRUCTION_SET=ON)
 
 shared="$work/a user/shared prefix"
@@ -39,14 +39,14 @@ cmake -S "$root" -B "$work/static" -DBUILD_SHARED_LIBS=OFF -DGRADWALK_TESTS=OFF 
 cmake --build "$work/static"
 cmake --install "$work/static" --prefix "$static"
 
-# pkg PREFIX ARGUMENT...: pkg-config on an installed tree.
+# pkg PREFIX ARGUMENT...: runs pkg-config on an installed tree.
 pkg() {
   local package
   package=$(find "$1" -name gradwalk.pc)
   PKG_CONFIG_PATH=${package%/*} pkg-config "${@:2}"
 }
 
-# Before 1.0 the next minor version may lay out nodes otherwise, and programs have the layout inlined.
+# Before 1.0, a minor version may change the layout of nodes, which is inlined into programs.
 IFS=. read -r major minor patch < <(pkg "$shared" --modversion gradwalk)
 ((major == 0)) || { echo "consumers: from 1.0 on, check SONAMEs and packages by the major version"; exit 1; }
 
@@ -68,18 +68,18 @@ for other in 0.$((minor - 1)) 0.$((minor + 1)); do
     echo "find_package(gradwalk $other) found $major.$minor.$patch"
     exit 1
   fi
-  grep -q "version: $major.$minor.$patch" "$work/other.log" # it was refused for its version
+  grep -q "version: $major.$minor.$patch" "$work/other.log" # the version was the reason
   rm -rf "$work/other"
 done
 
 consumer "find_package shared" find_package -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$shared" -DWANTED="0.$minor"
-"$work/a user/find_package shared/solve_consumer" # it was built
+"$work/a user/find_package shared/solve_consumer" # fails if it was not built
 consumer "find_package static" find_package -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$static" -DWANTED="0.$minor"
-# Static and shared are made of the same objects: the second is only linked.
+# Static and shared libraries use the same objects, so the second build only links.
 consumer "add_subdirectory" add_subdirectory -DGRADWALK_ROOT="$root" -DGRADWALK_COMPILE=ON "${quickly[@]}"
 consumer "add_subdirectory" add_subdirectory -DBUILD_SHARED_LIBS=ON
 
-# pkg_config_program SOURCE PREFIX PACKAGE PKG_CONFIG_ARGUMENT...: builds a program by a compiler alone, as ./pkg_config_program.
+# pkg_config_program SOURCE PREFIX PACKAGE PKG_CONFIG_ARGUMENT...: builds $work/pkg_config_program without CMake.
 pkg_config_program() {
   local flags
   echo "== pkg-config ${*:3}, $(basename "$1")"
@@ -94,7 +94,7 @@ for program in main:gradwalk compile:gradwalk-compile train:gradwalk-train; do
   "$work/pkg_config_program"
 done
 
-# Shared, from a path without a space: a program of the documentation, which must print what it says.
+# The shared libraries, from a path without a space. The program of the documentation must print its expected output.
 cmake --install "$build" --prefix "$work/shared_prefix"
 LD_LIBRARY_PATH=$(pkg "$work/shared_prefix" --variable=libdir gradwalk)
 export LD_LIBRARY_PATH
@@ -105,12 +105,12 @@ pkg_config_program "$root/tests/consumers/solve.cpp" "$work/shared_prefix" gradw
 pkg_config_program "$root/examples/08_compile.cpp" "$work/shared_prefix" gradwalk-compile
 "$root/tests/example_test.sh" "$work/pkg_config_program" "$root/examples/expected/08_compile.txt"
 
-# A command line without gradwalk::compile trains with Values, and says so.
+# A command line without gradwalk::compile trains with Values, and reports it.
 echo "== gradwalk without gradwalk::compile"
 cmake -S "$root" -B "$work/static" -DGRADWALK_COMPILE=OFF -DGRADWALK_CLI=ON -DGRADWALK_DRAW=ON
 cmake --build "$work/static"
 unset LD_LIBRARY_PATH
 "$work/static/gradwalk" train moons --steps 3 | tee "$work/eager.log"
-grep -q "eager, for this gradwalk was built without gradwalk::compile" "$work/eager.log"
+grep -q "eager, because this gradwalk was built without gradwalk::compile" "$work/eager.log"
 if "$work/static/gradwalk" compile 'x=1; x*x' 2>"$work/eager.log"; then exit 1; fi
-grep -q "build it with -DGRADWALK_COMPILE=ON" "$work/eager.log"
+grep -q "rebuild with -DGRADWALK_COMPILE=ON" "$work/eager.log"

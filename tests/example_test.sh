@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# An example prints exactly what examples/expected says, but for times: 12.3 us is any number of them.
+# Checks that an example prints exactly the text in examples/expected. Only times, such as 12.3 us, may differ.
 # usage: tests/example_test.sh PROGRAM EXPECTED
 set -euo pipefail
 

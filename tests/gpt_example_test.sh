@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The GPT learns with any seed (the last 100 of 200 steps have a mean loss below 2.45), says the same each time, compiled
-# or not, reads plain and gzipped files alike, takes names as people write them, and says what is wrong with a file or an
-# option.
+# Tests the GPT example. It learns with any seed (the mean loss of the last 100 of 200 steps is below 2.45), prints the same
+# each time, compiled or eager, reads plain and gzipped files, accepts names in any spelling, and refuses bad files and
+# options with a message.
 # usage: tests/gpt_example_test.sh PROGRAM
 set -euo pipefail
 
@@ -23,7 +23,7 @@ if cmp -s 1.txt 2.txt; then fail "seeds 1 and 2 give the same"; fi
 
 "$program" --steps 100 --batch 7 >compiled.txt
 "$program" --steps 100 --batch 7 --eager >eager.txt
-diff -u eager.txt compiled.txt || fail "what is compiled learns otherwise"
+diff -u eager.txt compiled.txt || fail "compiled and eager training differ"
 
 printf 'Anna\nBEN\n\n  42\nJean-Luc\r\nzo\xc3\xab' >plain
 printf 'anna\nben\njeanluc\nzo\n' | gzip >same.gz
@@ -32,14 +32,14 @@ printf 'anna\nben\njeanluc\nzo\n' | gzip >same.gz
 diff -u plain.txt gzipped.txt || fail "a plain and a gzipped file of the same names differ"
 [[ $(head -n 1 plain.txt) == "4 names, 27 tokens, 4192 parameters" ]] || fail "got $(head -n 1 plain.txt)"
 printf 'a\nabcdefghijklmnop\nabcdefghijklmnopqrstuvwxyz\n' >long
-diff -u <("$program" long --steps 5) <("$program" long --steps 5 --eager) || fail "names longer than the model looks back"
+diff -u <("$program" long --steps 5) <("$program" long --steps 5 --eager) || fail "compiled and eager training differ for names longer than the context"
 
-# refuses MESSAGE ARGUMENT...
+# refuses MESSAGE ARGUMENT...: checks that the program fails with this message.
 refuses() {
   local message=$1
   shift
   if "$program" "$@" >out.txt 2>err.txt; then fail "07_gpt $* succeeds"; fi
-  diff -u <(echo "$message") err.txt || fail "07_gpt $* says something else"
+  diff -u <(echo "$message") err.txt || fail "07_gpt $* prints another message"
 }
 : >empty
 readable="apt-get install miscfiles brings Debian's names; or give a file of yours: 07_gpt FILE"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The examples in the comments of the public headers compile. An example is a block of comment lines that are indented by
-# three spaces and end in a statement.
+# Checks that the examples in the comments of the public headers compile. An example is a block of comment lines that are
+# indented by three spaces and end in a statement.
 # usage: tests/header_examples_test.sh COMPILER
 set -euo pipefail
 
@@ -9,7 +9,7 @@ compiler=${1:?usage: tests/header_examples_test.sh COMPILER}
 include=$(CDPATH='' cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/../include" && pwd)
 examples=0 failed=0
 
-# The names that a header's example uses and leaves to its reader.
+# Declares the names that the example of a header uses without a declaration.
 context_of() {
   case $1 in
     compile.hpp) echo 'MLP model(1, {8, 1}); std::vector<double> rows;' ;;
@@ -20,7 +20,7 @@ context_of() {
   esac
 }
 
-# The statements of FILE's examples, each line with the line number it has there.
+# examples_of FILE: prints the statements of the examples, each line with its line number in the file.
 examples_of() {
   awk '
     function end() { if (last ~ /[;}] *$/) printf "%s", block; block = last = "" }

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Below C++20 every public header says so in one line and nothing else: with the compiler's own words around it, not a
-# screenful.
+# Checks that below C++20 every public header gives exactly one error, which says that C++20 is needed.
 # usage: tests/language_test.sh COMPILER EIGEN_INCLUDE
 set -euo pipefail
 
@@ -14,10 +13,10 @@ failed=0
 for header in "$include"/gradwalk/*.hpp; do
   name=gradwalk/${header##*/}
   if words=$("$compiler" -std=c++17 -fsyntax-only -I"$include" -isystem "$eigen" -x c++ - <<<"#include <$name>" 2>&1); then
-    echo "$name: needs C++20, and is compiled as C++17"
+    echo "$name: must need C++20, but compiles as C++17"
     failed=1
   elif [[ $words != *"$said"* || $(grep -c 'error:' <<<"$words") != 1 ]]; then
-    printf '%s: is to say only "%s", and says:\n%s\n' "$name" "$said" "$words"
+    printf '%s: must give only the error "%s", but gives:\n%s\n' "$name" "$said" "$words"
     failed=1
   fi
 done

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The Debian packages in FOLDER on a bare Debian 12: installed by apt, then used. The command line trains, serves the
-# lesson and has its manual; the README's program is built against libgradwalk-dev. Needs root, for debootstrap.
+# Installs the Debian packages in FOLDER on a bare Debian 12 with apt, and uses them. The command line trains, serves the
+# lesson and has its manual pages; the README's program is built with libgradwalk-dev. Needs root, for debootstrap.
 # usage: tests/packages_test.sh FOLDER
 set -euo pipefail
 
@@ -52,6 +52,6 @@ cp "$work/program" "$bare/root/${BASH_REMATCH[1]}"
 inside sh -e /root/commands.sh >"$work/printed"
 diff -u "$work/output" "$work/printed"
 
-say "taken away again"
+say "purging the packages"
 inside sh -c 'apt-get -q purge -y "libgradwalk*" gradwalk' >"$work/log" 2>&1 || { tail "$work/log"; exit 1; }
 [[ -z $(find "$bare/usr" -name '*gradwalk*') ]]

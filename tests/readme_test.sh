@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The README keeps its word: its first program, built by its own command against an installed gradwalk, prints what
-# it says. Installs BUILD_DIR to a temporary prefix, and touches nothing else.
+# Checks that the first program of the README, built by the README's command with an installed gradwalk, prints the output
+# that the README shows. Installs BUILD_DIR to a temporary prefix, and changes nothing else.
 # usage: tests/readme_test.sh BUILD_DIR
 set -euo pipefail
 
@@ -28,7 +28,7 @@ part output >../expected.txt
 source_file=${BASH_REMATCH[1]}
 part program >"$source_file"
 
-# The README may stop at the compile line; the program then still has to run.
+# If the README has only the compile line, run the program after it.
 commands=$(<../commands.sh)
 if [[ ! $commands =~ (^|[[:space:];&])\./ ]]; then
   program=a.out

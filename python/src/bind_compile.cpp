@@ -45,7 +45,7 @@ RunOptions run_options(bool mean, const std::optional<Array>& weights) {
 Precision precision(const std::string& name) {
   if (name == "float64") return Precision::float64;
   if (name == "float32") return Precision::float32;
-  throw Error("compile", "a precision of float64 or float32", "'" + name + "'", "choose one of them");
+  throw Error("compile", "precision 'float64' or 'float32'", "'" + name + "'", "choose one of them");
 }
 
 CompileOptions compile_options(Values inputs, Values parameters, const std::string& precision_name,
@@ -234,7 +234,7 @@ void bind_compile(py::module_& module) {
       module, "Trainer",
       "Trains the parameters of a program with an optimizer.\n\nThe parameters are copied back to their Values by "
       "write_back(), and when the Trainer is deleted. A list of programs must share their parameters, for example "
-      "one program per text length. Then step() takes a list with the rows of each program, or None.")
+      "one program per text length. Then step() takes a list: for each program its rows, or None.")
       .def(py::init([](const Program& program, const OptimizerConfig& config, Schedule schedule) {
              return TrainerPointer(new TrainerOf{Trainer(program, config, std::move(schedule))});
            }),

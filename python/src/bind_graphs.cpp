@@ -44,7 +44,7 @@ py::object parsed(const std::string& json) { return py::module_::import("json").
 Language language(const std::string& wanted) {
   for (const Language known : {Language::cpp, Language::python, Language::pytorch})
     if (name(known) == wanted) return known;
-  throw Error("to_code", "a language of cpp, python or pytorch", "'" + wanted + "'", "choose one of them");
+  throw Error("to_code", "language 'cpp', 'python' or 'pytorch'", "'" + wanted + "'", "choose one of them");
 }
 
 void bind_looking(py::module_& module) {

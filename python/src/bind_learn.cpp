@@ -47,7 +47,8 @@ void bind_losses(py::module_& module) {
   bind_loss(
       module, "binary_cross_entropy", [](const Value& y, const Value& t) { return binary_cross_entropy(y, t); },
       [](const Values& y, const Doubles& t) { return binary_cross_entropy(y, t); },
-      "Returns -log of the probability that sigmoid(output) gives to the target, 0 or 1, or its mean over a batch.");
+      "Returns -log of the probability that sigmoid(output) gives to the target, or its mean over a batch. Targets are "
+      "0 or 1.");
   module.def(
       "softmax_cross_entropy",
       [](const std::vector<Values>& scores, const std::vector<std::size_t>& labels) {
@@ -119,7 +120,7 @@ void bind_optimizers(py::module_& module) {
   module.def(
       "clip_gradient_norm", [](const Values& parameters, double most) { return clip_gradient_norm(parameters, most); },
       py::arg("parameters"), py::arg("most"), py::call_guard<Entered>(),
-      "Scales the gradients down so that their norm is at most `most`. Returns the norm before.");
+      "Scales the gradients down so that their norm is at most `most`. Returns the norm before scaling.");
 }
 
 py::tuple as_arrays(const Dataset& data) {

@@ -56,7 +56,7 @@ Method method(const std::string& name) {
   if (name == "bfgs") return Method::bfgs;
   if (name == "newton") return Method::newton;
   if (name == "gradient_descent") return Method::gradient_descent;
-  throw Error("minimize", "a method of lbfgs, bfgs, newton or gradient_descent", "'" + name + "'",
+  throw Error("minimize", "method 'lbfgs', 'bfgs', 'newton' or 'gradient_descent'", "'" + name + "'",
               "choose one of them");
 }
 

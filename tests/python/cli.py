@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The program under test, for every test of the command line. GRADWALK names another than the release build's."""
+"""Runs the program under test: that of the release build, or the one that the environment variable GRADWALK names."""
 
 import fcntl
 import json
@@ -15,7 +15,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("GRADWALK", ROOT / "build/release/gradwalk"))
 
-# The presets of the lesson: expression, values, gradients.
+# The presets of the lesson, each with its expression, values and gradients.
 PRESETS = [
     ("a=2; b=-3; c=10; e=a+b; f=e*c", {"e": -1, "f": -10}, {"a": 10, "b": 10, "c": -1, "e": 10}),
     (
@@ -52,7 +52,7 @@ def wait_for_file(name, seconds=60):
 
 
 def on_terminal(*arguments, columns=80, stop=None, kind="xterm"):
-    """All that the program sends to a terminal of its own, and its exit status; interrupted once it has sent `stop`."""
+    """Runs the program on a new terminal, and returns its output and exit status. Sends Ctrl-C once it has printed `stop`."""
     process, terminal = pty.fork()
     if process == 0:
         os.environ["TERM"] = kind

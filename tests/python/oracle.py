@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Asks the engine: sends commands to the oracle program (tests/oracle/main.cpp) and reads its answers.
+"""Sends commands to the oracle program (tests/oracle/main.cpp), which runs them in the engine, and reads its answers.
 
-GRADWALK_ORACLE names the program; beside it lie the one built for this processor, gradwalk_oracle_native, and
-gradwalk_training (tests/oracle/training.cpp).
+The environment variable GRADWALK_ORACLE names the program. Its folder also has gradwalk_oracle_native, which is built
+for this processor, and gradwalk_training (tests/oracle/training.cpp).
 """
 import functools
 import os
@@ -16,7 +16,7 @@ TRAINING = str(pathlib.Path(PROGRAM).with_name("gradwalk_training"))
 
 
 def ask(commands, program=PROGRAM):
-    """The answer lines to a list of commands, all in one process."""
+    """Returns the answer lines to a list of commands, which run in one process."""
     done = subprocess.run([program], input="\n".join(commands) + "\n", capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{program} ended with {done.returncode}: {done.stderr}"
     return done.stdout.splitlines()
@@ -28,12 +28,12 @@ def numbers(line):
 
 @functools.cache
 def op_table():
-    """name -> number of operands, of the ops of one or two in the engine's op table."""
+    """Returns a dict from the name of each unary or binary op to its number of operands."""
     rows = [line.split("\t") for line in ask(["table"])]
     return {row[0]: int(row[1]) for row in rows if int(row[1]) < 3}
 
 
 def evaluate(op, points):
-    """For each point (a tuple of operands): [value, derivative by each operand]."""
+    """Returns [value, derivative by each operand] for each point, which is a tuple of operands."""
     lines = ask([f"op {op} " + " ".join(float(x).hex() for x in point) for point in points])
     return [numbers(line) for line in lines]

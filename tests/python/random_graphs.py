@@ -1,29 +1,29 @@
 # SPDX-License-Identifier: MIT
-"""Random graphs, built in PyTorch and described for the oracle in the same breath.
+"""Builds random graphs in PyTorch, and describes them for the oracle.
 
-Values and local derivatives stay small and operands stay away from kinks, so that rounding is the only difference two
-engines can have. Sums of products, dying handles and constants are frequent, as they are in users' code.
+Values and local derivatives stay small and operands stay away from kinks, so the two engines can differ only by
+rounding. Sums of products, consumed operands and constants are frequent, as they are in users' code.
 """
 import torch
 
 from oracle import op_table
 from torch_ops import KINKS, TORCH, WITHOUT_SLOPE
 
-# Many small graphs, few large ones: PyTorch spends about 50 microseconds a node.
+# Most graphs are small, because PyTorch takes about 50 microseconds per node.
 SIZES = [10_000] * 10 + [3_000] * 20 + [1_000] * 70 + [300] * 200 + [100] * 300 + [30] * 200 + [10] * 200
 
 
 class RandomGraph:
-    """`lines` for the oracle; `nodes` as tensors, one a line; the last is the root and reaches all."""
+    """A random graph: `lines` for the oracle, and `nodes` as tensors, one per line. The last node is the root."""
 
     largest_value = 10.0
     largest_derivative = 1.5
-    smallest_derivative = 1e-3  # but 0 is fine: 1 - r*r of a saturated tanh has few digits in either engine
+    smallest_derivative = 1e-3  # or 0; 1 - r*r of a saturated tanh has few correct digits in either engine
 
     def __init__(self, rng, size, leaves=None):
         self.rng, self.size = rng, size
         self.lines, self.nodes = [], []
-        self.live, self.unused = [], {}  # nodes whose handles live; those that no node uses, in order
+        self.live, self.unused = [], {}  # nodes with a live handle; nodes that no other node uses, in order
         self.edges = []  # (user, operand, local derivative)
         for _ in range(leaves or rng.randint(1, max(2, size // 5))):
             self.leaf()
@@ -47,19 +47,19 @@ class RandomGraph:
         return number
 
     def some(self):
-        """A recent node more often than not, so that graphs are deep as well as wide."""
+        """Chooses a node, often a recent one, so that graphs are deep as well as wide."""
         return self.rng.choice(self.live[-10:] if self.rng.random() < 0.4 else self.live)
 
     def operand(self):
         return self.rng.uniform(-2, 2) if self.rng.random() < 0.1 else self.some()
 
     def add(self, op, spelling, *operands, dying=()):
-        """Takes one step if its value and derivatives are tame; its number, or None. A float operand is a constant."""
-        tensors = [self.nodes[one] if isinstance(one, int) else torch.tensor(one) for one in operands]
+        """Adds a node if its value and derivatives are moderate. Returns its number, or None. A float operand is a constant."""
+        tensors = [self.nodes[operand] if isinstance(operand, int) else torch.tensor(operand) for operand in operands]
         if KINKS.get(op, lambda *_: 1)(*(float(x) for x in tensors)) < 1e-6:
             return None
         result = TORCH[op](*tensors)
-        by = [i for i, one in enumerate(operands) if isinstance(one, int)]
+        by = [i for i, operand in enumerate(operands) if isinstance(operand, int)]
         detached = [x.detach().requires_grad_() for x in tensors]
         locals_ = torch.autograd.grad(TORCH[op](*detached), [detached[i] for i in by])
         if not abs(float(result)) <= self.largest_value:
@@ -68,12 +68,12 @@ class RandomGraph:
         if not all(x == 0 or self.smallest_derivative <= x <= self.largest_derivative for x in slopes):
             return None
         result.retain_grad()
-        for one in operands:
-            self.unused.pop(one, None)
+        for operand in operands:
+            self.unused.pop(operand, None)
         self.live = [node for node in self.live if node not in dying] if dying else self.live
         number = self.take(result)
         self.edges += [(number, operands[i], float(x)) for i, x in zip(by, locals_)]
-        words = [f"{one}{'!' * (one in dying)}" if isinstance(one, int) else "=" + one.hex() for one in operands]
+        words = [f"{operand}{'!' * (operand in dying)}" if isinstance(operand, int) else "=" + operand.hex() for operand in operands]
         self.lines.append(" ".join([op, spelling, *words]))
         return number
 
@@ -106,15 +106,17 @@ class RandomGraph:
             total = self.add("add", self.rng.choice("oc"), total, term, dying=dying)
 
     def join(self):
-        """The root is the sum of everything no node uses, so that it reaches the whole graph."""
+        """Adds up all nodes that no other node uses, so that the root reaches the whole graph."""
         self.largest_value = float("inf")
         while len(self.unused) > 1:
             first, second, *_ = self.unused
             self.add("add", "o", *self.rng.choice([(first, second), (second, first)]))
 
     def scales(self):
-        """By node, the largest deposit in its gradient, had nothing above it cancelled: noise that is left where large
-        deposits did cancel is passed on to nodes all of whose deposits are small."""
+        """Returns for each node the largest deposit that its gradient would have if nothing cancelled.
+
+        Where large deposits cancel, rounding noise remains, and it is passed on to nodes whose own deposits are small.
+        """
         largest = [0.0] * len(self.nodes)
         largest[-1] = abs(float(self.nodes[-1].grad))
         for user, operand, local in reversed(self.edges):

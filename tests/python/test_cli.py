@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The command line as its users meet it: what it prints, where, and how it exits."""
+"""The command line: what it prints, to which stream, and its exit status."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ def test_eval_prints_an_aligned_table():
     )
 
 
-def test_eval_json_gives_every_digit_and_strings_for_what_json_cannot_say():
+def test_eval_json_has_all_digits_and_writes_nan_and_infinity_as_strings():
     nodes = json.loads(gradwalk("eval", "--json", "a=0.1; b=1/0*a; c=a-a; c/0").stdout)["nodes"]
     assert [node["name"] for node in nodes] == ["a", "b", "c", "(root)"]
     assert nodes[0]["data"] == 0.1
@@ -30,7 +30,7 @@ def test_eval_json_gives_every_digit_and_strings_for_what_json_cannot_say():
 
 
 @pytest.mark.parametrize("source", ["argument", "file", "stdin"])
-def test_eval_reads_from(source, tmp_path):
+def test_eval_reads_an_argument_a_file_or_standard_input(source, tmp_path):
     text = "x = 3\ny = x**2\n"
     path = tmp_path / "an expression.txt"
     path.write_text(text)
@@ -42,12 +42,12 @@ def test_eval_reads_from(source, tmp_path):
     assert run.stdout == "name  data  grad\nx        3     6\ny        9     1\n"
 
 
-def test_digits():
+def test_digits_sets_the_number_of_significant_digits():
     assert "0.333" in gradwalk("eval", "--digits", "3", "a=1/3; a").stdout.split()
     assert gradwalk("eval", "--digits", "99", "1").returncode == 2
 
 
-def test_a_wrong_expression_is_shown_with_a_caret_and_exits_1():
+def test_an_invalid_expression_is_shown_with_a_caret_and_exits_1():
     run = gradwalk("eval", "a=2; b=a+")
     assert (run.returncode, run.stdout) == (1, "")
     assert run.stderr == (
@@ -64,7 +64,7 @@ def test_a_missing_file_and_a_missing_expression_say_what_to_do():
     assert "needs an expression, got none" in gradwalk("eval").stderr
 
 
-def test_a_wrong_command_line_exits_2_and_help_exits_0():
+def test_an_invalid_command_line_exits_2_and_help_exits_0():
     assert gradwalk().returncode == 2
     assert gradwalk("nonsense").returncode == 2
     assert gradwalk("eval", "--nonsense", "1").returncode == 2
@@ -76,7 +76,7 @@ def test_a_wrong_command_line_exits_2_and_help_exits_0():
 TWICE = "a=2; a=a*3; b=a+a"
 
 
-def test_a_name_given_twice_is_called_the_same_by_every_command():
+def test_every_command_uses_the_same_names_for_a_name_assigned_twice():
     assert gradwalk("eval", TWICE).stdout == (
         "name  data  grad\n"
         "a        2     6\n"
@@ -98,20 +98,20 @@ def said(*arguments):
     return run.stderr
 
 
-def test_what_is_not_known_is_answered_with_what_is_near():
+def test_an_unknown_word_suggests_the_nearest_known_word():
     assert said("evla", "1") == "gradwalk: needs a command, got 'evla'; did you mean eval?\n"
     assert said("xyzzy") == "gradwalk: needs a command, got 'xyzzy'; gradwalk --help lists them\n"
     assert said() == "gradwalk: needs a command, got none; gradwalk --help lists them\n"
-    assert said("eval", "--digist", "3", "1") == "eval: needs options it has, got '--digist'; did you mean --digits?\n"
-    assert said("train", "moons", "--hiden", "3") == "train: needs options it has, got '--hiden'; did you mean --hidden?\n"
-    assert said("train", "moons", "--hiden=3") == "train: needs options it has, got '--hiden'; did you mean --hidden?\n"
-    assert said("train", "moons", "--valid", "0.2") == "train: needs options it has, got '--valid'; did you mean --validation?\n"
+    assert said("eval", "--digist", "3", "1") == "eval: needs an option that it has, got '--digist'; did you mean --digits?\n"
+    assert said("train", "moons", "--hiden", "3") == "train: needs an option that it has, got '--hiden'; did you mean --hidden?\n"
+    assert said("train", "moons", "--hiden=3") == "train: needs an option that it has, got '--hiden'; did you mean --hidden?\n"
+    assert said("train", "moons", "--valid", "0.2") == "train: needs an option that it has, got '--valid'; did you mean --validation?\n"
     assert said("train", "moons", "--frobnicate") == (
-        "train: needs options it has, got '--frobnicate'; gradwalk train --help lists them\n")
-    assert said("eval", "a=1", "b=2") == "eval: needs no more words, got 'b=2'; quote what belongs together, or leave it out\n"
+        "train: needs an option that it has, got '--frobnicate'; gradwalk train --help lists them\n")
+    assert said("eval", "a=1", "b=2") == "eval: needs no more arguments, got 'b=2'; quote an expression that has spaces, or remove the argument\n"
 
 
-def test_a_number_that_is_none_is_pointed_at():
+def test_eval_names_the_first_node_that_is_not_finite():
     run = gradwalk("eval", "a=-1; b=log(a); c=b*2")
     assert (run.returncode, run.stdout) == (0, "name  data  grad\na       -1    -2\nb      nan     2\nc      nan     1\n")
     assert run.stderr == "'b' is nan: log(a=-1); log needs x > 0\n"
@@ -120,7 +120,7 @@ def test_a_number_that_is_none_is_pointed_at():
     assert "nan" in gradwalk("eval", "a=0; b=1/a; c=b-b").stdout and "-nan" not in gradwalk("eval", "a=0; b=1/a; c=b-b").stdout
 
 
-def test_greek_names_subscripts_and_constants():
+def test_expressions_accept_greek_names_subscripts_and_constants():
     assert gradwalk("eval", "α=2; β₁=3; x₂=α*β₁").stdout == (
         "name  data  grad\n"
         "α        2     3\n"
@@ -131,7 +131,7 @@ def test_greek_names_subscripts_and_constants():
     assert "β₁" in gradwalk("draw", "β₁=3; β₁*2").stdout
 
 
-def test_a_file_that_is_no_model_is_told_from_a_damaged_one(tmp_path):
+def test_a_file_that_is_no_model_is_not_called_damaged(tmp_path):
     for text in ("", "1,2,3\n4,5,6\n", "a=2; b=a*a\n" * 100):
         (tmp_path / "file").write_text(text)
         for command in (["inspect", "file"], ["predict", "file", "file"], ["train", "--resume", "file"]):
@@ -149,14 +149,15 @@ def test_ops_lists_the_table():
     }
 
 
-def test_output_that_cannot_be_written_is_an_error():
+def test_unwritable_output_is_an_error():
     with open("/dev/full", "w") as full:
         run = subprocess.run([PROGRAM, "ops"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
     assert run.returncode == 1
-    assert "needs a place to write" in run.stderr
+    assert run.stderr == (
+        "gradwalk: needs an output it can write to, got No space left on device; free some space, or write to another file\n")
 
 
-def test_compile_shows_each_pass_and_names_what_it_cannot_take():
+def test_compile_shows_each_pass_and_refuses_inputs_that_are_no_leaves():
     expression = "x=1; y=2; w=3; b=0; relu(w*x + b - y)"
     shown = gradwalk_json("compile", expression, "--inputs", "x,y", "--json")
     assert shown["inputs"] == ["x", "y"] and shown["parameters"] == ["w", "b"]
@@ -167,4 +168,4 @@ def test_compile_shows_each_pass_and_names_what_it_cannot_take():
     for name in "z", "f":
         done = gradwalk("compile", "x=1; f=x*x", "--inputs", name)
         assert (done.returncode, done.stdout) == (1, "")
-        assert f"needs inputs that are names of numbers in the expression, got '{name}'; give" in done.stderr
+        assert f"needs --inputs that are names of leaves in the expression, got '{name}'; name the numbers that differ" in done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Graphs as programs: the PyTorch text runs and the C++ text compiles, and both print the gradients of the walk."""
+"""Graphs as programs: the PyTorch code runs, the C++ code compiles, and both print the gradients of the walk."""
 
 import contextlib
 import io
@@ -10,7 +10,7 @@ import pytest
 from cli import PRESETS, ROOT, gradwalk_json
 
 BUILD = ROOT / "build/release"
-# Every operation of the table, with and without constants, and names that are words of a language.
+# All operations of the table, with and without constants, and names that are keywords of a language.
 EVERYTHING = (
     "a=0.4; b=-0.7; lambda=1.3; new=a-b/lambda; c=max(a,b)*min(b,0.2)+atan2(a,-2); d=exp(a)+log(lambda)+sqrt(lambda);"
     "e=tanh(a)+sigmoid(b)+relu(b)+abs(b)+softplus(a); f=sin(a)+cos(b)+tan(a)+asin(a)+acos(b)+atan(a)+sinh(a)+cosh(b);"
@@ -59,5 +59,5 @@ def test_cpp_code_prints_the_gradients(text, tmp_path):
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_python_code_is_python(text):
+def test_python_code_has_valid_syntax(text):
     compile(code_of("python", text), "program.py", "exec")

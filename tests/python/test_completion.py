@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gradwalk completion, in the shells themselves: commands, options, values and files."""
+"""gradwalk completion: bash, zsh and fish complete commands, options, values and files."""
 
 import os
 import shutil
@@ -33,10 +33,10 @@ def by_fish(line):
     script = f"source gradwalk.fish; complete -C {line!r}"
     environment = {**os.environ, "HOME": os.getcwd(), "XDG_CONFIG_HOME": os.getcwd()}
     out = subprocess.run(["fish", "--no-config", "-c", script], capture_output=True, text=True, check=True, env=environment)
-    return [one.split("\t")[0] for one in out.stdout.splitlines()]
+    return [line.split("\t")[0] for line in out.stdout.splitlines()]
 
 
-# A terminal of zsh's own in which Tab is pressed, and the matches are printed in place of a menu.
+# Starts zsh in a pseudo-terminal, presses Tab, and prints the matches instead of a menu.
 ZSH = """
 zmodload zsh/zpty
 zpty shell zsh -f -i
@@ -70,7 +70,7 @@ def test_a_shell_completes_commands_options_values_and_files(complete):
     assert {"bash", "zsh", "fish"} <= set(complete("gradwalk completion "))
 
 
-def test_every_command_and_option_is_there():
+def test_the_script_has_every_command_and_option():
     text = open("gradwalk.bash").read()
     commands = [line.split()[0] for line in gradwalk("--help").stdout.split("Commands:\n")[1].splitlines() if line.startswith("  ")]
     assert len(commands) > 8
@@ -82,7 +82,7 @@ def test_every_command_and_option_is_there():
                     assert name in text, (command, name)
 
 
-def test_zsh_takes_it():
+def test_zsh_completes_commands_and_values():
     assert shutil.which("zsh") and PROGRAM.exists()
     done = subprocess.run(["zsh", "-f", "-n", "_gradwalk"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

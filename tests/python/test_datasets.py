@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The made-up data without noise lie on the curves scikit-learn has, at the same distances."""
+"""Synthetic data without noise lies on the curves of scikit-learn, at the same distances."""
 from math import cos, pi, sin
 
 import pytest
@@ -18,11 +18,11 @@ def linspace(stop, n, endpoint=True):
 
 
 def assert_same_points(found, wanted):
-    """Each once, in any order; sorting would trip over a last bit."""
+    """Checks that both have the same points in any order. Sorting would fail on a difference in the last bit."""
     assert len(found) == len(wanted)
     left = list(wanted)
     for label, a, b in found:
-        match = min(left, key=lambda one: (one[0] != label, abs(one[1] - a) + abs(one[2] - b)))
+        match = min(left, key=lambda point: (point[0] != label, abs(point[1] - a) + abs(point[2] - b)))
         assert match == (label, pytest.approx(a, abs=2e-15), pytest.approx(b, abs=2e-15))
         left.remove(match)
 
@@ -38,14 +38,14 @@ def test_moons_are_two_half_circles(n):
 
 
 @SIZES
-def test_circles_are_one_inside_the_other(n):
+def test_one_circle_is_inside_the_other(n):
     outer = [(0, cos(t), sin(t)) for t in linspace(2 * pi, n // 2, False)]
     inner = [(1, 0.3 * cos(t), 0.3 * sin(t)) for t in linspace(2 * pi, n - n // 2, False)]
     assert_same_points(rows(f"circles {n} 0 0.3 1"), outer + inner)
 
 
 @pytest.mark.parametrize("n, classes", [(3, 3), (100, 3), (101, 2), (7, 1)])
-def test_a_spirals_arms_turn_three_quarters(n, classes):
+def test_the_arms_of_a_spiral_turn_three_quarters(n, classes):
     points = []
     for arm in range(classes):
         for r in linspace(1, n // classes + (arm < n % classes)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gradwalk draw as its users meet it: pictures that are what they claim to be, files that are whole, errors that help."""
+"""gradwalk draw: valid pictures, complete files, and helpful errors."""
 
 import os
 import pathlib
@@ -39,7 +39,7 @@ def test_svg_is_xml_with_a_title_and_every_number(tmp_path):
     assert os.listdir(tmp_path) == ["a neuron.svg"]
 
 
-def test_png_has_its_signature_and_a_size(tmp_path):
+def test_png_has_a_signature_and_a_size(tmp_path):
     path = tmp_path / "graph.PNG"
     assert draw(NEURON, "-o", path).returncode == 0
     data = path.read_bytes()
@@ -58,7 +58,7 @@ def test_dot_is_the_default_on_standard_output(tmp_path):
     assert draw(NEURON, "-o", "-").stdout == text
 
 
-def test_format_overrides_the_name(tmp_path):
+def test_format_overrides_the_file_name(tmp_path):
     path = tmp_path / "graph.txt"
     assert draw(NEURON, "-o", path, "--format", "svg").returncode == 0
     assert path.read_bytes().startswith(b"<svg")
@@ -80,15 +80,15 @@ def test_an_older_file_is_replaced(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["graph", "graph.jpg", ".svg"])
-def test_an_unknown_ending_names_the_three(name, tmp_path):
+def test_an_unknown_extension_is_refused_with_the_three_known_ones(name, tmp_path):
     run = draw("a=1", "-o", tmp_path / name)
     assert run.returncode == 1
     assert run.stderr.decode() == (
-        f"draw: needs a file that ends in .svg, .png or .dot, got '{tmp_path / name}'; rename it, or say which with --format\n"
+        f"draw: needs a file that ends in .svg, .png or .dot, got '{tmp_path / name}'; rename it, or give --format\n"
     )
 
 
-def test_a_place_that_cannot_be_written_is_said_and_nothing_is_left(tmp_path):
+def test_an_unwritable_file_is_an_error_and_leaves_nothing_behind(tmp_path):
     missing = tmp_path / "no folder" / "graph.svg"
     run = draw("a=1", "-o", missing)
     assert run.returncode == 1
@@ -101,7 +101,7 @@ def test_a_place_that_cannot_be_written_is_said_and_nothing_is_left(tmp_path):
     assert os.listdir(tmp_path) == ["folder.svg"] and os.listdir(folder) == []
 
 
-def test_a_wrong_expression_leaves_the_older_file(tmp_path):
+def test_an_invalid_expression_keeps_the_older_file(tmp_path):
     path = tmp_path / "graph.svg"
     path.write_text("older")
     assert draw("a=", "-o", path).returncode == 1
@@ -109,7 +109,7 @@ def test_a_wrong_expression_leaves_the_older_file(tmp_path):
     assert os.listdir(tmp_path) == ["graph.svg"]
 
 
-def test_a_wrong_command_line_exits_2():
+def test_an_invalid_command_line_exits_2():
     assert draw("a=1", "--direction", "sideways").returncode == 2
     assert draw("a=1", "--format", "jpg").returncode == 2
     assert draw("a=1", "--digits", "18").returncode == 2
@@ -118,13 +118,13 @@ def test_a_wrong_command_line_exits_2():
     assert help.returncode == 0 and b"Examples:" in help.stdout
 
 
-def test_standard_output_that_is_full_is_an_error():
+def test_full_standard_output_is_an_error():
     with open("/dev/full", "w") as full:
         run = subprocess.run([PROGRAM, "draw", NEURON], stdout=full, stderr=subprocess.PIPE, timeout=60)
     assert run.returncode == 1
 
 
-def test_graphviz_without_plugins_is_an_error_with_advice(tmp_path):
+def test_missing_graphviz_plugins_are_an_error_with_advice(tmp_path):
     run = draw("a=1", "--format", "svg", GVBINDIR=str(tmp_path))
     assert run.returncode == 1
     assert run.stderr.decode().startswith("draw_svg: needs Graphviz's dot layout, got ")

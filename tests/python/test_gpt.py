@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The GPT of the examples against one of PyTorch's tensors in float64, which sees all tokens at once behind a mask."""
+"""Compares the GPT of the examples with a GPT of PyTorch tensors in float64, which sees all tokens at once behind a mask."""
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
@@ -38,7 +38,7 @@ def loss(parameters, name):
     return cross_entropy(x @ next(tables).T, targets)
 
 
-def test_the_gpt_learns_as_one_of_pytorch_does():
+def test_the_gpt_has_the_losses_of_pytorch():
     first, losses, last = (numbers(line) for line in ask(["gpt " + " ".join(NAMES)], TRAINING))
     square, wide, high = (SIZE, SIZE), (4 * SIZE, SIZE), (SIZE, 4 * SIZE)
     shapes = [(VOCABULARY, SIZE), (CONTEXT, SIZE)]
@@ -59,5 +59,5 @@ def test_the_gpt_learns_as_one_of_pytorch_does():
         adam.step()
 
     assert losses == pytest.approx(expected, rel=1e-9)
-    assert losses[-1] < 0.9 * losses[4]  # the same name later: it learned, so the agreement means something
+    assert losses[-1] < 0.9 * losses[4]  # the same name later: the loss fell, so the agreement means something
     assert last == pytest.approx(torch.cat([p.detach().reshape(-1) for p in parameters]).tolist(), rel=1e-6, abs=1e-7)

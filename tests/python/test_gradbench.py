@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The programs of tools/gradbench beside GradBench's documented definitions, written again here in NumPy, and beside
-central differences of these."""
+"""Compares the programs of tools/gradbench with GradBench's documented definitions, rewritten here in NumPy, and with
+central differences of them."""
 
 import json
 import os
@@ -21,7 +21,7 @@ WAYS = ["eager", "compiled", "by_hand"]
 NOT_BY_HAND = {"ba", "ht"}
 
 
-# ---- the evals by their definitions: a primal that takes the parameters as one array ----
+# ---- the definitions of the evals: each takes its parameters as one array ----
 
 
 def softmax_free_lse(x):
@@ -109,7 +109,7 @@ def kmeans_cost(given, centres):
 
 
 def rotation(axis):
-    """By the exponential of the matrix of the cross product, as a series."""
+    """Returns the rotation as the exponential of the cross-product matrix, computed as a series."""
     x, y, z = axis
     cross = numpy.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
     result = term = numpy.eye(3)
@@ -120,7 +120,7 @@ def rotation(axis):
 
 
 def ba_errors(given, parameters):
-    """Of one observation, by the camera, the point and the weight."""
+    """Returns the errors of one observation for a camera, a point and a weight."""
     camera, point, weight = parameters[:11], parameters[11:14], parameters[14]
     seen = rotation(camera[:3]) @ (point - camera[3:6])
     flat = seen[:2] / seen[2]
@@ -157,7 +157,7 @@ def ht_errors(given, theta, us):
     return (numpy.array(data["points"]) - on_hand).ravel()
 
 
-# ---- asking the programs ----
+# ---- running the programs ----
 
 
 def run(way, name, function, given, folder):
@@ -166,13 +166,13 @@ def run(way, name, function, given, folder):
     done = subprocess.run([BIN / way / name, path, function], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, ""), done
     output, *timings = map(json.loads, done.stdout.splitlines())
-    assert [one["name"] for one in timings] == ["prepare"] + ["evaluate"] * (len(timings) - 1)
-    assert all(isinstance(one["nanoseconds"], int) and one["nanoseconds"] >= 0 for one in timings)
+    assert [timing["name"] for timing in timings] == ["prepare"] + ["evaluate"] * (len(timings) - 1)
+    assert all(isinstance(timing["nanoseconds"], int) and timing["nanoseconds"] >= 0 for timing in timings)
     return output, timings
 
 
 def differences(function, at, step=1e-5):
-    """The Jacobian by central differences, a row an output."""
+    """Returns the Jacobian by central differences, one row per output."""
     columns = []
     for i in range(len(at)):
         moved = numpy.array(at, dtype=float)
@@ -203,7 +203,7 @@ SCALARS = {
 
 @pytest.mark.parametrize("name", SCALARS)
 @pytest.mark.parametrize("way", WAYS)
-def test_a_number_and_its_gradient(way, name, tmp_path):
+def test_scalar_functions_and_their_gradients_equal_numpy(way, name, tmp_path):
     definition, primal, gradient, sizes = SCALARS[name]
     for seed in range(2):
         given = inputs.make(name, seed, **sizes)
@@ -214,14 +214,14 @@ def test_a_number_and_its_gradient(way, name, tmp_path):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_ode(way, tmp_path):
+def test_ode_equals_numpy(way, tmp_path):
     given = inputs.make("ode")
     close(run(way, "ode", "primal", given, tmp_path)[0], ode_path(given, vector(given)), 1e-12)
     close(run(way, "ode", "gradient", given, tmp_path)[0], differences(lambda x: ode_path(given, x)[-1], vector(given))[0], 1e-8)
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_kmeans(way, tmp_path):
+def test_kmeans_equals_numpy(way, tmp_path):
     given = inputs.make("kmeans")
     centres = numpy.array(given["centroids"])
     close(run(way, "kmeans", "cost", given, tmp_path)[0], kmeans_cost(given, centres), 1e-12)
@@ -235,7 +235,7 @@ def test_kmeans(way, tmp_path):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_ba(way, tmp_path):
+def test_ba_equals_numpy(way, tmp_path):
     given = inputs.make("ba")
     n, m, p = given["n"], given["m"], given["p"]
     at = numpy.array([*given["cam"], *given["x"], given["w"]])
@@ -256,7 +256,7 @@ def test_ba(way, tmp_path):
 
 @pytest.mark.parametrize("complicated", [0, 1])
 @pytest.mark.parametrize("way", WAYS)
-def test_ht(way, complicated, tmp_path):
+def test_ht_equals_numpy(way, complicated, tmp_path):
     given = inputs.make("ht", complicated=complicated)
     theta, us = numpy.array(given["theta"]), numpy.array(given["us"]).reshape(-1, 2)
     close(run(way, "ht", "objective", given, tmp_path)[0], ht_errors(given, theta, us), 1e-11)
@@ -272,7 +272,7 @@ def test_ht(way, complicated, tmp_path):
 # ---- the protocol ----
 
 
-def test_runs_as_often_as_asked(tmp_path):
+def test_runs_at_least_the_requested_number_of_times(tmp_path):
     assert len(run("eager", "lse", "gradient", inputs.make("lse", min_runs=3), tmp_path)[1]) == 1 + 3
     assert len(run("compiled", "lse", "gradient", inputs.make("lse", min_seconds=0.01), tmp_path)[1]) > 1 + 3
 
@@ -282,13 +282,13 @@ def test_runs_as_often_as_asked(tmp_path):
     (["nowhere.json", "gradient"], "needs a file of JSON, got nowhere.json, which cannot be read"),
     (["nowhere.json", "hessian"], "needs a function of gradient, primal, got hessian"),
 ])
-def test_refuses_what_it_cannot_do(arguments, says):
+def test_refuses_missing_arguments_files_and_functions(arguments, says):
     program = BIN / "eager/lse"
     done = subprocess.run([program, *arguments], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", f"{program}: {says}\n")
 
 
-def test_names_the_field_that_is_missing(tmp_path):
+def test_names_a_missing_field(tmp_path):
     path = tmp_path / "input.json"
     path.write_text('{"y": [1, 2]}')
     done = subprocess.run([BIN / "eager/lse", path, "gradient"], capture_output=True, text=True)
@@ -316,5 +316,5 @@ def test_answers_a_session(way):
         {"id": 0, "tool": f"gradwalk-{way}"}, {"id": 1, "success": True}, {"id": 2, "success": True, "output": 3.0}, {"id": 3},
         {"id": 4, "success": False, "error": f"gradwalk-{way}: has no saddle"}, {"id": 5, "success": False, "status": 1},
     ]
-    assert [one["name"] for one in timings] == ["prepare", "evaluate"]
+    assert [timing["name"] for timing in timings] == ["prepare", "evaluate"]
     assert error.endswith("needs a function of double, square, got triple\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Random graphs against PyTorch: every node's value and gradient, the order of nodes, and Hessians."""
+"""Compares random graphs with PyTorch: the value and gradient of every node, the order of nodes, and Hessians."""
 import math
 import random
 
@@ -9,11 +9,11 @@ from oracle import ask, numbers
 from random_graphs import SIZES, RandomGraph
 from torch_ops import TORCH
 
-TOLERANCE = 1e-10  # of the largest deposit in a gradient; of the value
+TOLERANCE = 1e-10  # relative to the largest deposit in a gradient, or to the value
 
 
 def build_order(graph):
-    """The order micrograd's build_topo gives, constants as None."""
+    """Returns the order of micrograd's build_topo, with None for constants."""
     steps = [line.split() for line in graph.lines]
     order, seen, stack = [], set(), [(len(steps) - 1, None)]
     while stack:
@@ -61,7 +61,7 @@ def test_random_graphs_equal_pytorch():
 
 
 def hessian(graph):
-    """PyTorch's, of the last step by the leaves."""
+    """Returns PyTorch's Hessian of the last step with respect to the leaves."""
     steps = [line.split() for line in graph.lines]
     leaves = [i for i, step in enumerate(steps) if step[0] == "leaf"]
 
@@ -90,8 +90,8 @@ def test_hessians_of_random_functions_equal_pytorch():
         curved += largest > 1e-3
         for row in rows:
             line = numbers(next(lines))
-            if any(math.isnan(x) for one in rows for x in one):
-                continue  # PyTorch has multiplied zero by infinity, as in the second derivative of a power of 0
+            if any(math.isnan(x) for row in rows for x in row):
+                continue  # PyTorch multiplies zero by infinity, as in the second derivative of a power of 0
             for got, want in zip(line, row):
                 assert abs(got - want) <= TOLERANCE * max(1, largest), f"{got}, PyTorch has {want}: {graph.lines}"
     assert curved >= 40, "too few functions with a Hessian worth comparing"

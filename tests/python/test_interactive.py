@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gradwalk walk --interactive, driven by keys in a real terminal: tmux, whose screen is read back."""
+"""gradwalk walk --interactive, driven by keys in a real terminal. The terminal is tmux, whose screen the tests read."""
 
 import shutil
 import subprocess
@@ -14,7 +14,7 @@ NEURON = "x1=2; x2=0; w1=-3; w2=1; b=6.8813735870195432; n=x1*w1 + x2*w2 + b; o=
 
 
 class Terminal:
-    """One program in a window of tmux; what it leaves on the screen stays there for a shell to read."""
+    """A program in a window of tmux. After it has ended, the window stays open with its last screen."""
 
     def __init__(self, width, height, *arguments):
         self.socket = "gradwalk-test-" + uuid.uuid4().hex
@@ -45,7 +45,7 @@ class Terminal:
 
 
 def row(screen, name):
-    """What the table of nodes says about one of them."""
+    """Returns the cells of a node in the table of nodes."""
     for line in screen.splitlines():
         if (words := line.lstrip("> ").split())[:1] == [name]:
             return words[1:]
@@ -62,8 +62,8 @@ def terminal():
         return opened[-1]
 
     yield start
-    for one in opened:
-        one.close()
+    for window in opened:
+        window.close()
 
 
 def test_forward_back_undo_jump_and_quit_in_60_columns(terminal):
@@ -100,7 +100,7 @@ def test_forward_back_undo_jump_and_quit_in_60_columns(terminal):
     assert "step" not in window.wait_for("exited 0")
 
 
-def test_nothing_is_cut_off_silently_at_60_columns(terminal):
+def test_no_line_is_cut_at_60_columns(terminal):
     window = terminal(60, 24, "walk", "-i", NEURON)
     window.wait_for("step 0 of 16")
     for step in range(1, 17):
@@ -114,7 +114,7 @@ def test_nothing_is_cut_off_silently_at_60_columns(terminal):
     assert "(x1*w1).grad += (x1*w1 + x2*w2).grad * 1 = 0.5 * 1 =\n    0.5; 0 -> 0.5" in screen
 
 
-def test_it_fits_other_windows_and_follows_their_size(terminal):
+def test_the_screen_follows_the_size_of_the_window(terminal):
     window = terminal(60, 8, "walk", "-i", NEURON)
     window.wait_for("step 0 of 16")
     window.keys("End")
@@ -127,11 +127,11 @@ def test_it_fits_other_windows_and_follows_their_size(terminal):
     window.wait_for("exited 0")
 
 
-def test_a_broken_rule_is_named_where_it_breaks(terminal):
+def test_a_broken_rule_is_marked_at_its_first_error(terminal):
     window = terminal(70, 24, "walk", "-i", "--broken", "overwrite", "a=3; a*a")
     window.wait_for("broken: overwrite")
     window.keys("g", "3", "Enter")
-    window.wait_for("here it goes wrong: a had 3, which the next deposit replaced:")
+    window.wait_for("the first error: a had 3, which the next deposit replaced:")
 
 
 def test_control_c_leaves_the_terminal_as_it_was(terminal):
@@ -143,9 +143,8 @@ def test_control_c_leaves_the_terminal_as_it_was(terminal):
     window.wait_for("still here")
 
 
-def test_a_terminal_that_cannot_move_its_cursor_is_declined():
-    """On a terminal of its own, in an environment that says what it can."""
+def test_a_dumb_terminal_is_refused():
     text, status = on_terminal("walk", "--interactive", DIAMOND, kind="dumb")
     assert status == 1
     assert text.strip() == (
-        "walk --interactive: needs a terminal that can move its cursor, got TERM=dumb; leave --interactive out to print the steps")
+        "walk --interactive: needs a terminal that can move its cursor, got TERM=dumb; omit --interactive to print the steps")

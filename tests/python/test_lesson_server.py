@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gradwalk lesson as browsers, scanners and clumsy clients meet it: raw sockets against a small synthetic page.
+"""gradwalk lesson against browsers, scanners and clumsy clients: raw sockets, and a small synthetic page.
 
 cpp-httplib's versions differ in the status of a refusal. Where the difference is harmless, a test accepts each of them."""
 
@@ -19,7 +19,7 @@ import pytest
 from cli import PROGRAM, ROOT, gradwalk, wait_for_file
 
 SECRET = b"outside of the page"
-HUGE = 1 << 25  # bytes; more than the system keeps for a client that does not read
+HUGE = 1 << 25  # bytes, more than the system buffers for a client that does not read
 TYPES = {
     "index.html": "text/html; charset=utf-8",
     "assets/index-B3x_9-Zq.js": "text/javascript; charset=utf-8",
@@ -49,21 +49,21 @@ class Server:
         )
         line = self.process.stdout.readline()
         assert line.startswith("the lesson is at http://127.0.0.1:"), line + self.process.stderr.read()
-        assert self.process.stdout.readline() == "Ctrl-C stops it\n"
+        assert self.process.stdout.readline() == "press Ctrl-C to stop\n"
         self.port = int(line.rstrip("/\n").rsplit(":", 1)[1])
 
     def connect(self, timeout=10):
         return socket.create_connection(("127.0.0.1", self.port), timeout)
 
     def raw(self, data):
-        """Everything the server answers to these bytes until it closes or resets the connection."""
+        """Sends the bytes, and returns the answer until the server closes or resets the connection."""
         with self.connect() as client, contextlib.suppress(BrokenPipeError):
             client.sendall(data)
             return everything(client)
         return b""
 
     def status(self, data):
-        """None when the server closed the connection without an answer."""
+        """Returns the status of the answer, or None if the server closed the connection without one."""
         answer = self.raw(data)
         assert not answer or answer.startswith(b"HTTP/1.1 "), answer
         return int(answer.split()[1]) if answer else None
@@ -131,7 +131,7 @@ def server(page):
     assert (status, errors) == (0, "")
 
 
-def test_every_file_comes_whole_and_with_its_type(server, page):
+def test_every_file_is_served_whole_with_its_type(server, page):
     for name, kind in TYPES.items():
         target = "/" + name.replace(" ", "%20").replace("ü", "%C3%BC")
         status, headers, body = server.ask(target, Accept_Encoding="gzip, br")
@@ -156,7 +156,7 @@ def test_a_compressed_copy_is_served_to_a_client_that_accepts_it(server, page):
     for refused in ("", "br", "gzip;q=0", "gzip;q=0.0, br", "xgzip"):
         status, headers, body = server.ask("/copied.js", Accept_Encoding=refused)
         assert (status, headers["Content-Encoding"], body) == (200, None, plain), refused
-    os.utime(page / "copied.js.gz", (1, 1))  # a copy of something older
+    os.utime(page / "copied.js.gz", (1, 1))  # the copy is older than the file
     assert server.ask("/copied.js", Accept_Encoding="gzip")[2] == plain
     (page / "copied.js.gz").unlink()
     (page / "copied.js.gz").symlink_to("../secret.txt")
@@ -187,7 +187,7 @@ def test_the_policy_allows_own_scripts_wasm_and_workers_and_nothing_from_elsewhe
         }
 
 
-def test_only_hashed_assets_are_kept_for_a_year(server):
+def test_only_hashed_assets_are_cached_for_a_year(server):
     for name in TYPES:
         if name == "a b+ü.txt":
             continue
@@ -211,7 +211,7 @@ def test_head_gives_the_headers_of_get_and_no_body(server):
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"])
-def test_other_methods_are_405(server, method):
+def test_other_methods_get_405(server, method):
     status, headers, body = server.ask("/", method)
     assert (status, headers["Allow"], body) == (405, "GET, HEAD", b"405 Only GET and HEAD are answered here.\n")
 
@@ -232,7 +232,7 @@ def test_a_large_body_is_not_read(server):
     assert time.monotonic() - start < 3
 
 
-def test_what_is_not_there_is_404_in_a_line(server):
+def test_a_missing_file_gets_404_and_one_line(server):
     status, headers, body = server.ask("/nothing")
     assert (status, body) == (404, b"404 There is no such page here. The lesson is at /.\n")
     assert (headers["Content-Type"], headers["Cache-Control"]) == ("text/plain; charset=utf-8", "no-store")
@@ -240,7 +240,7 @@ def test_what_is_not_there_is_404_in_a_line(server):
         assert server.ask(target)[0] == 404, target
 
 
-def test_a_file_that_cannot_be_read_is_500_and_tells_nothing_of_the_machine(server, page):
+def test_an_unreadable_file_gets_500_and_reveals_nothing(server, page):
     answer = server.raw(get("/refused.bin"))
     assert answer.startswith(b"HTTP/1.1 500 ") and answer.endswith(b"500 This request cannot be answered.\n")
     assert str(page).encode() not in answer
@@ -259,19 +259,19 @@ TRAVERSALS = [
 ]  # fmt: skip
 
 
-def test_no_target_leads_out_of_the_folder(server, page):
+def test_no_path_leads_out_of_the_folder(server, page):
     of_the_page = [(page / name).read_bytes() for name in ("index.html", "assets/index-B3x_9-Zq.js")]
     for target in [*TRAVERSALS, "/\0../secret.txt", "/a b"]:
         answer = server.raw(get(target))
         assert SECRET not in answer and b"root:" not in answer, target
-        if answer.startswith(b"HTTP/1.1 200 "):  # the target means a file of the page
+        if answer.startswith(b"HTTP/1.1 200 "):  # the path leads to a file of the page
             assert answer.split(b"\r\n\r\n", 1)[1] in of_the_page, target
         else:
             assert answer.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 404 ")), target
 
 
 @pytest.mark.parametrize("host", ["localhost", "LocalHost", "127.0.0.1", "localhost:8000", "127.0.0.1:1"])
-def test_this_machine_is_answered(server, host):
+def test_requests_to_this_machine_are_answered(server, host):
     assert server.status(get("/", host=host)) == 200
 
 
@@ -280,18 +280,18 @@ def test_this_machine_is_answered(server, host):
     ["evil.example", "evil.example:8000", "localhost.evil.example", "127.0.0.1.nip.io", "localhost:80:evil", "0.0.0.0",
      "[::1]", "127.0.0.2", "localhost:x", "user@localhost", ""],
 )  # fmt: skip
-def test_a_page_under_another_name_is_refused(server, host):
+def test_requests_to_another_host_are_refused(server, host):
     answer = server.raw(get("/", host=host))
     assert answer.startswith(b"HTTP/1.1 421 Misdirected Request\r\n")
-    assert answer.endswith(b"421 This server answers to localhost and 127.0.0.1 only.\n")
+    assert answer.endswith(b"421 This server answers only to the names localhost and 127.0.0.1.\n")
 
 
-def test_no_host_or_two_of_them_are_refused(server):
+def test_requests_with_no_host_or_two_hosts_are_refused(server):
     assert server.status(b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n") == 421
     assert server.status(get("/", "Host: evil.example")) == 421
 
 
-def test_what_is_no_request_is_refused_and_the_connection_closed(server):
+def test_an_invalid_request_is_refused_and_the_connection_closed(server):
     for data in (b"\r\n\r\n", b"nonsense\r\n\r\n", b"GET /\r\n\r\n", b"GET / HTTP/2.0\r\n\r\n", b"FOO / HTTP/1.1\r\n\r\n",
                  b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", bytes(range(256)) + b"\r\n\r\n"):  # fmt: skip
         answer = server.raw(data + get("/"))
@@ -299,14 +299,14 @@ def test_what_is_no_request_is_refused_and_the_connection_closed(server):
         assert answer == b"" or answer.startswith(b"HTTP/1.1 400 ") and b"Connection: close" in answer, data
 
 
-def test_long_targets_and_headers_are_refused(server):
+def test_long_paths_and_headers_are_refused(server):
     for data in (get("/?" + "x" * 10000), get("/", "X: " + "y" * 10000), get("/" + "a" * 1_000_000)):
         assert server.status(data) in (400, 414, 431, None)
     assert server.status(get("/?" + "x" * 5000, "X: " + "y" * 5000)) == 200
     assert server.status(get("/", "Accept-Encoding: gzip" + " " * 5000 + ";" + " " * 2000 + "q=0." + "0" * 1000)) == 200
 
 
-def test_many_ranges_are_not_answered_with_many_copies(server):
+def test_requests_for_many_ranges_are_refused(server):
     for ranges in ("0-9", "0-,0-,0-", "0-," * 2000 + "0-"):
         answer = server.raw(get("/large.txt", "Range: bytes=" + ranges))
         assert answer.startswith(b"HTTP/1.1 416 ") and len(answer) < 500_000
@@ -319,16 +319,16 @@ def test_an_endless_request_is_cut_off(page, part):
         client.sendall(b"GET /" if part.startswith(b"a") else b"GET / HTTP/1.1\r\n")
         client.setblocking(False)
         sent, end = 0, time.monotonic() + 10
-        while not select.select([client], [], [], 0)[0]:  # readable: the end of the connection, or an answer
+        while not select.select([client], [], [], 0)[0]:  # until the server answers or closes the connection
             assert time.monotonic() < end and sent < 500_000_000
             if select.select([], [client], [], 0.1)[1]:
                 sent += client.send(part)
     status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
-    assert int(status.split("VmHWM:")[1].split()[0]) < 300_000  # kB, the most memory it ever held
+    assert int(status.split("VmHWM:")[1].split()[0]) < 300_000  # kB, the peak of its memory
     assert server.stop()[::2] == (0, "")
 
 
-def test_a_request_in_single_bytes_is_answered(server):
+def test_a_request_sent_byte_by_byte_is_answered(server):
     with server.connect() as client:
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for byte in get("/robots.txt"):
@@ -336,7 +336,7 @@ def test_a_request_in_single_bytes_is_answered(server):
         assert everything(client).endswith(b"robots.txt")
 
 
-def test_it_listens_on_loopback_alone(server):
+def test_the_server_listens_on_loopback_only(server):
     listening = []
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         for line in pathlib.Path(table).read_text().splitlines()[1:]:
@@ -356,17 +356,17 @@ def test_many_clients_at_a_time_are_all_answered(server, page):
             assert everything(client).endswith(index)
 
 
-def test_clients_that_hang_hold_up_nobody_and_are_let_go(server):
+def test_hanging_clients_block_no_other_and_are_disconnected(server):
     start = time.monotonic()
     silent, slow = [server.connect() for _ in range(25)], [server.connect() for _ in range(25)]
     deaf = server.connect()
-    deaf.sendall(get("/huge.bin"))  # and does not read until the end
+    deaf.sendall(get("/huge.bin"))  # this client reads only at the end
     for _ in range(50):
         assert server.ask("/")[0] == 200
     assert time.monotonic() - start < 3
     waiting = silent + slow
     while waiting and time.monotonic() - start < 15:
-        for client in slow:  # a byte now and then buys it no time
+        for client in slow:  # sending single bytes does not extend the time limit
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 client.sendall(b"x")
         for client in select.select(waiting, [], [], 0.2)[0]:
@@ -374,13 +374,13 @@ def test_clients_that_hang_hold_up_nobody_and_are_let_go(server):
             waiting.remove(client)
     assert waiting == []
     time.sleep(max(0, start + 8 - time.monotonic()))
-    assert len(everything(deaf)) < HUGE  # only what the system had taken for it
+    assert len(everything(deaf)) < HUGE  # only what the system had buffered
     for client in [*silent, *slow, deaf]:
         client.close()
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_stops_it_at_once_with_connections_open(page, how):
+def test_a_signal_stops_the_server_at_once_even_with_open_connections(page, how):
     running = Server("--port", 0, "--folder", page)
     idle, started, reading = running.connect(), running.connect(), running.connect()
     started.sendall(b"GET /")
@@ -388,36 +388,36 @@ def test_a_signal_stops_it_at_once_with_connections_open(page, how):
     time.sleep(0.1)
     status, seconds, errors = running.stop(how)
     assert (status, errors) == (0, "") and seconds < 1
-    again = Server("--port", running.port, "--folder", page)  # and its port is free again
+    again = Server("--port", running.port, "--folder", page)  # the port is free again
     assert again.stop()[0] == 0
     for client in (idle, started, reading):
         client.close()
 
 
-def test_a_given_port_that_is_taken_says_what_to_do(page, server):
+def test_a_port_in_use_is_an_error_with_advice(page, server):
     run = gradwalk("lesson", "--folder", str(page), "--port", str(server.port))
     assert (run.returncode, run.stdout) == (1, "")
     assert run.stderr == (
-        f"gradwalk lesson: needs a port it may listen on, got {server.port} (Address already in use); "
-        "give another with --port, 1024 or more, or 0 for any free one\n"
+        f"gradwalk lesson: needs a free port, got {server.port} (Address already in use); "
+        "give another with --port, 1024 or above, or --port 0 for any free port\n"
     )
     assert gradwalk("lesson", "--port", "65536").returncode == 2
     assert gradwalk("lesson", "--port", "-1").returncode == 2
 
 
-def test_without_a_port_the_next_free_one_is_taken(page):
+def test_without_a_port_the_next_free_port_is_used(page):
     first, second = Server("--folder", page), Server("--folder", page)
     assert 8000 <= first.port < second.port < 8100
     assert first.stop()[0] == 0
-    assert second.stop()[2] == f"port 8000 is taken, so this is {second.port}\n"
+    assert second.stop()[2] == f"port 8000 is in use; using port {second.port}\n"
 
 
-def test_a_folder_without_a_page_says_what_to_do(tmp_path):
+def test_a_folder_without_a_page_is_an_error_with_advice(tmp_path):
     for folder in (tmp_path, tmp_path / "missing"):
         run = gradwalk("lesson", "--folder", str(folder))
         assert (run.returncode, run.stdout) == (1, "")
         assert run.stderr == (
-            f"gradwalk lesson: needs a folder with an index.html, got '{folder}'; give the folder Vite has built, web/dist\n"
+            f"gradwalk lesson: needs a folder with an index.html, got '{folder}'; give the folder that tools/build-lesson writes, web/dist\n"
         )
 
 
@@ -432,14 +432,14 @@ def test_an_installed_program_finds_its_page(page, tmp_path):
 
 
 @pytest.mark.skipif((ROOT / "web/dist/index.html").exists(), reason="the page is built here")
-def test_without_a_page_anywhere_it_says_how_to_build_one():
+def test_a_missing_page_is_an_error_that_says_how_to_build_it():
     run = gradwalk("lesson")
     assert (run.returncode, run.stdout) == (1, "")
     assert run.stderr.startswith("gradwalk lesson: needs the lesson's page, got none in ")
-    assert run.stderr.endswith("; build it with ./run lesson, or name its folder with --folder\n")
+    assert run.stderr.endswith("; build it with ./run lesson, or give its folder with --folder\n")
 
 
-def test_open_starts_the_browser_with_the_address_and_does_without_one(page, tmp_path):
+def test_open_starts_the_browser_and_warns_if_there_is_none(page, tmp_path):
     opener = tmp_path / "xdg-open"
     opener.write_text(f'#!/bin/sh\necho "$#" "$@" > {tmp_path}/.opened && mv {tmp_path}/.opened {tmp_path}/opened\n')
     opener.chmod(0o755)
@@ -449,8 +449,8 @@ def test_open_starts_the_browser_with_the_address_and_does_without_one(page, tmp
     assert running.stop()[::2] == (0, "")
 
     opener.write_text("#!/bin/sh\nexit 3\n")
-    for path, why in ((f"{tmp_path}/nothing", "there is no xdg-open here"), (f"{tmp_path}:/usr/bin:/bin", "xdg-open found none")):
+    for path, why in ((f"{tmp_path}/nothing", "xdg-open is not installed"), (f"{tmp_path}:/usr/bin:/bin", "xdg-open found none")):
         running = Server("--port", 0, "--open", "--folder", page, env={**os.environ, "PATH": path})
-        assert running.process.stderr.readline() == f"no browser was opened ({why}); open the address in one\n"
+        assert running.process.stderr.readline() == f"could not open a browser ({why}); open the address yourself\n"
         assert running.ask("/")[0] == 200
         assert running.stop()[::2] == (0, "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""mpirun -n N gradwalk train: the model of one process, written by one of them, whatever happens to the others."""
+"""mpirun -n N gradwalk train: N processes train the same model as one. One of them prints, saves and reports errors."""
 
 import json
 import os
@@ -34,38 +34,38 @@ def digits(folder):  # noqa: F811
     (folder / "digits.csv").write_text("".join(lines))
 
 
-def test_two_and_four_processes_learn_what_one_does(digits):
+def test_two_and_four_processes_give_the_model_of_one(digits):
     options = ("digits.csv", "--hidden", 32, "--steps", 200)
     alone = json.loads(run("train", *options, "--json", "--save", "alone"))
     for processes in 2, 4:
         done = mpirun(processes, *options, "--json", "--save", "together")
         assert (done.returncode, done.stderr) == (0, "")
-        result = json.loads(done.stdout)  # one prints
+        result = json.loads(done.stdout)  # only one process prints
         for part in "train", "test":
             assert result[part]["loss"] == pytest.approx(alone[part]["loss"], abs=1e-9)
             assert result[part]["accuracy"] == alone[part]["accuracy"]
-        one, several = numbers("alone"), numbers("together")
-        assert several["history.loss"] == pytest.approx(one["history.loss"], abs=1e-9)
-        assert several["layers.0.weight"] == pytest.approx(one["layers.0.weight"], abs=1e-8)
+        single, several = numbers("alone"), numbers("together")
+        assert several["history.loss"] == pytest.approx(single["history.loss"], abs=1e-9)
+        assert several["layers.0.weight"] == pytest.approx(single["layers.0.weight"], abs=1e-8)
         assert not temporary_files()
 
 
-def test_dropout_validation_and_resuming_are_those_of_one_process_too():
+def test_dropout_validation_and_resuming_do_not_depend_on_the_processes():
     options = ("flowers.csv", "--steps", 120, "--dropout", 0.2, "--validation", 0.2, "--hidden", "8")
     best = save(*options, to="alone")["training"]
     assert mpirun(3, *options, "-q", "--save", "straight").returncode == 0
     assert metadata("straight")["training"]["best_step"] == best["best_step"]
     assert numbers("straight")["layers.0.weight"] == pytest.approx(numbers("alone")["layers.0.weight"], abs=1e-8)
     done = mpirun(3, *options, "-q", "--save", "stopped", "--stop-at", 50)
-    assert done.returncode == 0 and done.stderr == "stopped at step 50 of 120; go on with: gradwalk train --resume stopped\n"
+    assert done.returncode == 0 and done.stderr == "stopped at step 50 of 120; to continue: gradwalk train --resume stopped\n"
     assert mpirun(3, "--resume", "stopped", "-q").returncode == 0
     assert open("stopped", "rb").read() == open("straight", "rb").read()
 
 
-def test_one_process_says_how_many_there_are():
+def test_one_process_prints_the_number_of_processes():
     done = mpirun(2, "moons", "--steps", 20)
     assert done.returncode == 0
-    assert done.stdout.count("moons: 100 rows") == 1 and "\n2 processes, each with its share of a step's rows\n" in done.stdout
+    assert done.stdout.count("moons: 100 rows") == 1 and "\n2 processes share the rows of each step\n" in done.stdout
     assert mpirun(1, "moons", "--steps", 20, "-q").stdout == run("train", "moons", "--steps", 20, "-q")
 
 
@@ -75,17 +75,17 @@ def said_once(done, text):
     return True
 
 
-def test_what_is_wrong_is_said_once():
+def test_an_error_is_printed_once():
     assert said_once(mpirun(3, "nowhere.csv"), "nowhere.csv: needs a file that can be read, got No such file or directory")
     assert said_once(mpirun(3, "moons", "--nonsense"), "--nonsense")
     assert said_once(mpirun(3, "moons", "--momentum", 0.5, "--optimizer", "adam"), "train: needs --momentum with sgd")
     assert said_once(mpirun(3, "moons", "--lr", 1e6), "train: needs a loss that is finite, got inf at step ")
     assert said_once(mpirun(2, "-"), "train: needs data that every process of mpirun can read, got standard input; save it to a file first")
-    assert said_once(mpirun(2, "moons", "--save", "none/m"), "needs a folder that is there")
+    assert said_once(mpirun(2, "moons", "--save", "none/m"), "needs a folder that exists")
 
 
-def test_without_the_component_it_says_what_to_install(folder):  # noqa: F811
-    data = pathlib.Path(PROGRAM).read_bytes()  # in a copy, the path to it leads nowhere
+def test_a_missing_mpi_component_is_an_error_that_says_what_to_install(folder):  # noqa: F811
+    data = pathlib.Path(PROGRAM).read_bytes()  # a copy gets a wrong path to the component
     assert b"/src/mpi" in data
     (folder / "copy").write_bytes(data.replace(b"/src/mpi", b"/src/mpx"))
     (folder / "copy").chmod(0o755)
@@ -95,7 +95,7 @@ def test_without_the_component_it_says_what_to_install(folder):  # noqa: F811
 
 
 def processes_of(mother):
-    """Those that mpirun has started, by their status files."""
+    """Returns the ids of the gradwalk processes that mpirun has started, from /proc."""
     found = []
     for entry in pathlib.Path("/proc").iterdir():
         try:
@@ -124,7 +124,7 @@ def started(*arguments, name):
 
 
 @pytest.mark.parametrize("rank", [0, 1, 2])
-def test_a_killed_process_ends_all_and_costs_no_more_than_the_steps_since_the_last_save(rank):
+def test_a_killed_process_ends_all_and_loses_only_the_steps_since_the_last_save(rank):
     mother, children = started("flowers.csv", "--steps", 1000000, *ENDLESS, "--recover", 50, "--save", "m", name="m")
     time.sleep(0.1)
     os.kill(children[rank], signal.SIGKILL)
@@ -141,9 +141,9 @@ def test_a_killed_process_ends_all_and_costs_no_more_than_the_steps_since_the_la
     assert open("m", "rb").read() == open("straight", "rb").read()
 
 
-def test_a_request_to_one_process_stops_all_after_the_same_step_and_saves():
+def test_a_signal_to_one_process_stops_all_after_the_same_step_and_saves():
     mother, children = started("flowers.csv", "--steps", 1000000, *ENDLESS, "--recover", 50, "--save", "m", name="m")
     os.kill(children[-1], signal.SIGINT)
     error = mother.communicate(timeout=60)[1]
-    steps = int(re.search(r"stopped at step (\d+) of 1000000; go on with: gradwalk train --resume m\n", error).group(1))
+    steps = int(re.search(r"stopped at step (\d+) of 1000000; to continue: gradwalk train --resume m\n", error).group(1))
     assert metadata("m")["training"]["steps"] == steps

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Every op of the table, value and derivatives, against PyTorch in float64 and against central differences.
+"""Compares every op of the table, value and derivatives, with PyTorch in float64 and with central differences.
 
-The ops come from the engine; torch_ops.TORCH says what each is in PyTorch. Where PyTorch is not what is right,
-EXCEPTIONS says where, what is, and why. With a NaN operand only the value is compared.
+The ops come from the engine, and torch_ops.TORCH has their PyTorch counterparts. EXCEPTIONS lists where PyTorch differs
+from our semantics, what we expect there, and why. For a NaN operand only the value is compared.
 """
 import itertools
 import math
@@ -26,8 +26,8 @@ PARTS = ["value", "dx", "dy"]
 class Except(NamedTuple):
     op: str
     parts: tuple
-    where: Callable  # of the operands
-    expected: Callable  # of the operands, a part's number; None where nothing is decided
+    where: Callable  # takes the operands, returns whether the exception applies
+    expected: Callable  # takes the operands and the index of value or derivative; returns None if it is undecided
     reason: str
 
 
@@ -81,14 +81,14 @@ EXCEPTIONS = [
     Except("fmin", ("dx", "dy"), lambda x, y: x == y, lambda x, y: 0.5, "as of min; PyTorch gives all to the first"),
 ]
 
-# A derivative that both compute by a difference of numbers near 1 has their absolute error, not a relative one.
+# Both engines compute these derivatives as a difference of numbers near 1, so their error is absolute, not relative.
 CANCELLATION = {"tanh": 4e-16}
 
 OPS = sorted(op_table())
 
 
 def points(op):
-    """Every combination of edges, and random ones at several scales."""
+    """Returns all combinations of edge cases, and random points at several scales."""
     rng = random.Random(op)
     scales = [lambda: rng.gauss(0, 1), lambda: rng.uniform(-20, 20), lambda: rng.uniform(-720, 720), rng.random]
     operands = range(op_table()[op])
@@ -97,7 +97,7 @@ def points(op):
 
 
 def torch_answers(op, at):
-    """For each point, as evaluate(): value, then the derivative by each operand."""
+    """Returns the value and the derivative by each operand for each point, in the form of evaluate()."""
     operands = [torch.tensor(column, requires_grad=True) for column in zip(*at)]
     result = TORCH[op](*operands)
     result.sum().backward()
@@ -111,9 +111,9 @@ def is_same(got, want, absolute):
 
 
 def exception(op, part, point):
-    for one in EXCEPTIONS:
-        if one.op == op and part in one.parts and one.where(*point):
-            return one
+    for exception in EXCEPTIONS:
+        if exception.op == op and part in exception.parts and exception.where(*point):
+            return exception
     return None
 
 
@@ -139,7 +139,7 @@ def test_value_and_derivatives_equal_pytorch(op):
             if not is_same(mine, theirs, absolute):
                 wrong.append(f"{part} of {op}{point}: {mine}, expected {theirs}")
     assert not wrong, f"{len(wrong)} of {len(at)} points, the first: " + "; ".join(wrong[:10])
-    assert used == {one for one in EXCEPTIONS if one.op == op}, "an exception that is met nowhere"
+    assert used == {exception for exception in EXCEPTIONS if exception.op == op}, "an exception that no point uses"
 
 
 def shifted(point, i, by):
@@ -148,7 +148,7 @@ def shifted(point, i, by):
 
 @pytest.mark.parametrize("op", [op for op in OPS if op != "stop"])
 def test_derivatives_equal_central_differences(op):
-    """Where the difference can be trusted: two step sizes agree, rounding is small, no kink or huge operand is near."""
+    """Compares only where two step sizes agree, rounding is small, and no kink or huge operand is near."""
     at = [p for p in points(op) if all(abs(x) < 1e3 for x in p) and KINKS.get(op, lambda *_: 1)(*p) > 1e-2]
     operands = range(op_table()[op])
     steps = [[6e-6 * max(1, abs(x)) for x in point] for point in at]
@@ -172,7 +172,7 @@ def test_derivatives_equal_central_differences(op):
 
 @pytest.mark.parametrize("op", [op for op in OPS if op_table()[op] == 2])
 @pytest.mark.parametrize("constant", [0, 1])
-def test_a_plain_number_as_operand_gives_the_same(op, constant):
+def test_a_constant_operand_gives_the_same_result(op, constant):
     at = list(itertools.product(EDGES, repeat=2))
     commands = []
     for point in at:

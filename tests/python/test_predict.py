@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gradwalk predict and inspect as their users meet them."""
+"""gradwalk predict and gradwalk inspect."""
 
 import csv
 import json
@@ -24,7 +24,7 @@ def test_predictions_are_csv_with_a_probability_or_score():
     assert [row["prediction"] for row in rows] == ["inner" if float(row["score"]) > 0 else "outer" for row in rows]
 
 
-def test_predictions_are_the_networks_to_the_last_digit():
+def test_predictions_equal_the_networks_output_to_the_last_digit():
     save("moons", "--steps", 5, "--hidden", 3, "--activation", "relu")
     head, numbers = header("m.safetensors")
 
@@ -67,7 +67,7 @@ def test_columns_are_found_by_name_in_any_order_and_others_are_ignored(folder):
     assert "needs the model's 2 features, got 4 columns" in refused("predict", "m.safetensors", "wide.csv")
 
 
-def test_labels_that_need_quotes_have_them_and_read_back(folder):
+def test_labels_are_quoted_where_csv_needs_it(folder):
     names = ["a,b", 'say "x"', " padded ", "two\nlines", "größe", "1;2"]
     with open("names.csv", "w", newline="") as file:
         out = csv.writer(file, quoting=csv.QUOTE_ALL)
@@ -76,13 +76,13 @@ def test_labels_that_need_quotes_have_them_and_read_back(folder):
     model = save("names.csv", "--steps", 400, "--header", "no", "--test-split", 0)
     assert model["labels"] == names
     assert [row["prediction"] for row in rows_of(run("predict", "m.safetensors", "names.csv", "--header", "no"))] == names * 10
-    # And with our own reader: predictions as labels of a model.
+    # Our own reader reads them back too: the predictions serve as labels of another model.
     text = run("predict", "m.safetensors", "names.csv", "--header", "no")
     (folder / "again.csv").write_text(text)
     assert save("again.csv", "--steps", 1, "--label", "prediction")["labels"] == names
 
 
-def test_score_compares_with_the_file(folder):
+def test_score_compares_the_predictions_with_the_labels(folder):
     save("flowers.csv", "--steps", 300)
     done = gradwalk("predict", "m.safetensors", "flowers.csv", "--score")
     right = sum(row["prediction"] == line.split(",")[2] for row, line in zip(rows_of(done.stdout), FLOWERS.splitlines()[1:]))
@@ -113,12 +113,12 @@ def test_json_and_csv_agree_and_output_goes_to_a_file():
         "place: needs a regular file or a new name, got a folder; choose another name")
 
 
-def test_inspect_tells_what_a_model_is():
+def test_inspect_describes_a_model():
     save("flowers.csv", "--steps", 30, "--hidden", "4", "--seed", 5)
     text = run("inspect", "m.safetensors")
     assert text.startswith(
         "features    size, width\nclasses     a, b, c\ninputs      standardised\nloss        softmax\nparameters  27\n"
-        "optimizer   adam, rate 0.01 cosine, 32 rows a step\ntrained     30 of 30 steps, seed 5, loss ")
+        "optimizer   adam, learning rate 0.01 (cosine), 32 rows per step\ntrained     30 of 30 steps, seed 5, first loss ")
     assert [line.split()[:4] for line in text.splitlines()[-2:]] == [["0", "2", "4", "relu"], ["1", "4", "3", "linear"]]
     result = gradwalk_json("inspect", "m.safetensors", "--json")
     assert (result["features"], result["classes"]) == (["size", "width"], ["a", "b", "c"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The generator against a second implementation, written from docs/random.md in Python's integers and floats."""
+"""Compares the random generator with a second implementation, written from docs/random.md in Python."""
 import re
 
 import pytest
@@ -69,7 +69,7 @@ class Random:
 
 
 @pytest.mark.parametrize("seed", [0, 1, 42, 1337, 2**63, 2**64 - 1])
-def test_one_seed_gives_the_same_numbers_in_python(seed):
+def test_the_same_seed_gives_the_same_numbers_in_python(seed):
     words, uniforms, belows, normals, order, state = ask([f"random {seed}"], TRAINING)
     random = Random(seed)
     assert [int(word) for word in words.split()] == [random.next() for _ in range(300)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gradwalk train --recover: a run that is killed at any moment goes on from its last save, as if it had not been."""
+"""gradwalk train --recover: a run that is killed at any moment continues from its last checkpoint."""
 
 import os
 import random
@@ -15,17 +15,17 @@ RECOVERY = "gradwalk-recovery.safetensors"
 
 
 def killed(*arguments, after, name):
-    """Trains until some time after the file is there, then kills it."""
+    """Trains until `after` seconds after the file appears, then kills the process."""
     process = subprocess.Popen([PROGRAM, "train", *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_for_file(name)
     time.sleep(after)
     process.kill()
     process.wait()
-    assert process.returncode == -signal.SIGKILL, "it was to be killed before its end"
+    assert process.returncode == -signal.SIGKILL, "the run ended before it was killed"
 
 
 @pytest.mark.parametrize("options, name", [((), RECOVERY), (("--save", "m.safetensors"), "m.safetensors")], ids=["unnamed", "named"])
-def test_a_killed_run_goes_on_from_its_last_save_byte_for_byte(options, name):
+def test_a_killed_run_resumes_identically_from_its_last_checkpoint(options, name):
     chance = random.Random(9)
     endless = ("flowers.csv", *ENDLESS, "--validation", 0.2, "--dropout", 0.1)
     for _ in range(6):
@@ -38,7 +38,7 @@ def test_a_killed_run_goes_on_from_its_last_save_byte_for_byte(options, name):
         os.remove(name)
 
 
-def test_a_run_that_ends_leaves_what_was_asked_for_alone():
+def test_a_finished_run_leaves_no_recovery_file():
     run("train", "moons", "--recover", 10, "-q")
     assert not os.path.exists(RECOVERY)
     run("train", "moons", "--recover", 10, "-q", "--save", "m")
@@ -47,18 +47,18 @@ def test_a_run_that_ends_leaves_what_was_asked_for_alone():
     run("train", "moons", "--recover", 10, "-q")
     assert open(RECOVERY).read() == "mine" and not os.path.exists("gradwalk-recovery-2.safetensors")
     done = gradwalk("train", "moons", "--recover", "10", "--stop-at", "55", "-q")
-    assert "go on with: gradwalk train --resume gradwalk-recovery-2.safetensors" in done.stderr
+    assert "to continue: gradwalk train --resume gradwalk-recovery-2.safetensors" in done.stderr
     assert metadata("gradwalk-recovery-2.safetensors")["training"]["steps"] == 55
 
 
-def test_a_run_that_diverges_leaves_its_last_good_steps():
+def test_a_diverging_run_leaves_its_last_checkpoint():
     said = refused("train", "moons", "--lr", 1e6, "--recover", 1, "-q", "--save", "m")
     assert "needs a loss that is finite" in said or "needs a gradient that is finite" in said
     steps = metadata("m")["training"]["steps"]
     assert f"at step {steps + 1};" in said and not temporary_files()
 
 
-def test_a_save_on_the_way_that_fails_is_said_and_does_not_end_the_run(folder):  # noqa: F811
+def test_a_failed_checkpoint_is_printed_and_does_not_end_the_run(folder):  # noqa: F811
     os.mkdir("place")
     process = subprocess.Popen([PROGRAM, "train", "moons", "--steps", "300000", *ENDLESS, "--recover", "1000", "--save", "place/m"],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -71,4 +71,4 @@ def test_a_save_on_the_way_that_fails_is_said_and_does_not_end_the_run(folder): 
     error = process.communicate(timeout=60)[1]
     assert process.returncode == 130
     assert error.startswith("place/m: needs a folder that takes a new file, got No such file or directory; check its name and its folder's\n")
-    assert error.endswith("go on with: gradwalk train --resume place/m\n") and os.path.exists("place/m")
+    assert error.endswith("to continue: gradwalk train --resume place/m\n") and os.path.exists("place/m")

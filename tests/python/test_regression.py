@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gradwalk train, predict and inspect with numbers to learn, and beside scikit-learn's MLPRegressor."""
+"""gradwalk train, predict and inspect for regression, and a comparison with scikit-learn's MLPRegressor."""
 
 import csv
 import math
@@ -31,24 +31,24 @@ def wave(rows=80):
     return x, 40 + 10 * numpy.sin(x[:, 0])
 
 
-def test_a_numeric_target_is_regressed_and_the_first_line_says_so():
+def test_a_numeric_target_is_regressed_and_the_output_says_so():
     write("wave.csv", *wave())
     lines = run("train", "wave.csv", "--save", "m").splitlines()
     assert re.fullmatch(r"wave.csv: 64 rows, 1 feature, regression of target \(3\d\.\d+ to (49\.\d+|50)\)", lines[0]), lines[0]
     assert "mse loss" in lines[1]
     steps = [line for line in lines if line.startswith("step")]
-    assert all(re.search(r"loss [\d.e-]+ +penalty [\d.e-]+ +R² -?[\d.]+ +rate", line) for line in steps)
+    assert all(re.search(r"loss [\d.e-]+ +penalty [\d.e-]+ +R² -?[\d.]+ +lr", line) for line in steps)
     table = lines[next(i for i, line in enumerate(lines) if "RMSE" in line):]
     assert table[0].split() == ["rows", "loss", "RMSE", "MAE", "R²"]
     assert table[1].split()[0] == "train" and table[2].split()[0] == "test"
     assert float(table[2].split()[-1]) > 0.95
     text = run("inspect", "m")
-    assert re.search(r"^number +target, about 4\d[.\d]* with a deviation of [67][.\d]*$", text, re.MULTILINE) and "classes" not in text
+    assert re.search(r"^target +target, mean 4\d[.\d]*, standard deviation [67][.\d]*$", text, re.MULTILINE) and "classes" not in text
     target = gradwalk_json("inspect", "m", "--json")["target"]
     assert target["name"] == "target" and 35 < target["mean"] < 45
 
 
-def test_task_decides():
+def test_task_selects_classification_or_regression():
     open("few.csv", "w").write("a,n\n" + "".join(f"{i},{i % 5}\n" for i in range(40)))
     assert "5 classes" in run("train", "few.csv", "--steps", 5)
     assert "regression of n (0 to 4)" in run("train", "few.csv", "--steps", 5, "--task", "regress", "--save", "m")
@@ -67,14 +67,14 @@ def test_task_decides():
 
 
 @pytest.mark.parametrize("loss", ["mse", "mae", "huber"])
-def test_predictions_are_numbers_and_the_figures_are_sklearns(loss):
+def test_regression_predictions_and_metrics_equal_sklearns(loss):
     x, y = wave()
     write("wave.csv", x, y)
     result = gradwalk_json("train", "wave.csv", "--loss", loss, "--l2", "0", "--lr", "0.01", "--test-split", "0", "--save", "m", "--json")
     text = run("predict", "m", "wave.csv")
     assert text.splitlines()[0] == "prediction"
     exact = [row["prediction"] for row in gradwalk_json("predict", "m", "wave.csv", "--json")["rows"]]
-    assert [f"{one:.6g}" for one in exact] == text.split()[1:]
+    assert [f"{number:.6g}" for number in exact] == text.split()[1:]
     assert result["train"]["r2"] == pytest.approx(r2_score(y, exact)) and result["train"]["r2"] > 0.99
     assert result["train"]["rmse"] == pytest.approx(math.sqrt(mean_squared_error(y, exact)))
     assert result["train"]["mae"] == pytest.approx(mean_absolute_error(y, exact))
@@ -83,7 +83,7 @@ def test_predictions_are_numbers_and_the_figures_are_sklearns(loss):
     assert gradwalk_json("predict", "m", "wave.csv", "--score", "--json")["r2"] == pytest.approx(result["train"]["r2"])
 
 
-def test_a_regression_is_resumed_byte_for_byte():
+def test_a_resumed_regression_is_identical():
     write("wave.csv", *wave())
     run("train", "wave.csv", "--steps", 60, "-q", "--save", "straight")
     for stop in (1, 17, 59):
@@ -92,7 +92,7 @@ def test_a_regression_is_resumed_byte_for_byte():
         assert open("m", "rb").read() == open("straight", "rb").read()
 
 
-def test_a_regression_is_plotted_with_its_residuals_and_one_feature_with_its_curve(folder):
+def test_the_plot_of_a_regression_shows_residuals_and_the_fitted_curve(folder):
     write("wave.csv", *wave())
     run("train", "wave.csv", "--steps", 50, "-q", "--plot", "fit.svg")
     svg = (folder / "fit.svg").read_text()
@@ -106,7 +106,7 @@ def test_a_regression_is_plotted_with_its_residuals_and_one_feature_with_its_cur
     assert "Fitted curve" not in svg and "Residuals" in svg
 
 
-def test_a_target_that_never_changes_is_refused():
+def test_a_constant_target_is_refused():
     open("same.csv", "w").write("a,n\n1,2.5\n2,2.5\n3,2.5\n4,2.5\n")
     assert refused("train", "same.csv") == (
         "train: needs targets that differ, got 2.5 in every row; add rows, or choose another column")
@@ -128,7 +128,7 @@ def test_defaults_are_as_good_as_scikit_learns(name):
         write("test.csv", x[test], y[test])
         gradwalk_json("train", "train.csv", "--test-split", "0", "--save", "m", "--json")
         ours.append(gradwalk_json("predict", "m", "test.csv", "--score", "--json")["r2"])
-        # The same network, 2,000 steps of 32 rows, on standardised features and targets.
+        # scikit-learn trains the same network for 2,000 steps of 32 rows, on standardised features and targets.
         scale, scale_y = StandardScaler().fit(x[train]), StandardScaler().fit(y[train].reshape(-1, 1))
         epochs = max(1, round(2000 / math.ceil(len(train) / 32)))
         network = MLPRegressor(hidden_layer_sizes=(16, 16), batch_size=32, max_iter=epochs, random_state=seed)

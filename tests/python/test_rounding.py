@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Eager arithmetic is plain IEEE: equal to Python's floats bit for bit, also when built for this very processor.
+"""Eager arithmetic is plain IEEE: equal to Python's floats bit by bit, also when built for this processor.
 
-The program is gradwalk_oracle_native: the engine and the expressions, -march=native -O3, with only the flags the target
-gives its users. A compiler that fuses a product and a sum there rounds once instead of twice, and is found.
+The program is gradwalk_oracle_native: the engine and the expressions, built with -march=native -O3 and the flags that
+the CMake target gives to its users. A compiler that fuses a product and a sum would round once instead of twice, and
+fail here.
 """
 import math
 import random
@@ -15,7 +16,7 @@ PROGRAMS = pytest.mark.parametrize("program", [PROGRAM, NATIVE], ids=["shipped",
 
 
 def power(x, y):
-    """C's pow: math.pow, but for the two cases where Python raises."""
+    """Returns what C's pow returns: math.pow, except for the two cases where Python raises an exception."""
     try:
         return math.pow(x, y)
     except OverflowError:
@@ -39,7 +40,7 @@ def operand(rng):
 
 
 @PROGRAMS
-def test_expressions_equal_python(program):
+def test_expressions_equal_python_bit_by_bit(program):
     rng = random.Random(1)
     texts = ask(["expressions"], program)
     assert len(texts) >= 20
@@ -57,7 +58,7 @@ def test_expressions_equal_python(program):
 
 
 class Expression:
-    """A long random expression: its steps for the oracle, and how to evaluate it with Python's floats."""
+    """A long random expression: its steps for the oracle, and its evaluation with Python's floats."""
 
     def __init__(self, rng, leaves, length):
         self.rng, self.steps, self.leaves, self.live = rng, [], leaves, list(range(leaves))
@@ -65,10 +66,10 @@ class Expression:
             rng.choice([self.single, self.product_and_sum, self.sum_of_products])()
 
     def step(self, op, spelling, *operands):
-        """Operands: a number, or (step, whether its handle dies here)."""
-        for one in operands:
-            if isinstance(one, tuple) and one[1] and one[0] in self.live:
-                self.live.remove(one[0])
+        """Adds a step. An operand is a number, or a pair of a step and whether its handle is consumed."""
+        for operand in operands:
+            if isinstance(operand, tuple) and operand[1] and operand[0] in self.live:
+                self.live.remove(operand[0])
         self.steps.append((op, spelling, operands))
         self.live.append(self.leaves + len(self.steps) - 1)
         return self.live[-1]
@@ -105,11 +106,11 @@ class Expression:
                 total = self.step("add", self.rng.choice("oc"), (total, True), term)
 
     def values(self, data):
-        """Every step's value, or None where Python refuses to divide by zero."""
+        """Returns the value of every step, or None where Python refuses to divide by zero."""
         values = list(data)
         for op, _, operands in self.steps:
             try:
-                values.append(PYTHON[op](*(values[one[0]] if isinstance(one, tuple) else one for one in operands)))
+                values.append(PYTHON[op](*(values[operand[0]] if isinstance(operand, tuple) else operand for operand in operands)))
             except ZeroDivisionError:
                 return None
         return values
@@ -117,7 +118,7 @@ class Expression:
     def commands(self, data):
         lines = ["graph"] + [f"leaf {x.hex()}" for x in data]
         for op, spelling, operands in self.steps:
-            words = [f"{one[0]}{'!' * one[1]}" if isinstance(one, tuple) else "=" + one.hex() for one in operands]
+            words = [f"{operand[0]}{'!' * operand[1]}" if isinstance(operand, tuple) else "=" + operand.hex() for operand in operands]
             lines.append(" ".join([op, spelling, *words]))
         return lines
 
@@ -130,19 +131,19 @@ def compare(lines, values, what):
 
 
 @PROGRAMS
-def test_long_random_expressions_equal_python(program):
-    """As recorded, and after recompute() with other data in the leaves; every node that can still be reached."""
+def test_long_random_expressions_equal_python_bit_by_bit(program):
+    """Compares every reachable node, as recorded, and after recompute() with other data in the leaves."""
     rng = random.Random(2)
     commands, expected = [], []
     while len(expected) < 400:
         data, other = ([operand(rng) for _ in range(8)] for _ in range(2))
-        one = Expression(rng, len(data), rng.choice([5, 20, 100, 400]))
-        values, again = one.values(data), one.values(other)
+        expression = Expression(rng, len(data), rng.choice([5, 20, 100, 400]))
+        values, again = expression.values(data), expression.values(other)
         if values is None or again is None:
             continue
-        commands += one.commands(data) + ["read"]
-        commands += one.commands(data) + [f"set {i} {x.hex()}" for i, x in enumerate(other)]
-        commands += [f"recompute {node}" for node in one.live if node >= len(data)] + ["read"]
+        commands += expression.commands(data) + ["read"]
+        commands += expression.commands(data) + [f"set {i} {x.hex()}" for i, x in enumerate(other)]
+        commands += [f"recompute {node}" for node in expression.live if node >= len(data)] + ["read"]
         expected += [(values, "recorded"), (again, "recomputed")]
     lines = iter(ask(commands, program))
     for values, what in expected:

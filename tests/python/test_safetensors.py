@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Model files against a reader and a writer of their own, written from the format's description alone.
+"""Compares model files with an independent reader and writer, written from the description of the format.
 
 GRADWALK_SAFETENSORS names the program that reads and writes them with the library (tests/oracle/safetensors.cpp).
 """
@@ -19,7 +19,7 @@ TYPES = {"F64": "<f8", "F32": "<f4"}
 
 
 def load(path):
-    """name -> array, and the metadata."""
+    """Returns a dict of arrays by name, and the metadata."""
     raw = path.read_bytes()
     (length,) = struct.unpack("<Q", raw[:8])
     assert raw[8:9] == b"{" and (8 + length) % 8 == 0
@@ -55,7 +55,7 @@ def bits(array):
 
 
 @pytest.mark.parametrize("dtype", ["<f8", "<f4"])
-def test_python_and_the_library_read_each_other_bit_for_bit(dtype, tmp_path):
+def test_python_and_the_library_read_each_others_files_bit_by_bit(dtype, tmp_path):
     random = np.random.default_rng(3)
     arrays = {
         "layer.0.weight": random.normal(size=(16, 2)).astype(dtype),
@@ -84,7 +84,7 @@ def test_the_library_writes_what_it_read_with_the_same_bytes(tmp_path):
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
-def test_a_file_cut_short_is_refused_by_name(tmp_path):
+def test_a_truncated_file_is_refused_by_name(tmp_path):
     path = tmp_path / "python"
     save(path, {"w": np.arange(6.0)})
     path.write_bytes(path.read_bytes()[:-1])

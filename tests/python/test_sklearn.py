@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gradwalk train with its default settings beside scikit-learn's MLPClassifier of the same size, on the same splits."""
+"""Compares gradwalk train with default settings to scikit-learn's MLPClassifier of the same size, on the same splits."""
 
 import csv
 import warnings
@@ -27,7 +27,7 @@ def write(path, data, rows):
 
 
 def theirs(data, train, test, seed):
-    """The better of theirs with and without standardised features."""
+    """Returns the better accuracy of scikit-learn, with or without standardised features."""
     accuracies = []
     for scaled in (False, True):
         network = MLPClassifier(hidden_layer_sizes=(16, 16), random_state=seed)

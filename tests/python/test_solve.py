@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""minimize() beside scikit-learn: logistic regressions with the same objective have the same coefficients."""
+"""minimize() finds the coefficients of scikit-learn's logistic regression, for the same objective."""
 
 import pathlib
 
@@ -39,6 +39,6 @@ def versicolor_or_virginica():
 
 @pytest.mark.parametrize("method", ["bfgs", "lbfgs", "newton"])
 @pytest.mark.parametrize("data, penalty", [(breast_cancer, 1.0), (breast_cancer, 0.01), (versicolor_or_virginica, 0.0)])
-def test_logistic_regression_is_scikit_learns(data, penalty, method):
+def test_logistic_regression_has_the_coefficients_of_scikit_learn(data, penalty, method):
     x, y = data()
     numpy.testing.assert_allclose(ours(x, y, penalty, method), theirs(x, y, penalty), rtol=1e-6, atol=1e-6)

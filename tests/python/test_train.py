@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gradwalk train as its users meet it: every option, every refusal, and what is shown on the way."""
+"""gradwalk train: every option, every refusal, and the progress."""
 
 import json
 import os
@@ -18,15 +18,15 @@ from training import FLOWERS, LONG, RECIPE, folder, header, refused, run, save, 
 # ---- options and what they do ----
 
 
-@pytest.mark.parametrize("options, shown, expected", RECIPE, ids=["".join(one[0]) for one in RECIPE])
-def test_an_option_of_the_recipe_changes_it_and_what_is_learned(options, shown, expected):
+@pytest.mark.parametrize("options, shown, expected", RECIPE, ids=["".join(entry[0]) for entry in RECIPE])
+def test_every_hyperparameter_changes_the_recipe_and_the_model(options, shown, expected):
     usual = save("moons", "--steps", 3, to="usual")
     model = save("moons", "--steps", 3, *options)
     assert shown(model) == expected != shown(usual)
     assert header("m.safetensors")[1] != header("usual")[1]
 
 
-def test_every_option_is_in_the_help_and_in_these_files():
+def test_every_option_is_in_the_help_and_tested():
     here = "".join(pathlib.Path(__file__).with_name(name).read_text() for name in ("training.py", "test_train.py", "test_going_on.py", "test_predict.py"))
     for command in ("train", "predict", "inspect"):
         text = run(command, "--help")
@@ -37,28 +37,38 @@ def test_every_option_is_in_the_help_and_in_these_files():
             assert f'"{option}' in here, option
 
 
-def test_the_help_tells_the_defaults():
+def test_help_fits_80_columns():
+    commands = re.findall(r"^  ([a-z]+) ", run("--help").split("Commands:")[1], re.MULTILINE)
+    assert len(commands) > 8
+    for command in ([], *([name] for name in commands)):
+        assert max(map(len, run(*command, "--help").splitlines())) <= 80, command
+
+
+def test_the_help_states_the_defaults():
     text = run("train", "--help")
     moons, flowers, spiral = save("moons", "--steps", 1), save("flowers.csv", "--steps", 1), save("spiral", "--steps", 1)
-    rules = {name: re.search(rf"^  {name} .*\[(.*)\]", text, re.MULTILINE).group(1) for name in (
-        "--l2", "--init", "--schedule", "--decay-steps", "--seed", "--hidden", "--batch", "--final-rate")}
-    assert rules["--l2"] == "0.003; numbers 0.01; made-up data 0.0001"
+
+    def default(option):
+        entry = re.search(rf"^  {option} .*\n(?: {{26}}.*\n)*", text, re.MULTILINE)[0]
+        return re.search(r" \[default: (.*)\]$", " ".join(entry.split()))[1]
+
+    assert default("--l2") == "0.003; numbers: 0.01; synthetic data: 0.0001"
     assert [m["recipe"]["l2"] for m in (flowers, moons, spiral)] == [0.003, 0.0001, 0.0001]
-    assert rules["--init"] == "he; moons uniform"
+    assert default("--init") == "he; moons: uniform"
     assert [m["recipe"]["init"] for m in (flowers, moons)] == ["he", "uniform"]
-    assert rules["--schedule"] == "cosine; moons linear"
+    assert default("--schedule") == "cosine; moons: linear"
     assert [m["recipe"]["rate"]["kind"] for m in (flowers, moons)] == ["cosine", "linear"]
-    assert rules["--decay-steps"] == "as many as --steps"
+    assert default("--decay-steps") == "all steps after the warm-up"
     assert [m["recipe"]["rate"]["steps"] for m in (flowers, moons)] == [1, 1]
     assert save("flowers.csv")["recipe"]["rate"]["steps"] == 2000 and save("moons")["recipe"]["rate"]["steps"] == 100
-    assert rules["--seed"] == "1337" and moons["recipe"]["seed"] == 1337
-    assert rules["--hidden"] == "16,16" and moons["recipe"]["hidden"] == [16, 16]
-    assert rules["--batch"] == "32; moons all" and [m["recipe"]["batch"] for m in (flowers, moons)] == [32, 0]
-    assert rules["--final-rate"] == "0; moons 0.1"
+    assert default("--seed") == "1337" and moons["recipe"]["seed"] == 1337
+    assert default("--hidden") == "16,16" and moons["recipe"]["hidden"] == [16, 16]
+    assert default("--batch") == "32; moons: all" and [m["recipe"]["batch"] for m in (flowers, moons)] == [32, 0]
+    assert default("--final-rate") == "0; moons: 0.1"
     assert [m["recipe"]["rate"]["final"] for m in (flowers, moons)] == [0, 0.1]
 
 
-def test_options_of_the_data():
+def test_options_of_the_data_change_the_data():
     def rows(*options):
         result = gradwalk_json("train", *map(str, options), "--steps", "1", "--json")
         return result["train"]["rows"], result.get("test", {}).get("rows")
@@ -73,7 +83,7 @@ def test_options_of_the_data():
     assert noisy > 10 * clean
 
 
-def test_options_of_the_csv(folder):
+def test_options_of_the_csv_reader_change_what_is_read(folder):
     assert save("flowers.csv", "--steps", 1)["labels"] == ["a", "b", "c"]
     assert save("flowers.csv", "--steps", 1)["features"] == ["size", "width"]
     (folder / "first.csv").write_text("".join(f"{'xy'[i % 2]};{i};{i * i}\n" for i in range(9)))
@@ -92,13 +102,13 @@ def test_options_of_the_csv(folder):
     assert (model["features"], model["labels"]) == (["x1=1;2", "x1=3;4", "x1=5;6"], ["a", "b"])
 
 
-def test_raw_takes_features_as_they_are():
+def test_raw_does_not_standardise_the_features():
     assert "standardisation.mean" in header((save("flowers.csv", "--steps", 1), "m.safetensors")[1])[0]
     model = save("flowers.csv", "--steps", 1, "--raw")
     assert "standardisation.mean" not in header("m.safetensors")[0] and not model["recipe"]["standardise"]
 
 
-def test_quiet_and_json_print_the_results_alone():
+def test_quiet_and_json_print_only_the_results():
     text = run("train", "moons", "--steps", 20)
     assert text.startswith("moons: 100 rows, 2 features, 2 classes\nnetwork 2-16-16-1, 337 parameters, relu activation, hinge loss\n")
     quiet = run("train", "moons", "--steps", 20, "-q")
@@ -108,7 +118,7 @@ def test_quiet_and_json_print_the_results_alone():
     assert (result["steps"], result["parameters"], result["saved"]) == (20, 337, "m")
 
 
-# ---- what is learned ----
+# ---- trained models ----
 
 
 def test_moons_are_learned():
@@ -117,20 +127,20 @@ def test_moons_are_learned():
     assert sum(accuracy >= 0.99 for accuracy in accuracies) >= 9, accuracies
 
 
-def test_classes_are_judged_one_by_one():
+def test_metrics_of_each_class_are_printed():
     shown = run("train", "flowers.csv")
-    table = shown[shown.index("the rows kept for testing, by class:"):].splitlines()[1:5]
-    assert table[0].split() == ["class", "rows", "precision", "recall", "F1", "taken", "for", "a", "b", "c"]
+    table = shown[shown.index("test rows by class:"):].splitlines()[1:5]
+    assert table[0].split() == ["class", "rows", "precision", "recall", "F1", "predicted", "as", "a", "b", "c"]
     result = gradwalk_json("train", "flowers.csv", "--json")
-    for line, one in zip(table[1:], result["classes"]):
+    for line, metrics in zip(table[1:], result["classes"]):
         cells = line.split()
-        assert cells == [one["class"], str(one["rows"]), f"{one['precision']:.3f}", f"{one['recall']:.3f}", f"{one['f1']:.3f}",
-                         *map(str, one["taken_for"])]
-    right = sum(one["taken_for"][i] for i, one in enumerate(result["classes"]))
+        assert cells == [metrics["class"], str(metrics["rows"]), f"{metrics['precision']:.3f}", f"{metrics['recall']:.3f}",
+                         f"{metrics['f1']:.3f}", *map(str, metrics["taken_for"])]
+    right = sum(metrics["taken_for"][i] for i, metrics in enumerate(result["classes"]))
     assert right / 12 == pytest.approx(result["test"]["accuracy"])
 
 
-def test_a_rare_class_that_is_balanced_is_found(folder):
+def test_balance_helps_to_find_a_rare_class(folder):
     chance = random.Random(2)
     rows = [(chance.gauss(0, 1), chance.gauss(0, 1), "common") for _ in range(380)] + [
         (chance.gauss(1.5, 1), chance.gauss(1.5, 1), "rare") for _ in range(20)]
@@ -138,7 +148,7 @@ def test_a_rare_class_that_is_balanced_is_found(folder):
 
     def recall(*options):
         classes = gradwalk_json("train", "rare.csv", "--test-split", "0", "--hidden", "none", "--json", *options)["classes"]
-        return next(one["recall"] for one in classes if one["class"] == "rare")
+        return next(metrics["recall"] for metrics in classes if metrics["class"] == "rare")
 
     assert recall("--balance") > 0.7 > recall() + 0.2
 
@@ -178,35 +188,35 @@ def test_a_rare_class_that_is_balanced_is_found(folder):
     "--missing": ["", "skip"],
     "--header": ["", "maybe"],
     "--separator": ["", "|"],
-}.items(), ids=lambda one: one if isinstance(one, str) else "")
-def test_a_bad_value_is_named_and_exits_2(option, values):
+}.items(), ids=lambda value: value if isinstance(value, str) else "")
+def test_an_invalid_value_is_named_and_exits_2(option, values):
     for value in values:
         said = refused("train", "moons", option, value, "--save", "m", status=2)
         assert said.startswith(f"{option}: ") and value in said, said
         assert not os.path.exists("m")
 
 
-def test_a_bad_number_says_which_are_good():
+def test_an_out_of_range_number_is_refused_with_the_range():
     assert refused("train", "moons", "--lr", 0, status=2) == "--lr: needs a number from 1e-12 to 1000000, got '0'"
     assert refused("train", "moons", "--steps", "x", status=2) == "--steps: needs a whole number from 1 to 1000000000, got 'x'"
     assert refused("train", "moons", "--hidden", "x", status=2) == (
         "--hidden: needs sizes of hidden layers, such as 16,16, or none, got 'x'; "
-        "give at most 50 whole numbers from 1 to 100000 with commas between")
+        "give at most 50 whole numbers from 1 to 100000, separated by commas")
     assert refused("train", "moons", "--batch", "0", status=2) == (
-        "--batch: needs rows a step, or all, got '0'; give a whole number from 1, or all")
+        "--batch: needs a number of rows per step, or all, got '0'; give a whole number from 1 up, or all")
 
 
-def test_options_that_do_not_go_together_exit_2():
+def test_incompatible_options_exit_2():
     assert refused("train", status=2) == (
-        "train: needs data to learn from, got none; give moons, circles, spiral, a CSV file, or --resume MODEL")
+        "train: needs training data, got none; give moons, circles, spiral, a CSV file, or --resume MODEL")
     assert refused("train", "flowers.csv", "--samples", 5, status=2) == (
-        "train: needs --samples and --noise with moons, circles or spiral only, got the file 'flowers.csv'; leave them out")
+        "train: needs --samples and --noise with moons, circles or spiral only, got the file 'flowers.csv'; omit them")
     assert refused("train", "moons", "--optimizer", "adam", "--momentum", 0.5, status=2) == (
         "train: needs --momentum with sgd, got another optimizer; add --optimizer sgd")
     assert refused("train", "moons", "--optimizer", "adam", "--weight-decay", 0.5, status=2) == (
         "train: needs --weight-decay with sgd or adamw, got another optimizer; add --optimizer adamw, or use --l2")
     assert refused("train", "moons", "--patience", 5, "--validation", 0, status=2) == (
-        "train: needs rows kept for validation with --patience, got none; give more --validation, or leave it out")
+        "train: needs validation rows for --patience, got --validation 0; give a larger --validation, or omit it")
     for arguments in (["train", "moons", "flowers.csv"], ["train", "moons", "--nonsense"], ["predict"], ["predict", "m"],
                       ["inspect"], ["inspect", "a", "b"]):
         assert refused(*arguments, status=2)
@@ -222,7 +232,7 @@ def test_a_loss_for_two_classes_is_refused_for_three():
         "train: needs two classes for the loss hinge, got 3; use the loss softmax")
 
 
-def test_training_that_diverges_says_so_and_saves_nothing():
+def test_diverging_training_is_an_error_and_saves_nothing():
     assert refused("train", "moons", "-q", "--lr", 1e6, "--save", "m").startswith("train: needs a loss that is finite, got inf at step ")
     assert not os.path.exists("m") and not temporary_files()
 
@@ -238,7 +248,7 @@ def test_training_that_diverges_says_so_and_saves_nothing():
     ("1,x\nz,y\n3,y\n", "bad.csv: needs a number, got 'z' in line 2, column 1; correct it or drop the row"),
     ("1,x\n", "split: needs at least two rows, got 1; add rows"),
 ], ids=["empty", "header alone", "ragged", "one class", "text", "one row"])
-def test_a_bad_csv_is_refused(text, says, folder):
+def test_an_invalid_csv_is_refused(text, says, folder):
     (folder / "bad.csv").write_text(text)
     assert refused("train", "bad.csv", "--save", "m") == says
     assert not os.path.exists("m")
@@ -252,7 +262,7 @@ def test_a_wrong_label_column_is_refused():
             f"flowers.csv: needs a label column from 1 to 3, or from -1 to -3 from the end, got {number}; choose one of them")
 
 
-def test_files_that_cannot_be_read_are_named(folder):
+def test_unreadable_files_are_named(folder):
     (folder / "m.csv").write_text(FLOWERS)
     save("moons", "--steps", 1)
     missing = ": needs a file that can be read, got No such file or directory; check its name and its folder's"
@@ -270,27 +280,27 @@ def test_files_that_cannot_be_read_are_named(folder):
     assert (folder / "m.csv").read_text() == FLOWERS
 
 
-def test_places_that_cannot_be_written_are_found_before_training(folder):
+def test_unwritable_files_are_refused_before_training(folder):
     assert refused("train", "moons", "--save", "none/m") == (
-        f"train: needs a folder that is there, got '{folder}/none'; make it first, or save elsewhere")
+        f"train: needs a folder that exists, got '{folder}/none'; create it first, or save elsewhere")
     os.mkdir("place")
     assert refused("train", "moons", "--save", "place") == (
         "train: needs the name of a file, got the folder 'place'; give the name of a file in it")
 
 
-def test_a_folder_without_permission_is_found_before_training():
+def test_a_folder_without_write_permission_is_refused_before_training():
     with tempfile.TemporaryDirectory() as place:
         os.chmod(place, 0o555)
         as_nobody = {"user": 65534} if os.getuid() == 0 else {}  # root may write everywhere
         assert refused("train", "moons", "--save", f"{place}/m", cwd="/", **as_nobody) == (
-            f"train: needs a folder that may be written, got '{place}'; check its permissions, or save elsewhere")
+            f"train: needs a folder it may write to, got '{place}'; check its permissions, or save elsewhere")
 
 
 def small_files():
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
 
-def test_a_full_disk_loses_nothing(folder, monkeypatch):
+def test_a_full_disk_does_not_lose_the_model(folder, monkeypatch):
     save("moons", "--steps", 2)
     before = open("m.safetensors", "rb").read()
     os.mkdir("rescue")
@@ -302,7 +312,7 @@ def test_a_full_disk_loses_nothing(folder, monkeypatch):
     assert not temporary_files() and not os.listdir("rescue")
 
 
-def test_a_model_that_cannot_be_saved_is_saved_elsewhere(folder, monkeypatch):
+def test_a_model_is_saved_elsewhere_if_its_file_cannot_be_written(folder, monkeypatch):
     os.mkdir("rescue")
     os.mkdir("place")
     monkeypatch.setenv("TMPDIR", str(folder / "rescue"))
@@ -311,21 +321,21 @@ def test_a_model_that_cannot_be_saved_is_saved_elsewhere(folder, monkeypatch):
     process.send_signal(signal.SIGINT)
     error = process.communicate(timeout=60)[1]
     assert process.returncode == 1
-    found = re.fullmatch(r"train: needs a place to save the model, got none \(place/m: needs a folder that takes a new file, got No such "
-                         r"file or directory; check its name and its folder's\); it is in '(.*)': move it where you want it\n", error)
+    found = re.fullmatch(r"train: needs a file it can save the model to, got none \(place/m: needs a folder that takes a new file, got No such "
+                         r"file or directory; check its name and its folder's\); the model is in '(.*)': move it where you want it\n", error)
     assert "of 1000000 steps" in run("inspect", found.group(1))
 
 
 # ---- progress ----
 
 
-def test_progress_in_a_pipe_is_some_lines():
+def test_progress_in_a_pipe_is_a_few_lines():
     lines = [line for line in run("train", "moons").splitlines() if line.startswith("step")]
     assert len(lines) == 11
     for line in lines:
-        assert re.fullmatch(r"step +\d+ of 100  loss [\d.e-]+ *  penalty [\d.e-]+ *  accuracy +[\d.]+%  rate [\d.]+", line)
+        assert re.fullmatch(r"step +\d+ of 100  loss [\d.e-]+ *  penalty [\d.e-]+ *  accuracy +[\d.]+%  lr [\d.]+", line)
     assert lines[0].startswith("step   1 of 100") and lines[-1].startswith("step 100 of 100")
-    assert lines[-1].endswith("rate 0.109")
+    assert lines[-1].endswith("lr 0.109")
 
 
 def test_progress_on_a_terminal_is_a_bar():
@@ -334,12 +344,12 @@ def test_progress_on_a_terminal_is_a_bar():
     bars = [part for part in text.split("\r") if part.startswith("[")]
     assert len(bars) >= 2
     for bar in bars[:-1]:
-        assert re.match(r"\[=* *\] \d+/400  loss [\d.e-]+ \+ [\d.e-]+  accuracy [\d.]+%  rate [\d.]+  [\d.]+ m?s left\x1b\[K", bar), bar
+        assert re.match(r"\[=* *\] \d+/400  loss [\d.e-]+ \+ [\d.e-]+  accuracy [\d.]+%  lr [\d.]+  [\d.]+ m?s left\x1b\[K", bar), bar
         assert len(bar.split("\x1b")[0]) < 80
-    assert re.match(r"\[=+\] 400/400  loss [\d.e-]+ \+ [\d.e-]+  accuracy 100.0%  rate 0.102  in [\d.]+ m?s\x1b\[K", bars[-1])
+    assert re.match(r"\[=+\] 400/400  loss [\d.e-]+ \+ [\d.e-]+  accuracy 100.0%  lr 0.102  in [\d.]+ m?s\x1b\[K", bars[-1])
 
 
-def test_progress_in_a_narrow_terminal_fits():
+def test_the_progress_bar_fits_a_narrow_terminal():
     for columns in (1, 2, 20, 50):
         text, status = on_terminal("train", "moons", "--steps", "50", columns=columns)
         assert status == 0
@@ -349,6 +359,6 @@ def test_progress_in_a_narrow_terminal_fits():
 
 def test_control_c_and_divergence_on_a_terminal_leave_the_bar_on_its_line():
     text, status = on_terminal("train", *LONG, stop=b"left\x1b[K")
-    assert status == 130 and "\x1b[K\r\n" in text.replace("^C", "") and "go on with: " in text
+    assert status == 130 and "\x1b[K\r\n" in text.replace("^C", "") and "to continue: " in text
     text, status = on_terminal("train", "moons", "--lr", "1e6")
     assert status == 1 and "\x1b[K\r\ntrain: needs a loss that is finite" in text

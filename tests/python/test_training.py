@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Learning against PyTorch in float64: from the same rows, first parameters and rule, the same losses for 100 steps."""
+"""Training has the losses of PyTorch in float64 for 100 steps, from the same rows, initial parameters and optimizer."""
 import pytest
 import torch
 
@@ -21,7 +21,7 @@ RULES = {
 
 
 def layers(flat, sizes):
-    """The matrices and biases in a flat list of parameters: neuron after neuron, weights, then bias."""
+    """Splits a flat list of parameters into matrices and biases. Each neuron has its weights, then its bias."""
     made = []
     for inputs, outputs in zip(sizes, sizes[1:]):
         count = outputs * (inputs + 1)
@@ -37,7 +37,7 @@ def flatten(model):
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("loss", LOSSES)
-def test_training_gives_the_losses_of_pytorch(loss, rule):
+def test_training_has_the_losses_of_pytorch(loss, rule):
     x, labels, first, losses, last = ask([f"train {loss} {rule}"], TRAINING)
     x = torch.tensor(numbers(x), dtype=torch.float64).reshape(-1, 2)
     labels = torch.tensor([int(word) for word in labels.split()])
@@ -60,5 +60,5 @@ def test_training_gives_the_losses_of_pytorch(loss, rule):
     losses = numbers(losses)
     assert len(losses) == 100
     assert losses == pytest.approx(expected, rel=1e-9, abs=1e-9)
-    assert losses[-1] < 0.99 * losses[0]  # it learned, so the agreement means something
+    assert losses[-1] < 0.99 * losses[0]  # the loss fell, so the agreement means something
     assert numbers(last) == pytest.approx(flatten(model).tolist(), rel=1e-7, abs=1e-7)

@@ -19,7 +19,7 @@ def by_name(nodes):
 
 @pytest.mark.parametrize("text, values, gradients", PRESETS)
 @pytest.mark.parametrize("command", ["eval", "walk"])
-def test_presets_give_the_lessons_numbers(command, text, values, gradients):
+def test_presets_have_the_numbers_of_the_lesson(command, text, values, gradients):
     answer = gradwalk_json(command, "--json", text)
     nodes = by_name(answer["nodes"] if command == "eval" else answer["steps"][-1]["nodes"])
     for name, value in values.items():
@@ -28,7 +28,7 @@ def test_presets_give_the_lessons_numbers(command, text, values, gradients):
         assert nodes[name]["grad"] == pytest.approx(gradient, abs=1e-12)
 
 
-def test_walk_json_tells_each_step():
+def test_walk_json_has_every_step():
     walk = gradwalk_json("walk", "--json", "a=2; b=-3; c=10; e=a+b; f=e*c")
     assert (walk["format"], walk["version"], walk["rule"]) == ("gradwalk-walk", 1, "right")
     names = [node["name"] for node in walk["nodes"]]
@@ -45,7 +45,7 @@ def test_walk_json_tells_each_step():
     }
 
 
-def test_replaying_the_steps_gives_the_end():
+def test_replaying_the_steps_gives_the_final_gradients():
     for rule in ["right", "overwrite", "recursion", "no-visited", "forward", "twice", "no-zeroing"]:
         arguments = [] if rule == "right" else ["--broken", rule]
         walk = gradwalk_json("walk", "--json", *arguments, "a=2; b=3; c=a*b; d=c+a; e=d**2")
@@ -78,7 +78,7 @@ def test_replaying_the_steps_gives_the_end():
         ("twice", "a=2; b=3; (a*b+a)**2", "b", 128, 64),
     ],
 )
-def test_broken_rules(rule, text, leaf, wrong, right):
+def test_broken_rules_give_the_known_wrong_gradients(rule, text, leaf, wrong, right):
     walk = gradwalk_json("walk", "--json", "--broken", rule, text)
     leaf = [node["name"] for node in walk["nodes"]].index(leaf)
     assert walk["outcomes"][leaf]["grad"] == wrong
@@ -86,22 +86,22 @@ def test_broken_rules(rule, text, leaf, wrong, right):
     assert walk["parting"] is not None
 
 
-def test_walk_text_marks_the_place_where_it_goes_wrong():
+def test_walk_marks_the_first_error():
     text = gradwalk("walk", "--broken", "overwrite", "a=3; a*a").stdout
-    assert "a.grad = (a*a).grad * a = 1 * 3 = 3; 3 -> 3  <- here it goes wrong" in text
+    assert "a.grad = (a*a).grad * a = 1 * 3 = 3; 3 -> 3  <- the first error" in text
     assert text.endswith(
-        "Right and wrong part at step 3: a had 3, which the next deposit replaced: 3 instead of 6.\n"
+        "The first error is at step 3: a had 3, which the next deposit replaced: 3 instead of 6.\n"
     )
     assert gradwalk("walk", "--broken", "overwrite", "a=3; -a").stdout.endswith("Every gradient is right.\n")
 
 
-def test_orders_are_tried_and_counted():
+def test_orders_counts_the_results_of_all_orders():
     tally = gradwalk_json("walk", "--orders", "--json", DEEP)
     assert {result["grads"][0]: result["orders"] for result in tally["results"]} == {108: 10, 60: 10, 48: 10, 0: 90}
     assert gradwalk("walk", "--orders", DIAMOND).stdout.splitlines()[1] == "8 of 24      15  d,c,b,a  right"
 
 
-def test_an_order_of_ones_own_says_what_was_lost():
+def test_a_given_order_reports_lost_deposits():
     text = gradwalk("walk", "--order", "b,d,c,a", DIAMOND).stdout
     assert "\nb was visited before d had paid it: 6 lost, worth 6 at a\n" in text
     run = gradwalk("walk", "--order", "b,d,c", DIAMOND)
@@ -109,16 +109,16 @@ def test_an_order_of_ones_own_says_what_was_lost():
     assert run.stderr == "walk: needs every node in the order, got none for 'a'; give it a place\n"
 
 
-def test_the_sort():
+def test_sort_shows_stack_and_list_at_each_step():
     sort = gradwalk_json("walk", "--sort", "--json", DIAMOND)
     names = [node["name"] for node in sort["nodes"]]
     assert [f"{step['action']} {names[step['node']]}" for step in sort["steps"]] == [
         "enter d", "enter b", "enter a", "finish a", "finish b", "enter c", "skip a", "finish c", "finish d",
     ]
-    assert "7  skip a, visited  d c    a b\n" in gradwalk("walk", "--sort", DIAMOND).stdout
+    assert "7  skip a, already visited  d c    a b\n" in gradwalk("walk", "--sort", DIAMOND).stdout
 
 
-def test_options_that_do_not_go_together_are_refused():
+def test_incompatible_options_are_refused():
     for arguments in (["--order", "a", "--broken", "twice"], ["--sort", "--orders"], ["--json", "--interactive"]):
         assert gradwalk("walk", *arguments, "a=1").returncode == 2
     run = gradwalk("walk", "--broken", "nonsense", "a=1")
@@ -126,18 +126,18 @@ def test_options_that_do_not_go_together_are_refused():
     run = gradwalk("walk", "--interactive", "a=1")
     assert run.returncode == 1
     assert run.stderr == (
-        "walk --interactive: needs a terminal, got a pipe or a file; leave --interactive out to print the steps\n"
+        "walk --interactive: needs a terminal, got a pipe or a file; omit --interactive to print the steps\n"
     )
 
 
-def test_colour_is_for_terminals_and_those_who_ask():
+def test_colours_are_used_on_terminals_and_on_request():
     assert "\033[" not in gradwalk("walk", DIAMOND).stdout
     assert "\033[" in gradwalk("walk", "--color", "always", DIAMOND).stdout
     plain = re.sub("\033\\[[0-9]*m", "", gradwalk("walk", "--color", "always", DIAMOND).stdout)
     assert plain == gradwalk("walk", DIAMOND).stdout
 
 
-def test_explain():
+def test_explain_lists_deposits_and_paths():
     assert gradwalk("explain", DIAMOND, "a").stdout == (
         "a.grad = 15, the sum of 2 deposits:\n"
         "  9  from c = 3 * a  c.grad * 3 = 3 * 3\n"
@@ -147,14 +147,14 @@ def test_explain():
         "  9  d -> c -> a  3 * 3\n"
         "  6  d -> b -> a  6 * 1\n"
     )
-    assert gradwalk("explain", DIAMOND, "d").stdout == "d.grad = 1: it is the root, and backward() starts there.\n"
+    assert gradwalk("explain", DIAMOND, "d").stdout == "d.grad = 1, the seed: it is the root, where backward() starts.\n"
     run = gradwalk("explain", DIAMOND, "q")
     assert (run.returncode, run.stdout) == (1, "")
     assert run.stderr == "explain: needs a name below the root, got 'q'; choose one of: a, b, c, d\n"
     assert gradwalk("explain", DIAMOND).returncode == 2
 
 
-def test_explain_counts_two_to_the_64_paths_at_once():
+def test_explain_counts_2_to_the_64_paths_quickly():
     start = time.monotonic()
     answer = gradwalk_json("explain", "--json", "a=1; b=a;" + "b=b+b;" * 64, "a")
     assert time.monotonic() - start < 1
@@ -180,18 +180,19 @@ HOSTILE = {
 }
 
 
-def seconds_of_children():  # of processor time: the machine may be busy
+def seconds_of_children():
+    """The processor time of all child processes, which does not depend on how busy the machine is."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 @pytest.mark.parametrize("what", HOSTILE)
 @pytest.mark.parametrize("command", [["eval"], ["walk"], ["walk", "--json"], ["explain"], ["draw", "-o", "-"]])
-def test_a_megabyte_of_nonsense_gets_an_answer_or_a_clear_error_at_once(what, command, tmp_path):
+def test_a_megabyte_of_input_is_answered_quickly(what, command, tmp_path):
     path = tmp_path / "hostile.txt"
     path.write_text(HOSTILE[what])
     least = math.inf
-    for _ in range(3):  # the core may be shared: the least counts
+    for _ in range(3):  # takes the minimum, because the core may be shared
         before = seconds_of_children()
         run = gradwalk(*command, "--file", str(path), *(["a"] if command == ["explain"] else []))
         least = min(least, seconds_of_children() - before)
@@ -199,30 +200,30 @@ def test_a_megabyte_of_nonsense_gets_an_answer_or_a_clear_error_at_once(what, co
             break
     assert least < 1
     if run.returncode == 0:
-        pointed = "'a' is inf: " if command == ["eval"] else ""  # at what is not finite
-        assert run.stderr.startswith(pointed) if pointed else run.stderr == ""
+        warning = "'a' is inf: " if command == ["eval"] else ""
+        assert run.stderr.startswith(warning) if warning else run.stderr == ""
     else:
         assert run.returncode == 1 and len(run.stderr) < 500 and ": needs " in run.stderr
 
 
-def test_a_film_is_an_animated_picture(tmp_path):
+def test_film_writes_an_animated_picture(tmp_path):
     path = tmp_path / "walk.webp"
     for arguments in [[], ["--broken", "overwrite"], ["--order", "b,d,c,a"]]:
         run = gradwalk("walk", *arguments, "--film", path, DIAMOND)
         assert run.stdout == f"wrote {path} (8 steps)\n"
         film = path.read_bytes()
         assert film[:4] == b"RIFF" and film[8:16] == b"WEBPVP8X" and film.count(b"ANMF") > 50
-    assert [one.name for one in tmp_path.iterdir()] == ["walk.webp"]
+    assert [file.name for file in tmp_path.iterdir()] == ["walk.webp"]
 
 
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["--film", "walk.gif"], "walk: needs a film that ends in .webp, got 'walk.gif'; rename it"),
+        (["--film", "walk.gif"], "walk: needs a --film file that ends in .webp, got 'walk.gif'; rename it"),
         (["--film", "walk.webp", "--json"], "--json excludes --film"),
         (["--speed", "2"], "--speed requires --film"),
     ],
 )
-def test_a_film_that_cannot_be_made_is_refused(arguments, message):
+def test_invalid_film_options_are_refused(arguments, message):
     run = gradwalk("walk", *arguments, DIAMOND)
     assert run.returncode != 0 and run.stdout == "" and message in run.stderr

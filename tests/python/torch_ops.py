@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What each op of the table is in PyTorch: the one thing the Python tests know of single ops.
+"""The PyTorch counterpart of each op of the table. Nothing else in the Python tests depends on single ops.
 
-KINKS gives, for ops that are not smooth inside their domain, how far the operands are from where.
+For ops that are not smooth inside their domain, KINKS returns the distance of the operands from the kink.
 """
 import math
 
@@ -12,7 +12,7 @@ torch.set_default_dtype(torch.float64)
 
 
 def without_slope(value, *operands):
-    """The value, with a derivative by each operand, which is 0."""
+    """Returns the value, with a derivative of 0 by each operand."""
     return torch.where(torch.zeros_like(value).bool(), sum(operands), value)
 
 
@@ -50,11 +50,11 @@ TORCH = {
     "log1p": torch.log1p,
     "expm1": torch.expm1,
     "erf": torch.erf,
-    "softplus": lambda x: torch.nn.functional.softplus(x, threshold=700),  # its own 20 costs seven digits
+    "softplus": lambda x: torch.nn.functional.softplus(x, threshold=700),  # the default threshold of 20 costs seven digits
     "exp2": torch.exp2,
     "log2": torch.log2,
     "log10": torch.log10,
-    "cbrt": lambda x: torch.sign(x) * torch.abs(x) ** (1 / 3),  # it has none
+    "cbrt": lambda x: torch.sign(x) * torch.abs(x) ** (1 / 3),  # PyTorch has no cbrt
     "asinh": torch.asinh,
     "acosh": torch.acosh,
     "atanh": torch.atanh,
@@ -62,7 +62,7 @@ TORCH = {
     "gelu": torch.nn.functional.gelu,
     "floor": torch.floor,
     "ceil": torch.ceil,
-    "round": lambda x: torch.trunc(x + torch.copysign(torch.tensor(0.49999999999999994), x)),  # its own goes to even
+    "round": lambda x: torch.trunc(x + torch.copysign(torch.tensor(0.49999999999999994), x)),  # torch.round rounds half to even
     "trunc": torch.trunc,
     "fmod": torch.fmod,
     "copysign": torch.copysign,
@@ -75,7 +75,7 @@ def to_nearest_integer(x):
     return abs(x - math.floor(x + 0.5)) if abs(x) < 1e15 else 0.0
 
 
-# Their derivative is 0, and PyTorch multiplies that by what may be infinite further down.
+# The derivative of these ops is 0, and PyTorch multiplies it by a derivative that may be infinite.
 WITHOUT_SLOPE = {"less", "less_equal", "equal", "not_equal", "stop", "floor", "ceil", "round", "trunc"}
 
 KINKS = {
@@ -88,7 +88,7 @@ KINKS = {
     "less_equal": lambda x, y: abs(x - y),
     "equal": lambda x, y: abs(x - y),
     "not_equal": lambda x, y: abs(x - y),
-    "stop": lambda x: 0,  # everywhere: its derivative is 0, and its value is not constant
+    "stop": lambda x: 0,  # a kink everywhere, because its derivative is 0 and its value is not constant
     "fmax": lambda x, y: abs(x - y),
     "fmin": lambda x, y: abs(x - y),
     "copysign": lambda x, y: min(abs(x), abs(y)),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of gradwalk train share: a folder with a table, runs that succeed, are refused or stopped, and what a model's file says."""
+"""Shared by the tests of gradwalk train: a folder with a table, runs that succeed, fail or are stopped, and readers of model files."""
 
 import csv
 import io
@@ -21,7 +21,7 @@ FLOWERS = "size,width,kind\n" + "".join(
 ENDLESS = ("--schedule", "constant", "--lr", "0.01")
 LONG = ("moons", "--steps", "1000000", *ENDLESS)
 
-# Option, its value, and where in the file it shows.
+# Each entry has an option with its value, a function that finds it in the model file, and what it finds there.
 RECIPE = [
     (["--hidden", "3,4"], lambda m: m["recipe"]["hidden"], [3, 4]),
     (["--hidden", "none"], lambda m: m["sizes"], [2, 1]),
@@ -63,14 +63,14 @@ def folder(tmp_path, monkeypatch):
 
 
 def run(*arguments, **options):
-    """What a run that must succeed prints."""
+    """Runs a command that must succeed, and returns what it prints."""
     done = gradwalk(*map(str, arguments), **options)
     assert (done.returncode, done.stderr) == (0, ""), done
     return done.stdout
 
 
 def refused(*arguments, status=1, **options):
-    """What a run that must fail says, which is all it says."""
+    """Runs a command that must fail without output, and returns its message."""
     done = gradwalk(*map(str, arguments), **options)
     assert (done.returncode, done.stdout) == (status, ""), done
     return done.stderr.removesuffix("Run with --help for more information.\n").rstrip("\n")
@@ -88,7 +88,7 @@ def header(path):
 
 
 def metadata(path):
-    """What a model's file says about it, JSON texts read."""
+    """Returns the metadata of a model file, with JSON texts parsed."""
     texts = header(path)[0]["__metadata__"]
     return {
         key: json.loads(text) if key in ("recipe", "training", "source", "sizes", "features", "labels") else text
@@ -101,7 +101,7 @@ def temporary_files():
 
 
 def start(*arguments):
-    """A training that has begun, for its handler of signals is there."""
+    """Starts a training, and returns its process once it handles signals."""
     process = subprocess.Popen([PROGRAM, "train", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:

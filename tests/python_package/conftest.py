@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Hypothesis keeps the examples that failed, to try them first next time: in build/, not in the source tree."""
+"""Hypothesis stores failed examples, to try them first next time. They go to build/, not to the source tree."""
 
 import pathlib
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""python -m gradwalk is the command line."""
+"""python -m gradwalk runs the command line."""
 
 import os
 import pathlib
@@ -22,14 +22,14 @@ def on_path(folder, text):
     return {**os.environ, "PATH": str(folder)}
 
 
-def test_the_carried_program_is_run():
+def test_the_program_of_the_package_is_run():
     assert CARRIED.exists(), "the wheel has no command line"
     done = run("eval", "a=2; b=-3; a*b + 10")
     assert (done.returncode, done.stderr) == (0, "") and "4" in done.stdout
     assert run("no such command").returncode != 0
 
 
-def test_without_one_in_the_package_that_on_the_path_is_taken(tmp_path):
+def test_without_a_packaged_program_the_one_on_the_path_is_run(tmp_path):
     code = "import pathlib, gradwalk.__main__ as m; pathlib.Path.exists = lambda self: False; m.main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=on_path(tmp_path, "#!/bin/sh\necho here\n"))
     assert done.stdout == "here\n"

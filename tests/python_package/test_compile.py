@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""compile(), Program and Trainer: compiled programs give what eager graphs give, and learn."""
+"""compile(), Program and Trainer: compiled programs equal eager graphs, and can be trained."""
 
 import random
 import threading
@@ -22,7 +22,7 @@ def row_loss(model):
     return lambda row: (1 - row[2] * model(row[:2])).relu()
 
 
-def test_compiled_is_eager():
+def test_compiled_programs_equal_eager_graphs():
     model, rows = moons()
     program = gradwalk.compile(row_loss(model), rows[:2], parameters=model.parameters())
     total = program.run(rows, mean=True)
@@ -40,7 +40,7 @@ def test_compiled_is_eager():
         program.run(rows[:, :2])
 
 
-def test_a_recorded_value_is_compiled():
+def test_compile_accepts_a_recorded_value():
     x, w = Value(1.0), Value(2.0)
     program = gradwalk.compile((w * x) ** 2, inputs=[x], parameters=[w])
     assert program.run([1.0, 2.0, 3.0]) == 56 and w.grad == 56
@@ -48,7 +48,7 @@ def test_a_recorded_value_is_compiled():
     assert both.evaluate([[1.0], [2.0]]).tolist() == [[2, 3], [4, 4]]
 
 
-def test_a_branch_on_data_is_refused():
+def test_a_row_that_takes_another_branch_is_an_error():
     def f(row):
         return row[0] * 2 if row[0] > 0 else row[0] * 3
 
@@ -58,7 +58,7 @@ def test_a_branch_on_data_is_refused():
         program.evaluate([[-5.0]])
 
 
-def test_a_trainer_learns():
+def test_a_trainer_reduces_the_loss():
     model, rows = moons()
     trainer = gradwalk.Trainer(gradwalk.compile(row_loss(model), rows[:2], parameters=model.parameters()), gradwalk.Adam(lr=0.02),
                                lambda k: 0.02 if k < 50 else 0.01)
@@ -69,8 +69,8 @@ def test_a_trainer_learns():
     assert before != [p.data for p in model.parameters()]
 
 
-def test_a_trainer_of_several_programs():
-    """Sums of two and of three numbers, made to be 1: one parameter, a program a length."""
+def test_a_trainer_trains_several_programs():
+    """Trains w so that w times a sum of two or three numbers is 1: one parameter, and one program per length."""
     w = Value(0.0)
 
     def program(length):
@@ -81,12 +81,12 @@ def test_a_trainer_of_several_programs():
     trainer = gradwalk.Trainer(programs, gradwalk.SGD(lr=0.01))
     assert trainer.step([[[1.0, 1.0]], [[1.0, 1.0, 2.0]]], mean=True) == 1
     trainer.write_back()
-    assert w.data == pytest.approx(0.01 * (4 + 8) / 2)  # -2 times the sum of a row, in the mean
+    assert w.data == pytest.approx(0.01 * (4 + 8) / 2)  # minus the learning rate times the mean of -2 times the sum of a row
     trainer.step([None, [[1.0, 1.0, 2.0], [0.0, 0.0, 4.0]]])
     trainer.write_back()
     assert w.data == pytest.approx(0.06 - 0.01 * 2 * 2 * 4 * (4 * 0.06 - 1))
-    assert programs[0].evaluate([[1.0, 1.0]]) == pytest.approx((2 * w.data - 1) ** 2)  # they are still ours
-    with pytest.raises(ValueError, match="^Trainer.step: needs an array of rows, or None, for each of 2 programs, got 1; give them in the order"):
+    assert programs[0].evaluate([[1.0, 1.0]]) == pytest.approx((2 * w.data - 1) ** 2)  # the programs can still be used
+    with pytest.raises(ValueError, match="^Trainer.step: needs an array of rows, or None, for each of 2 programs, got 1 of them; give them in the order"):
         trainer.step([[[1.0, 1.0]]])
     with pytest.raises(ValueError):
         trainer.step([[[1.0]], None])
@@ -94,12 +94,12 @@ def test_a_trainer_of_several_programs():
         gradwalk.Trainer([], gradwalk.SGD())
     with pytest.raises(ValueError):
         gradwalk.Trainer([programs[0], gradwalk.compile(Value(1.0) * 2)], gradwalk.SGD())
-    with pytest.raises(ValueError, match="^Trainer: needs each program once, got one that is given twice; give the rows of both places to one$"):
+    with pytest.raises(ValueError, match="^Trainer: needs each program once, got the same program twice; list it once, and give it all its rows$"):
         gradwalk.Trainer([programs[0], programs[0]], gradwalk.SGD())
     assert programs[0].evaluate([[1.0, 1.0]]) == pytest.approx((2 * w.data - 1) ** 2)
 
 
-def test_programs_run_beside_other_threads():
+def test_programs_run_in_parallel_with_other_threads():
     model, rows = moons()
     program = gradwalk.compile(row_loss(model), rows[:2], parameters=model.parameters())
     expected, many, got = program.gradients(rows)[0], numpy.tile(rows, (200, 1)), []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gradient(), hessian(), jacobian() and check_gradient() of Python's functions."""
+"""gradient(), hessian(), jacobian() and check_gradient() of Python functions."""
 
 import math
 
@@ -9,7 +9,7 @@ import gradwalk
 from gradwalk import Value
 
 
-def test_derivatives_of_functions():
+def test_derivatives_of_functions_are_right():
     f = lambda x: x[0] ** 2 * x[1].sin()  # noqa: E731
     x = [2.0, 0.5]
     assert gradwalk.gradient(f, x) == pytest.approx([4 * math.sin(0.5), 4 * math.cos(0.5)])
@@ -20,6 +20,6 @@ def test_derivatives_of_functions():
     assert value == f([Value(v) for v in x]).data and gradient == gradwalk.gradient(f, x)
 
 
-def test_an_error_in_a_function_comes_out():
+def test_an_exception_in_a_function_is_propagated():
     with pytest.raises(ZeroDivisionError):
         gradwalk.gradient(lambda x: x[0] * (1 / 0), [1.0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A GPT of scalars learns the same with gradwalk's Value, eager and compiled, as with a pure-Python one (bench/python)."""
+"""A GPT of scalars has the same losses with gradwalk's Value, eager and compiled, as with a pure-Python Value (bench/python)."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ import gpt  # noqa: E402
 import reference  # noqa: E402
 
 
-def test_a_gpt_has_the_same_losses():
+def test_a_gpt_has_the_losses_of_pure_python():
     eager, compiled, theirs = gpt.Training(gradwalk.Value), gpt.CompiledTraining(), gpt.Training(reference.Value)
     for _ in range(200 if "GRADWALK_LONG" in os.environ else 5):
         loss = theirs.step()

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Tools on a recorded graph: no_grad, find_nonfinite, recompute, pictures, walks and code."""
+"""Functions on a recorded graph: no_grad, find_nonfinite, recompute, drawings, walks and code."""
 
 import gradwalk
 from gradwalk import Value
 
 
-def test_no_grad_find_nonfinite_and_recompute():
+def test_no_grad_find_nonfinite_and_recompute_work_on_a_graph():
     a = Value(0.0, label="a")
     node, message = gradwalk.find_nonfinite(a.log() + 1)
     assert node._op == "log" and "a=0" in message and gradwalk.find_nonfinite(a + 1) is None
@@ -18,7 +18,7 @@ def test_no_grad_find_nonfinite_and_recompute():
     assert b.data == 10
 
 
-def test_pictures_and_walks():
+def test_draw_walk_and_explain_describe_a_graph():
     a = Value(2.0, label="a")
     root = a * a + 1
     assert gradwalk.draw_dot(root).startswith("digraph") and "<svg" in gradwalk.draw_svg(root)
@@ -31,7 +31,7 @@ def test_pictures_and_walks():
     assert "more nodes" in long._repr_svg_()
 
 
-def test_code_is_run(capsys):
+def test_generated_code_prints_the_gradients(capsys):
     a, b = Value(2.0, label="a"), Value(-3.0, label="b")
     root = (a * b + 10).tanh() / b.exp()
     root.backward()

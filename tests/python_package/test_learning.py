@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Losses and optimisers beside PyTorch's, modules, and parameters in files."""
+"""Losses and optimizers agree with PyTorch; modules can be subclassed; parameters can be saved and loaded."""
 
 import math
 
@@ -33,7 +33,7 @@ def test_losses_and_optimizers_agree_with_torch():
         assert [p.data for p in ours] == pytest.approx(theirs.tolist(), rel=1e-9)
 
 
-def test_more_losses():
+def test_hinge_cross_entropies_and_penalties_are_right():
     assert gradwalk.hinge(Value(0.5), 1).data == 0.5
     assert gradwalk.binary_cross_entropy([Value(0.0)], [1]).data == pytest.approx(math.log(2))
     assert gradwalk.softmax_cross_entropy([Value(1.0), Value(1.0)], 0).data == pytest.approx(math.log(2))
@@ -60,7 +60,7 @@ def test_modules_can_be_subclassed():
     assert all(p.grad == 0 for p in model.parameters())
 
 
-def test_save_and_load(tmp_path):
+def test_save_and_load_restore_the_parameters(tmp_path):
     model = gradwalk.MLP(2, [8, 1])
     gradwalk.save(tmp_path / "model.safetensors", model)
     numbers = [p.data for p in model.parameters()]
@@ -68,5 +68,5 @@ def test_save_and_load(tmp_path):
         p.data = 0
     gradwalk.load(tmp_path / "model.safetensors", model)
     assert [p.data for p in model.parameters()] == numbers
-    with pytest.raises(ValueError, match="load: needs a file of 1 parameters, got 33"):
+    with pytest.raises(ValueError, match="load: needs a file with 1 parameters, got 33; load it into a model of the same sizes"):
         gradwalk.load(tmp_path / "model.safetensors", [Value(0.0)])

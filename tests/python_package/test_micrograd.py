@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Programs written for micrograd run unmodified: by `python -m gradwalk.micrograd`, in a process of their own."""
+"""Programs written for micrograd run unmodified under `python -m gradwalk.micrograd`, each in its own process."""
 
 import subprocess
 import sys
@@ -122,11 +122,11 @@ def run(tmp_path, program, *arguments):
     (KEPT, ["True"]),
     ("import sys; print(sys.argv[1:], __name__)", ["['a', 'b'] __main__"]),
 ], ids=["operators", "moons", "trace", "kept", "arguments"])
-def test_runs_unmodified(tmp_path, program, printed):
+def test_a_micrograd_program_runs_unmodified(tmp_path, program, printed):
     assert run(tmp_path, program, *(["a", "b"] if "argv" in program else [])) == printed
 
 
-def test_modules_are_there_after_the_import_and_not_before():
+def test_the_micrograd_modules_exist_only_after_the_import():
     code = """
         import importlib.util
         assert importlib.util.find_spec("micrograd") is None
@@ -139,8 +139,8 @@ def test_modules_are_there_after_the_import_and_not_before():
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
 
 
-def test_a_module_imported_before_is_not_replaced(tmp_path):
+def test_micrograd_imported_before_is_an_error(tmp_path):
     (tmp_path / "micrograd.py").write_text("")
     code = "import micrograd, gradwalk.micrograd"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
-    assert "ImportError: gradwalk.micrograd: needs to come before micrograd" in result.stderr
+    assert "ImportError: gradwalk.micrograd: needs to be imported before micrograd, found micrograd imported; import gradwalk.micrograd first" in result.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The notebooks run from start to finish in a kernel of this interpreter; rendered, they show graphs and a walker that steps."""
+"""The notebooks run from start to finish in a kernel of this interpreter. Rendered, they show graphs and a working walker."""
 
 import functools
 import http.server
@@ -28,7 +28,7 @@ needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
 
 @pytest.fixture(scope="module")
 def kernel(tmp_path_factory):
-    """The name of a kernel that is this interpreter: the system's would not see what is installed here."""
+    """Installs a kernel that runs this interpreter, and returns its name. The system's kernel would not find this gradwalk."""
     folder = tmp_path_factory.mktemp("jupyter")
     (folder / "kernels/gradwalk").mkdir(parents=True)
     start = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
@@ -63,22 +63,22 @@ def test_a_notebook_runs(path, kernel):
     assert outputs(notebook, pictures)
 
 
-def test_there_are_three_and_none_has_outputs():
+def test_there_are_three_notebooks_without_outputs():
     assert len(NOTEBOOKS) == 3
     for path in NOTEBOOKS:
         assert not any(cell.get("outputs") for cell in nbformat.read(path, as_version=4).cells), f"{path.name}: clear its outputs"
 
 
-def told_by_chromium(page, tmp_path):
-    """What the page posts to /told, as JSON. It is waited for: a clock that runs ahead of the page's engine would end first on a busy machine."""
-    told = queue.Queue()
+def posted_by_chromium(page, tmp_path):
+    """Opens the page in Chromium, and returns the JSON that the page posts to /posted, however long the page takes."""
+    posted = queue.Queue()
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             self.answer(page if self.path == "/" else "")
 
         def do_POST(self):
-            told.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            posted.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
             self.answer("")
 
         def answer(self, text):
@@ -96,32 +96,32 @@ def told_by_chromium(page, tmp_path):
                  "--disable-sync", "--force-prefers-reduced-motion", "--remote-debugging-port=0", f"--user-data-dir={tmp_path / 'profile'}"]
         browser = subprocess.Popen([CHROMIUM, *flags, f"http://127.0.0.1:{server.server_port}/"], stderr=subprocess.DEVNULL)
         try:
-            return told.get(timeout=120)
+            return posted.get(timeout=120)
         finally:
             browser.terminate()
             browser.wait(timeout=30)
             server.shutdown()
 
 
-# Presses "step forward" in the frame until it can be pressed no more, and tells what is seen.
+# Presses "step forward" in the frame until the button is disabled, then posts the text and the number of drawings.
 STEPPER = """
 <script>
 let presses = 0
 const timer = setInterval(() => {
   const page = document.querySelector('iframe[title=gradwalk]')?.contentDocument
-  const button = [...(page?.querySelectorAll('#shown button') ?? [])].find((one) => /^step forward/.test(one.getAttribute('aria-label') ?? one.textContent.trim()))
+  const button = [...(page?.querySelectorAll('#shown button') ?? [])].find((found) => /^step forward/.test(found.getAttribute('aria-label') ?? found.textContent.trim()))
   if (!button) return
   if (!button.disabled) { button.click(); ++presses; return }
   clearInterval(timer)
   const count = (selector) => document.querySelectorAll(selector).length
-  fetch('/told', {method: 'POST', body: JSON.stringify({presses, text: page.body.innerText, drawings: count('svg'), nodes: count('.node')})})
+  fetch('/posted', {method: 'POST', body: JSON.stringify({presses, text: page.body.innerText, drawings: count('svg'), nodes: count('.node')})})
 }, 50)
 </script>
 """
 
 
 def rendered(notebook):
-    """Debian's nbconvert (6.5.3) takes the drawing out of an SVG where it cleans it; notebooks themselves do not."""
+    """Renders without the clean_html filter: that of Debian's nbconvert (6.5.3) removes the drawing from an SVG."""
     return nbconvert.HTMLExporter(template_name="classic", filters={"clean_html": lambda drawing: drawing}).from_notebook_node(notebook)[0]
 
 
@@ -129,7 +129,7 @@ def rendered(notebook):
 @needs_browser
 def test_show_steps_in_a_rendered_notebook(kernel, tmp_path):
     notebook = executed(NOTEBOOKS[0], kernel)
-    seen = told_by_chromium(rendered(notebook) + STEPPER, tmp_path)
+    seen = posted_by_chromium(rendered(notebook) + STEPPER, tmp_path)
     assert seen["drawings"] == len(outputs(notebook, "image/svg+xml")) == 3 and seen["nodes"] > 9
     steps = len(gradwalk.walk((gradwalk.Value(2.0, label="a") * gradwalk.Value(-3.0, label="b") + 10).relu())["steps"])
     assert seen["presses"] == steps - 1 and "Visit a, which has −3." in seen["text"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Random programs over every op of the table: what Python's Values give is PyTorch's, and to the last bit the command line's."""
+"""Random programs over every op of the table: Python's Values agree with PyTorch, and equal the command line bit by bit."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from torch_ops import KINKS, TORCH  # noqa: E402
 LONG = "GRADWALK_LONG" in os.environ
 OPS = {name: 1 + (f" {name}(x: Value, y:" in (pathlib.Path(gradwalk.__file__).parent / "_core.pyi").read_text()) for name in gradwalk._core._op_names}
 OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**"}
-TAME = 1e3  # larger values and local derivatives are left out, as is what rounding may have moved by more than LOUD
+TAME = 1e3  # programs avoid larger values and local derivatives, and results that rounding may have changed by more than LOUD
 LOUD = 1e-10
 
 NUMBERS = st.floats(-2, 2, allow_subnormal=False)
@@ -33,7 +33,7 @@ def tensors_of(numbers):
 
 
 def slopes_of(op, operands):
-    """The result there and the sizes of its derivatives; None near a kink or the end of a domain, and where they are large."""
+    """Returns the result and the sizes of its derivatives. None near a kink or the end of a domain, or if they are large."""
     if op != "stop" and KINKS.get(op, lambda *_: 1)(*operands) < 1e-6:
         return None
     again = tensors_of(operands)
@@ -43,7 +43,7 @@ def slopes_of(op, operands):
 
 
 class Program:
-    """The leaves and steps that are tame, as PyTorch runs them: steps are (op, operands), an operand a node's number or a float."""
+    """A program of leaves and steps with moderate numbers. A step is (op, operands); an operand is the number of a node, or a float."""
 
     def __init__(self, leaves, steps):
         self.leaves, self.steps, self.slopes = leaves, [], []
@@ -68,7 +68,7 @@ class Program:
             self.noise.append(noise)
 
     def build(self, spelling):
-        """The same in Values, by methods, functions or operators."""
+        """Runs the program with Values, by methods, functions or operators."""
         nodes = [Value(number) for number in self.leaves]
         for op, operands in self.steps:
             x, *y = (nodes[one] if isinstance(one, int) else one for one in operands)
@@ -81,7 +81,7 @@ class Program:
         return nodes, sum(nodes[1:], nodes[0])
 
     def text(self):
-        """As the command line reads it. A float is a leaf of its own there, which changes no number."""
+        """Returns the program as an expression for the command line, where each float is a leaf. That changes no number."""
         lines = [f"v{i}={number!r}" for i, number in enumerate(self.leaves)]
         for i, (op, operands) in enumerate(self.steps, len(self.leaves)):
             lines.append(f"v{i}={op}({', '.join(f'v{one}' if isinstance(one, int) else repr(one) for one in operands)})")
@@ -89,7 +89,7 @@ class Program:
 
 
 def scales(program):
-    """By leaf, what its gradient would be if nothing cancelled."""
+    """Returns for each leaf the size of its gradient if nothing cancelled."""
     sizes = [1.0] * len(program.tensors)
     for i in reversed(range(len(program.steps))):
         for one, slope in zip(program.steps[i][1], program.slopes[i]):
@@ -113,16 +113,16 @@ def test_random_programs_agree_with_pytorch(drawn, spelling):
 
 @settings(max_examples=300 if LONG else 30, deadline=None)
 @given(PROGRAMS)
-def test_random_programs_are_the_command_lines_to_the_last_bit(drawn):
+def test_random_programs_equal_the_command_line_bit_by_bit(drawn):
     program = Program(*drawn)
     nodes, root = program.build("functions")
     root.backward()
     done = subprocess.run([sys.executable, "-m", "gradwalk", "eval", "--json", "-"], input=program.text(), capture_output=True, text=True, check=True)
-    told = {node["name"]: node for node in json.loads(done.stdout)["nodes"]}
-    assert told["root"]["data"] == root.data
+    by_name = {node["name"]: node for node in json.loads(done.stdout)["nodes"]}
+    assert by_name["root"]["data"] == root.data
     for i, node in enumerate(nodes):
-        assert (told[f"v{i}"]["data"], told[f"v{i}"]["grad"]) == (node.data, node.grad), f"v{i}"
+        assert (by_name[f"v{i}"]["data"], by_name[f"v{i}"]["grad"]) == (node.data, node.grad), f"v{i}"
 
 
-def test_every_op_is_drawn_from():
+def test_random_programs_use_every_op():
     assert set(OPS) == set(TORCH) and set(OPS.values()) == {1, 2}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gradwalk.sklearn: scikit-learn's own checks of estimators, and the same models beside scikit-learn's."""
+"""gradwalk.sklearn passes scikit-learn's checks of estimators, and its models are as good as scikit-learn's."""
 
 import copy
 import pickle
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 
 @parametrize_with_checks([MLPClassifier(), MLPRegressor()])
-def test_scikit_learns_checks(estimator, check):
+def test_the_estimators_pass_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
@@ -34,15 +34,15 @@ def digits():
     return train_test_split(X / 16, y, random_state=0, stratify=y)
 
 
-def test_digits_are_read_as_well_as_by_scikit_learn(digits):
+def test_digits_are_classified_as_well_as_by_scikit_learn(digits):
     train_x, test_x, train_y, test_y = digits
     ours, theirs = (kind(random_state=1, max_iter=60).fit(train_x, train_y) for kind in (MLPClassifier, sklearn.neural_network.MLPClassifier))
     assert ours.score(test_x, test_y) > theirs.score(test_x, test_y) - 0.02
     assert ours.loss_curve_[-1] == pytest.approx(theirs.loss_curve_[-1], rel=0.1)
 
 
-def test_the_first_passes_have_scikit_learns_losses(digits):
-    """The same numbers to begin with and the same rules: without shuffling, the same losses."""
+def test_the_first_passes_have_the_losses_of_scikit_learn(digits):
+    """From the same initial parameters, with the same optimizer and without shuffling, the losses are the same."""
     X, y = digits[0][:400], digits[2][:400]
     for solver, more in [("adam", {}), ("sgd", {"nesterovs_momentum": False})]:
         settings = {"hidden_layer_sizes": (12, 7), "activation": "tanh", "solver": solver, "shuffle": False, "random_state": 3, "max_iter": 8, "alpha": 0.1}
@@ -52,7 +52,7 @@ def test_the_first_passes_have_scikit_learns_losses(digits):
 
 
 @pytest.mark.parametrize("columns", [1, 2])
-def test_numbers_are_learned_as_by_scikit_learn(columns):
+def test_regression_is_as_good_as_scikit_learns(columns):
     X, y = load_diabetes(return_X_y=True)
     y = y / 100 if columns == 1 else numpy.column_stack([y / 100, -y / 50])
     settings = {"activation": "logistic", "shuffle": False, "random_state": 0, "max_iter": 10}
@@ -61,7 +61,7 @@ def test_numbers_are_learned_as_by_scikit_learn(columns):
     assert ours.loss_curve_ == pytest.approx(theirs.loss_curve_, rel=1e-3)
 
 
-def test_classes_may_be_two_and_texts():
+def test_two_classes_of_text_are_classified():
     X, y = load_iris(return_X_y=True)
     names = numpy.array(["short", "long"])[(y > 0).astype(int)]
     model = make_pipeline(StandardScaler(), MLPClassifier((8,), max_iter=300, random_state=0)).fit(X, names)
@@ -70,7 +70,7 @@ def test_classes_may_be_two_and_texts():
     assert model.predict_log_proba(X) == pytest.approx(numpy.log(model.predict_proba(X)))
 
 
-def test_partial_fit_goes_on_where_it_was(digits):
+def test_partial_fit_continues_training(digits):
     X, y = digits[0][:300], digits[2][:300]
     model = MLPClassifier(random_state=0)
     with pytest.raises(ValueError, match="needs all classes at the first partial_fit, got none"):
@@ -84,48 +84,48 @@ def test_partial_fit_goes_on_where_it_was(digits):
         model.partial_fit(X, y + 1)
     with pytest.raises(ValueError, match="needs the classes of the first partial_fit"):
         model.partial_fit(X, y, classes=[0, 1])
-    with pytest.raises(ValueError, match="needs 1 numbers a row, as at the first partial_fit, got 2"):
+    with pytest.raises(ValueError, match="needs 1 targets per row, as in the first partial_fit, got 2; give 1"):
         MLPRegressor().partial_fit(X, y).partial_fit(X, numpy.column_stack([y, y]))
 
 
-def test_copies_give_the_same_and_learn_on(digits):
+def test_copies_predict_the_same_and_can_be_trained(digits):
     X, y = digits[0][:200], digits[2][:200]
     model = MLPClassifier(random_state=0, max_iter=20).fit(X, y)
-    for one in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
-        assert one.predict_proba(X) == pytest.approx(model.predict_proba(X), rel=1e-12)
-        before = one.loss_
+    for duplicate in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert duplicate.predict_proba(X) == pytest.approx(model.predict_proba(X), rel=1e-12)
+        before = duplicate.loss_
         for _ in range(20):
-            one.partial_fit(X, y)
-        assert one.loss_ < before
+            duplicate.partial_fit(X, y)
+        assert duplicate.loss_ < before
 
 
-def test_it_works_in_searches_and_other_processes(digits):
+def test_estimators_work_in_grid_searches_and_other_processes(digits):
     X, y = digits[0][:200], digits[2][:200]
     search = GridSearchCV(MLPClassifier(max_iter=30, random_state=0), {"hidden_layer_sizes": [(4,), (32,)]}, cv=2).fit(X, y)
     assert search.best_params_ == {"hidden_layer_sizes": (32,)}
     assert len(cross_val_score(MLPClassifier(max_iter=5), X, y, cv=2, n_jobs=2)) == 2
 
 
-def test_floats_of_32_bits_and_threads_learn_too(digits):
+def test_float32_and_threads_train_too(digits):
     X, y = digits[0], digits[2]
     exact, short, shared = (MLPClassifier(random_state=0, max_iter=10, **more).fit(X, y) for more in ({}, {"precision": "float32"}, {"threads": 2}))
     assert short.loss_curve_ == pytest.approx(exact.loss_curve_, rel=1e-3)
     assert shared.loss_curve_ == exact.loss_curve_
 
 
-def test_what_it_says(capsys):
+def test_messages_name_the_parameter_and_the_remedy(capsys):
     X, y = load_iris(return_X_y=True)
     with pytest.raises(NotFittedError):
         MLPClassifier().predict(X)
-    for settings, message in [({"activation": "gelu"}, "MLPClassifier: needs activation to be one of identity, logistic, relu, tanh, got gelu; choose one"),
-                              ({"solver": "lbfgs"}, "MLPClassifier: needs solver to be one of adam, sgd, got lbfgs; choose one"),
-                              ({"hidden_layer_sizes": (3, 0)}, r"MLPClassifier: needs hidden_layer_sizes to be 1 or more, got \(3, 0\); leave out empty layers"),
+    for settings, message in [({"activation": "gelu"}, "MLPClassifier: needs activation to be one of identity, logistic, relu, tanh, got gelu; choose one of them"),
+                              ({"solver": "lbfgs"}, "MLPClassifier: needs solver to be one of adam, sgd, got lbfgs; choose one of them"),
+                              ({"hidden_layer_sizes": (3, 0)}, r"MLPClassifier: needs hidden_layer_sizes to be 1 or more, got \(3, 0\); remove the empty layers"),
                               ({"batch_size": 0}, "MLPClassifier: needs batch_size to be auto, or 1 or more, got 0; give a number of rows"),
-                              ({"precision": "half"}, "compile: needs float64 or float32, got half; choose one"),
-                              ({"learning_rate_init": 1e300}, "MLPClassifier: needs a loss that falls, got weights that are not finite; scale X, or lower learning_rate_init")]:
+                              ({"precision": "half"}, "compile: needs precision 'float64' or 'float32', got 'half'; choose one of them"),
+                              ({"learning_rate_init": 1e300}, "MLPClassifier: needs finite weights, got inf or nan; scale X, or lower learning_rate_init")]:
         with pytest.raises(ValueError, match=message):
             MLPClassifier(**{"max_iter": 3, **settings}).fit(X, y)
-    with pytest.warns(ConvergenceWarning, match="MLPClassifier: max_iter=2 passes were not enough for the loss to settle"):
+    with pytest.warns(ConvergenceWarning, match="MLPClassifier: the loss has not converged after max_iter=2 passes"):
         MLPClassifier(max_iter=2, verbose=True).fit(X, y)
     assert [line.split(",")[0] for line in capsys.readouterr().out.splitlines()] == ["pass 1", "pass 2"]
     with warnings.catch_warnings():
@@ -133,28 +133,28 @@ def test_what_it_says(capsys):
         assert MLPClassifier(tol=10.0, random_state=0).fit(X, y).n_iter_ == 12
 
 
-def test_only_this_module_needs_scikit_learn():
+def test_only_gradwalk_sklearn_needs_scikit_learn():
     code = "import sys, gradwalk; sys.exit('sklearn' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
 @pytest.fixture
 def ctrl_c():
-    """As in a terminal: what runs in the background is started to ignore it."""
+    """Handles Ctrl-C as in a terminal. A background process may have been started to ignore it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.usefixtures("ctrl_c")
-def test_ctrl_c_keeps_what_was_learned(digits):
+def test_ctrl_c_keeps_the_trained_model(digits):
     class Interrupted(MLPClassifier):
-        def _one_pass(self, rows):
-            super()._one_pass(rows)
+        def _make_pass(self, rows):
+            super()._make_pass(rows)
             if self.n_iter_ == 3:
                 signal.raise_signal(signal.SIGINT)
 
     model = Interrupted(random_state=0)
-    with pytest.warns(UserWarning, match="^Interrupted: interrupted after 3 passes; what was learned is kept$"):
+    with pytest.warns(UserWarning, match="^Interrupted: interrupted after 3 passes; the model keeps what it has learned$"):
         model.fit(digits[0], digits[2])
     assert model.n_iter_ == 3 and model.predict(digits[1]).shape == digits[3].shape

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""minimize, fit and root of Python's functions; docs/solve.md tells what they promise, and tests/{fit,minimize,root}_test.cpp hold them to it."""
+"""minimize, fit and root of Python functions. tests/{fit,minimize,root}_test.cpp test what docs/solve.md promises."""
 
 import signal
 
@@ -15,21 +15,21 @@ def valley(x):
 
 
 @pytest.mark.parametrize("method", ["lbfgs", "bfgs", "newton", "gradient_descent"])
-def test_a_minimum_is_found(method):
-    told = []
-    best = gradwalk.minimize(valley, numpy.array([-1.2, 1.0]), method=method, iterations=20000, gradient_tolerance=1e-6, progress=lambda k, value: told.append((k, value)))
+def test_minimize_finds_a_minimum(method):
+    reported = []
+    best = gradwalk.minimize(valley, numpy.array([-1.2, 1.0]), method=method, iterations=20000, gradient_tolerance=1e-6, progress=lambda k, value: reported.append((k, value)))
     assert best.converged and best.compiled and best.x == pytest.approx([1, 1], abs=1e-4) and best.value < 1e-9 and len(best.gradient) == 2
-    assert [k for k, _ in told] == list(range(1, best.iterations + 1)) and told[0][1] == pytest.approx(24.2) and told[-1][1] < 1e-6
+    assert [k for k, _ in reported] == list(range(1, best.iterations + 1)) and reported[0][1] == pytest.approx(24.2) and reported[-1][1] < 1e-6
     assert best.recordings < 10 < best.evaluations and repr(best).startswith(f"<Minimum x={best.x}, {best.stop} after ")
 
 
-def test_a_function_of_one_value():
+def test_solvers_take_a_function_of_one_value():
     best = gradwalk.minimize(lambda x: (x - 3) ** 2 + 1, 0.0)
     assert best.x == pytest.approx(3) and best.value == pytest.approx(1)
     assert gradwalk.root(lambda x: x.cos() - x, 1).x == pytest.approx(0.7390851332151607)
 
 
-def test_a_fit_agrees_with_scipys():
+def test_fit_agrees_with_scipy():
     random = numpy.random.default_rng(0)
     t = numpy.linspace(0, 4, 30)
     y = 2.5 * numpy.exp(-1.3 * t) + 0.5 + random.normal(0, 0.02, 30)
@@ -40,16 +40,16 @@ def test_a_fit_agrees_with_scipys():
     assert ours.sum_of_squares == pytest.approx(sum(r * r for r in ours.residuals)) and ours.deviation == pytest.approx(0.02, rel=0.5)
 
 
-def test_a_system_is_solved():
+def test_root_solves_a_system_of_equations():
     found = gradwalk.root(lambda x: [x[0] ** 2 + x[1] ** 2 - 4, x[0] - x[1]], [1.0, 0.5])
     assert found.converged and found.x == pytest.approx([2**0.5, 2**0.5]) and found.values == pytest.approx([0, 0], abs=1e-12)
 
 
-def test_why_it_ended_is_said():
+def test_results_state_why_they_stopped():
     assert gradwalk.minimize(lambda x: 3 * x, 0.0).stop == "unbounded" and not gradwalk.minimize(lambda x: 3 * x, 0.0).converged
     uncompiled = gradwalk.minimize(valley, [-1.2, 1.0], compile=False)
     assert not uncompiled.compiled and uncompiled.recordings >= uncompiled.evaluations
-    with pytest.raises(ValueError, match="minimize: needs lbfgs, bfgs, newton or gradient_descent, got sgd; choose one"):
+    with pytest.raises(ValueError, match="minimize: needs method 'lbfgs', 'bfgs', 'newton' or 'gradient_descent', got 'sgd'; choose one of them"):
         gradwalk.minimize(valley, [0.0, 0.0], method="sgd")
     with pytest.raises(ValueError, match="^root: needs as many values as parameters: 2, got 1;"):
         gradwalk.root(lambda x: [x[0] + x[1]], [0.0, 0.0])
@@ -64,8 +64,8 @@ def stop_at_five(iteration, _):
         raise RuntimeError("enough")
 
 
-def test_a_signal_ends_a_search():
-    """What is compiled calls no Python: the signal is seen between iterations. Left alone, this search would take minutes."""
+def test_a_signal_stops_minimize():
+    """Compiled code calls no Python, so the signal is noticed between iterations. Without it this search takes minutes."""
     def long_valley(x):
         return sum(100 * (x[i + 1] - x[i] ** 2) ** 2 + (1 - x[i]) ** 2 for i in range(len(x) - 1))
 

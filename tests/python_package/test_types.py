@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The package's stubs: mypy accepts right programs, refuses wrong ones, and every name has a type."""
+"""The stubs of the package: mypy accepts right programs, refuses wrong ones, and every name has a type."""
 
 import os
 import pathlib
@@ -37,21 +37,21 @@ gradwalk.show(a, rule="overwrite").save("walk.html")
 def mypy(program, tmp_path):
     file = tmp_path / "program.py"
     file.write_text(program)
-    folder = pathlib.Path(gradwalk.__file__).parents[1]  # where it is installed mypy finds it, and wants no path
+    folder = pathlib.Path(gradwalk.__file__).parents[1]  # mypy finds an installed package itself, and refuses a path to it
     path = "" if folder.name == "site-packages" else str(folder)
     return subprocess.run(["/usr/bin/mypy", "--cache-dir", str(tmp_path / "cache"), "--python-executable", sys.executable, str(file)],
                           capture_output=True, text=True, env={**os.environ, "MYPYPATH": path})
 
 
-def test_types_are_right(tmp_path):
+def test_mypy_accepts_right_programs_and_refuses_wrong_ones(tmp_path):
     result = mypy(TYPED, tmp_path)
     assert result.returncode == 0, result.stdout + result.stderr
     wrong = mypy(TYPED + "wrong: str = a.data\nValue('x')\n", tmp_path)
     assert wrong.stdout.count("error:") == 2, wrong.stdout
 
 
-def test_the_packages_own_types_are_right(tmp_path):
-    """As its author would check it: of what is installed, a checker says nothing."""
+def test_mypy_accepts_the_package_itself(tmp_path):
+    """Checks a copy of the sources, because a type checker reports nothing about installed packages."""
     shutil.copytree(pathlib.Path(gradwalk.__file__).parent, tmp_path / "gradwalk")
     result = subprocess.run(["/usr/bin/mypy", "--ignore-missing-imports", "--cache-dir", str(tmp_path / "cache"), "-p", "gradwalk"], cwd=tmp_path,
                             capture_output=True, text=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gradwalk.Value as Python sees it: operators, identity, copies, ops of one's own, memory, threads and processes."""
+"""gradwalk.Value in Python: operators, identity, copies, custom ops, memory, threads and processes."""
 
 import copy
 import fractions
@@ -26,7 +26,7 @@ def resident():
 
 
 def cube(self):
-    """An op as micrograd's users write them."""
+    """A custom op in micrograd's style."""
     out = Value(self.data**3, (self,), "cube")
 
     def _backward():
@@ -54,14 +54,14 @@ def test_booleans_are_numbers():
 
 
 @pytest.mark.parametrize("thing", ["2", None, [1], 1j])
-def test_what_is_no_number_is_refused(thing):
+def test_an_operand_that_is_no_number_is_refused(thing):
     with pytest.raises(TypeError):
         Value(1.0) * thing
     with pytest.raises(TypeError, match="Value: needs a number, got"):
         Value(thing)
 
 
-def test_arrays_of_values():
+def test_numpy_arrays_of_values_do_arithmetic():
     a = numpy.array([Value(1.0), Value(2.0), Value(3.0)])
     total = a.sum() + a.dot(a) + a @ a + (2 * a + a * Value(2.0)).sum() + numpy.exp(a).sum()
     total.backward()
@@ -76,10 +76,10 @@ def test_every_op_is_a_method_and_a_function():
         except TypeError:
             by_method, by_function, number = getattr(a, name)(b), function(a, b), function(0.25, 0.5)
             assert function(0.25, b).data == function(a, 0.5).data == number
-        numpy.testing.assert_equal([by_method.data, by_function.data], [number, number], name)  # NaN where it is not defined
+        numpy.testing.assert_equal([by_method.data, by_function.data], [number, number], name)  # NaN equals NaN here
 
 
-def test_identity():
+def test_equality_is_identity():
     a, b = Value(2.0), Value(2.0)
     c = a * b
     assert a != b and a == a and len({a, b, a}) == 2
@@ -87,7 +87,7 @@ def test_identity():
     assert (a * a).inputs == (a, a) and (a * a)._prev == {a}
 
 
-def test_objects_of_looked_at_nodes_stay_the_same_while_they_live():
+def test_a_node_has_one_object_while_it_lives():
     root = (Value(2.0) + 1) * 3
     inner = root.inputs[0]
     assert root.inputs[0] is inner and inner in root._prev
@@ -102,7 +102,7 @@ def test_ops_are_named_as_in_micrograd():
     assert (a**3)._prev == {a} and {v.data for v in (a + 1)._prev} == {1.0, 2.0}
 
 
-def test_comparisons_are_of_the_data():
+def test_comparisons_compare_the_data():
     a, b = Value(1.0), Value(2.0)
     assert a < b and a <= b and b > a and b >= a and a < 1.5 and 1.5 < b and not a > b
 
@@ -113,20 +113,20 @@ def test_data_grad_and_label_can_be_set():
     assert (a.data, a.grad, a.label) == (5.0, 2.0, "a")
     a.label = "ä"
     assert a.label == "ä"
-    with pytest.raises(TypeError, match="data: needs a number, got str; convert it"):
+    with pytest.raises(TypeError, match="data: needs a number, got str; convert it to a float"):
         a.data = "1"
     with pytest.raises(AttributeError):
         a.inputs = ()
 
 
-def test_errors_are_the_engines_own():
+def test_errors_have_the_engines_text():
     with gradwalk.no_grad():
         loss = Value(1.0) * 2
     with pytest.raises(ValueError, match="NoGrad"):
         loss.backward()
 
 
-def test_a_step_back_by_hand():
+def test_backward_of_a_node_makes_one_step():
     a, b = Value(2.0), Value(-3.0)
     o = a * b
     o.grad = 1.0
@@ -134,7 +134,7 @@ def test_a_step_back_by_hand():
     assert (a.grad, b.grad) == (-3.0, 2.0)
 
 
-def test_an_op_of_ones_own_is_called_in_its_turn():
+def test_a_custom_op_is_called_in_its_turn():
     x = Value(2.0)
     y = cube(x)
     z = y * y + cube(y)
@@ -143,19 +143,19 @@ def test_an_op_of_ones_own_is_called_in_its_turn():
     assert x.grad == pytest.approx((2 * 8 + 3 * 64) * 12)
 
 
-def test_an_op_of_ones_own_by_monkeypatching(monkeypatch):
+def test_a_custom_op_can_be_added_as_a_method(monkeypatch):
     monkeypatch.setattr(Value, "cube", cube, raising=False)
     x = Value(2.0)
     x.cube().backward()
     assert x.grad == 12
 
 
-def test_an_op_of_ones_own_under_no_grad():
+def test_a_custom_op_under_no_grad_is_a_leaf():
     with gradwalk.no_grad():
         assert cube(Value(2.0)).data == 8 and cube(Value(2.0))._prev == set()
 
 
-def test_an_error_in_a_step_back_comes_out():
+def test_an_exception_in_a_custom_op_is_propagated():
     x = Value(1.0)
     out = Value(1.0, (x,), "bad")
 
@@ -169,14 +169,14 @@ def test_an_error_in_a_step_back_comes_out():
     assert x.grad == 3
 
 
-def test_a_step_back_is_set_on_nodes_with_children_only():
+def test_backward_can_be_set_only_on_nodes_made_with_children():
     with pytest.raises(ValueError, match="_backward: needs a node made by Value"):
         (Value(1.0) * 2)._backward = lambda: None
     with pytest.raises(TypeError, match="children that are Values, got int"):
         Value(1.0, (1,), "+")
 
 
-def test_steps_back_of_ones_own_are_freed():
+def test_functions_of_custom_ops_are_freed():
     class Mark:
         pass
 
@@ -203,7 +203,7 @@ def test_steps_back_of_ones_own_are_freed():
     assert gone() is None
 
 
-def test_subclasses():
+def test_subclasses_keep_their_type_and_attributes():
     class Parameter(Value):
         def __init__(self, data, name):
             super().__init__(data, label=name)
@@ -230,7 +230,7 @@ def test_subclasses():
     assert gone() is None
 
 
-def test_the_collector_finds_cycles_through_attributes():
+def test_the_garbage_collector_finds_cycles_through_attributes():
     a = Value(1.0)
     a.itself = a
     gone = weakref.ref(a)
@@ -239,13 +239,13 @@ def test_the_collector_finds_cycles_through_attributes():
     assert gone() is None
 
 
-def test_values_do_not_trouble_the_collector():
+def test_plain_values_are_not_tracked_by_the_garbage_collector():
     kept = [Value(float(i)) for i in range(1000)]
     assert not any(gc.is_tracked(v) for v in kept)
 
 
 @pytest.mark.parametrize("again", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy])
-def test_graphs_are_stored_whole(again):
+def test_pickle_and_deepcopy_keep_the_whole_graph(again):
     a, b = Value(2.0, label="a"), Value(3.0)
     root = gradwalk.select(a.less(b), (a * b + 1).tanh() ** 2, b) / a
     root.label = "root"
@@ -257,7 +257,7 @@ def test_graphs_are_stored_whole(again):
     assert a2.grad == a.grad and a2 is not a
 
 
-def test_deep_graphs():
+def test_a_graph_of_a_million_nodes_runs_backward_and_is_pickled():
     x = Value(0.0)
     v = x
     for _ in range(1_000_000):
@@ -269,12 +269,12 @@ def test_deep_graphs():
     assert copy.deepcopy(again).data == 1_000_000
 
 
-def test_a_custom_node_is_not_stored():
+def test_a_graph_with_a_custom_node_cannot_be_pickled():
     with pytest.raises(ValueError, match="the custom node 'cube'"):
         pickle.dumps(cube(Value(1.0)))
 
 
-def test_reference_counts_stay():
+def test_operations_do_not_change_reference_counts():
     a, b = Value(1.0), Value(2.0)
     for _ in range(10):
         before = sys.getrefcount(a), sys.getrefcount(Value), sys.getrefcount(None)
@@ -302,7 +302,7 @@ def test_memory_stays_flat_over_many_graphs():
 
 
 def everything_once():
-    """One graph by most ways there are into the extension."""
+    """Builds a graph and calls most functions of the extension once."""
     a, b = Value(1.5, label="a"), Value(-0.5)
     c = (a * b + gradwalk.tanh(a) / 2).max(b) + cube(a)
     c.backward()
@@ -315,8 +315,8 @@ def everything_once():
             wrong()
 
 
-def test_no_object_is_left():
-    """What leaks grows in every stretch; what is only exchanged for objects from before the counting, less and less."""
+def test_no_objects_leak():
+    """A leak grows in every round. Objects that merely replace older, uncounted ones grow less and less."""
     sizes = []
     tracemalloc.start()
     try:
@@ -327,7 +327,7 @@ def test_no_object_is_left():
             sizes.append(tracemalloc.get_traced_memory()[0])
     finally:
         tracemalloc.stop()
-    assert min(after - before for before, after in zip(sizes, sizes[1:])) < 50 * 48  # an object a round would be more
+    assert min(after - before for before, after in zip(sizes, sizes[1:])) < 50 * 48  # one leaked object per round would be more
 
 
 def test_threads_share_one_tape():
@@ -355,12 +355,12 @@ def test_threads_share_one_tape():
 
 
 def test_a_value_outlives_the_thread_that_made_it():
-    made = []
-    thread = threading.Thread(target=lambda: made.append(Value(2.0) * 3))
+    results = []
+    thread = threading.Thread(target=lambda: results.append(Value(2.0) * 3))
     thread.start()
     thread.join()
-    made[0].backward()
-    assert made[0].inputs[0].grad == 3
+    results[0].backward()
+    assert results[0].inputs[0].grad == 3
 
 
 def child(connection, value):
@@ -369,7 +369,7 @@ def child(connection, value):
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_processes(method):
+def test_values_work_in_other_processes(method):
     context = multiprocessing.get_context(method)
     here, there = context.Pipe()
     process = context.Process(target=child, args=(there, Value(2.0) * 3))
@@ -387,7 +387,7 @@ def slope_at(x):
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_pools_of_processes(method):
+def test_values_work_in_process_pools(method):
     points = [i / 10 for i in range(20)]
     kept = Value(3.0) * 2
     with multiprocessing.get_context(method).Pool(2) as pool:
@@ -396,7 +396,7 @@ def test_pools_of_processes(method):
     assert kept.inputs[0].grad == 2
 
 
-def test_a_fork_beside_threads_that_compute():
+def test_fork_works_while_threads_compute():
     stop = threading.Event()
 
     def work():
@@ -422,6 +422,6 @@ def test_a_fork_beside_threads_that_compute():
 
 @pytest.mark.torch
 @pytest.mark.parametrize("first", ["numpy", "torch", "gradwalk"])
-def test_imports_in_any_order(first):
+def test_modules_can_be_imported_in_any_order(first):
     code = f"import {first}, gradwalk, numpy, torch; v = gradwalk.Value(2.0); (v * v).backward(); assert v.grad == 4"
     subprocess.run([sys.executable, "-c", code], check=True)
