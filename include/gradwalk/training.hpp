@@ -45,9 +45,9 @@ struct GRADWALK_EXPORT History {
 
   // Adds a step. Steps are counted from 1 and added in order.
   void add(std::uint64_t step, double loss, double accuracy);
-  // Returns whether this can be the history of a run of this many steps. `has_shares` says that accuracies are between
-  // 0 and 1, as those of classifiers are.
-  bool is_of(std::uint64_t made, bool has_shares = true) const;
+  // Returns whether this can be the history of a run of this many steps. `accuracies_are_fractions` says that they are
+  // between 0 and 1, as those of classifiers are.
+  bool is_of(std::uint64_t made, bool accuracies_are_fractions = true) const;
 };
 
 // The parameters with the lowest validation loss so far.
