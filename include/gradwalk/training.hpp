@@ -36,8 +36,8 @@ struct LearningSplit {
 // Returns the split that a run on this data with this recipe makes. Throws an Error if either is invalid.
 GRADWALK_EXPORT LearningSplit learning_split(const Dataset& data, const Recipe& recipe);
 
-// The loss and the accuracy of past steps. At most `most` steps are kept, evenly spaced: when they become more, every
-// second one is dropped. For regression, `accuracy` is R² (see TrainingRun::Report).
+// The loss and the accuracy of past steps. At most `most` steps are kept, evenly spaced: when there would be more,
+// every second one is dropped. For regression, `accuracy` is R² (see TrainingRun::Report).
 struct GRADWALK_EXPORT History {
   static constexpr std::size_t most = 1024;
   std::uint64_t stride = 1;  // the distance between the steps that are kept
