@@ -365,7 +365,7 @@ TEST(CsvErrors, NameWhatIsMissing) {
                                 "1\0,\0",
                                 6)),
             "csv: needs text in UTF-8, got UTF-16; save it as UTF-8");
-  EXPECT_EQ(message("q", {.name = "my\ndata.csv"}).substr(0, 20), "my?data.csv: needs a");
+  EXPECT_EQ(message("q", {.name = "my\ndata.csv"}).substr(0, 20), "my?data.csv: needs f");
 }
 
 TEST(CsvErrors, HaveLineAndColumn) {

@@ -107,13 +107,14 @@ TEST(Regression, RejectsTargetsThatCannotBeLearned) {
   EXPECT_EQ(with([](Dataset&) {}, small(LossKind::softmax)),
             "train: needs a loss for numbers, got softmax; use the loss mse, mae or huber");
   TrainingRun run(numbers(), small());
-  EXPECT_EQ(error_of([&] { run.model(); }), "model: needs a classifier, got a regressor; call regressor()");
+  EXPECT_EQ(error_of([&] { run.model(); }), "model: needs a classifier, got a regressor; ask for the regressor");
   EXPECT_EQ(error_of([&] { run.set_data(make_moons(9, 0.1, 1)); }),
             "set_data: needs targets that are numbers, got classes; give data of the kind that the model was made for");
   EXPECT_EQ(error_of([&] { run.regressor().evaluate(make_moons(9, 0.1, 1)); }),
             "evaluate: needs targets that are numbers, got classes; give data of the kind that the model was made for");
   TrainingRun classes(make_moons(9, 0.1, 1), micrograd_recipe());
-  EXPECT_EQ(error_of([&] { classes.regressor(); }), "model: needs a regressor, got a classifier; call model()");
+  EXPECT_EQ(error_of([&] { classes.regressor(); }),
+            "model: needs a regressor, got a classifier; ask for the classifier");
   EXPECT_EQ(error_of([&] { classes.set_data(numbers()); }),
             "set_data: needs classes, got numbers; give data of the kind that the model was made for");
 }

@@ -23,10 +23,10 @@ namespace gradwalk {
 inline constexpr std::size_t longest_csv = 256u << 20;  // bytes
 inline constexpr std::size_t most_csv_columns = 100'000;
 inline constexpr std::size_t most_csv_classes = 1'000;  // a label column with more probably has measurements
-inline constexpr std::size_t most_number_classes =
-    20;  // the most different whole numbers that Task::detect calls classes
+inline constexpr std::size_t most_number_classes = 20;  // see Task::detect
 inline constexpr std::size_t most_csv_numbers = std::size_t{1} << 27;  // rows times features, with text columns
 
+// How to read a table.
 struct CsvOptions {
   // Whether the first row is a header. `detect` says yes if none of its features is a number, if its label is a text
   // and that of the next row is a number, if it contains all names in `features`, or if an option gives a column by
@@ -39,8 +39,8 @@ struct CsvOptions {
   // The column to predict: its name, or its number, counted from 1, or from the end as -1, -2.
   std::variant<int, std::string> label = -1;
 
-  // What the label column contains. `detect` says classes, unless all its fields are numbers and they are not just a
-  // few different whole numbers (at most most_number_classes).
+  // What the label column contains. `detect` decides by its fields: texts are classes, and so are whole numbers of
+  // which at most most_number_classes differ. All other numbers are numbers.
   enum class Task { classes, numbers, detect } task = Task::classes;
 
   // The features and classes of an existing model, when the table is for it. With a header, features are found by name,

@@ -36,8 +36,8 @@ struct LearningSplit {
 // Returns the split that a run on this data with this recipe makes. Throws an Error if either is invalid.
 GRADWALK_EXPORT LearningSplit learning_split(const Dataset& data, const Recipe& recipe);
 
-// The loss and the accuracy of past steps. At most `most` steps are kept, evenly spaced: when they become more, every
-// second one is dropped. For regression, `accuracy` is R² (see TrainingRun::Report).
+// The loss and the accuracy of past steps. At most `most` steps are kept, evenly spaced: when there would be more,
+// every second one is dropped. For regression, `accuracy` is R² (see TrainingRun::Report).
 struct GRADWALK_EXPORT History {
   static constexpr std::size_t most = 1024;
   std::uint64_t stride = 1;  // the distance between the steps that are kept
@@ -45,9 +45,9 @@ struct GRADWALK_EXPORT History {
 
   // Adds a step. Steps are counted from 1 and added in order.
   void add(std::uint64_t step, double loss, double accuracy);
-  // Returns whether this can be the history of a run of this many steps. `has_shares` says that accuracies are between
-  // 0 and 1, as those of classifiers are.
-  bool is_of(std::uint64_t made, bool has_shares = true) const;
+  // Returns whether this can be the history of a run of this many steps. `accuracies_are_fractions` says that they are
+  // between 0 and 1, as those of classifiers are.
+  bool is_of(std::uint64_t made, bool accuracies_are_fractions = true) const;
 };
 
 // The parameters with the lowest validation loss so far.

@@ -22,14 +22,14 @@ void History::add(std::uint64_t step, double new_loss, double new_accuracy) {
   accuracy.push_back(new_accuracy);
 }
 
-bool History::is_of(std::uint64_t made, bool has_shares) const {
+bool History::is_of(std::uint64_t made, bool accuracies_are_fractions) const {
   if (!std::has_single_bit(stride)) return false;
   const std::uint64_t kept = made / stride + (made % stride == 0 ? 0 : 1);
   if (kept > most || (stride > 1 && kept <= most / 2)) return false;
   if (steps.size() != kept || loss.size() != kept || accuracy.size() != kept) return false;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const bool fits = steps[i] == static_cast<double>(1 + i * stride) && std::isfinite(loss[i]) &&
-                      std::isfinite(accuracy[i]) && (accuracy[i] >= 0 || !has_shares) && accuracy[i] <= 1;
+                      std::isfinite(accuracy[i]) && (accuracy[i] >= 0 || !accuracies_are_fractions) && accuracy[i] <= 1;
     if (!fits) return false;
   }
   return true;

@@ -38,12 +38,12 @@ const Model& model_of(const AnyModel& model) {
 
 const Classifier& classifier_of(const AnyModel& model) {
   if (const Classifier* classifier = std::get_if<Classifier>(&model)) return *classifier;
-  throw Error("model", "a classifier", "a regressor", "call regressor()");
+  throw Error("model", "a classifier", "a regressor", "ask for the regressor");
 }
 
 const Regressor& regressor_of(const AnyModel& model) {
   if (const Regressor* regressor = std::get_if<Regressor>(&model)) return *regressor;
-  throw Error("model", "a regressor", "a classifier", "call model()");
+  throw Error("model", "a regressor", "a classifier", "ask for the classifier");
 }
 
 std::vector<TrainingRun::ParameterAddress> TrainingRun::addresses_of(std::vector<Value>& parameters) {
