@@ -60,6 +60,7 @@ SECTIONS = {
 }
 LINK = re.compile(r"(!?\[(?:[^\]\[]|\[[^\]]*\])*\])\(([^)\s]+)\)")
 WALKER = re.compile(r"^<!-- walker( [a-z-]+)?: (.*?) -->$", re.MULTILINE)
+HIGHLIGHTED = {"cmake", "console", "cpp", "html", "json", "md", "python", "sh", "text", "toml", "ts"}
 LANGUAGES = {".hpp": "cpp", ".cpp": "cpp", ".h": "cpp", ".def": "cpp", ".py": "python", ".sh": "sh", ".md": "md", ".txt": "text"}
 
 
@@ -123,6 +124,7 @@ class Links:
                 return words[1:-1]
             return f"{words}({os.path.relpath(target, place)}{'#' + anchor if anchor else ''})"
 
+        text = re.sub(r"^```(\w+)$", lambda fence: fence[0] if fence[1] in HIGHLIGHTED else "```text", text, flags=re.MULTILINE)
         return outside_code(text, lambda part: LINK.sub(one, part))
 
 

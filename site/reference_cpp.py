@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The C++ reference: one page per public header, made of Doxygen's XML and the comments in the headers.
 
-Public is what stands in namespace gradwalk outside of detail. Python pages and the tests use read() and gaps().
+Public is what stands in namespace gradwalk outside of detail. site/pages.py uses read() and pages(), the tests use gaps().
 usage: site/reference_cpp.py          runs Doxygen and prints the names that have no comment, with their places
 """
 
@@ -171,9 +171,21 @@ def is_a_matter_of_course(one):
     return one.name.startswith("~") or one.name == "operator=" or re.search(r"= ?(delete|default);", arguments) is not None or bool(copies)
 
 
+def type_or_concept(compound, scope):
+    kind, (file, line), (text, is_above) = compound.get("kind"), place_of(compound), comment_of(compound)
+    outer, _, name = scope.rpartition("::")
+    if kind == "concept":
+        code = tidy(plain(compound.find("initializer"))).replace("gradwalk::", "")
+        signature = code.replace("template<", "template <").replace("> concept", ">\nconcept") + ";"
+        return Entity(kind, name, outer, signature, file, line, text, is_above)
+    bases = [tidy(plain(base)).removeprefix("gradwalk::") for base in compound.findall("basecompoundref") if base.get("prot") == "public"]
+    signature = template_head(compound) + f"{kind} {name}{' : public ' + ', public '.join(bases) if bases else ''};"
+    return Entity(kind, name, outer, signature, file, line, text, is_above, members_of(compound, scope))
+
+
 def read():
     """Every public entity by header: {"value.hpp": [Entity, ...]}."""
-    entities, inner = [], {}
+    entities = []
     for path in sorted(XML.glob("*.xml")):
         compound = xml.parse(path).getroot().find("compounddef")
         if compound is None:
@@ -189,27 +201,16 @@ def read():
         if kind == "namespace":
             entities += members_of(compound, scope)
         elif kind in ("class", "struct", "concept") and compound.get("prot", "public") == "public" and "<" not in full:
-            file, line = place_of(compound)
-            text, is_above = comment_of(compound)
-            outer, _, name = scope.rpartition("::")
-            if kind == "concept":
-                signature = tidy(plain(compound.find("initializer"))).replace("gradwalk::", "").replace("template<", "template <").replace("> concept", ">\nconcept") + ";"
-            else:
-                bases = [tidy(plain(base)).removeprefix("gradwalk::") for base in compound.findall("basecompoundref") if base.get("prot") == "public"]
-                signature = template_head(compound) + f"{kind} {name}{' : public ' + ', public '.join(bases) if bases else ''};"
-            entity = Entity(kind, name, outer, signature, file, line, text, is_above)
-            entity.members = members_of(compound, scope) if kind != "concept" else []
-            entities.append(entity)
+            entities.append(type_or_concept(compound, scope))
     by_name = {one.full_name: one for one in entities if one.kind in ("class", "struct")}
     headers = {}
     for one in sorted(entities, key=lambda one: (one.file, one.line)):
         if one.scope in by_name:
             by_name[one.scope].members.append(one)
-        elif one.kind not in ("class", "struct") or one.members or one.text:
+        else:
             headers.setdefault(one.file, []).append(one)
-    for header in list(headers):
-        lines = (ROOT / "include/gradwalk" / header).read_text().split("\n")
-        share_comments(headers[header], lines)
+    for header, entities in headers.items():
+        share_comments(entities, (ROOT / "include/gradwalk" / header).read_text().split("\n"))
     return headers
 
 

@@ -39,7 +39,14 @@ export default defineConfig({
     ['link', { rel: 'icon', href: icon }],
     ['meta', { name: 'color-scheme', content: 'light dark' }],
   ],
-  markdown: { anchor: { slugify } },
+  markdown: {
+    anchor: { slugify },
+    // Vue takes {{ }} in the words of a page for its own, and code may hold them.
+    config(md) {
+      const rule = md.renderer.rules.code_inline!
+      md.renderer.rules.code_inline = (...given) => rule(...given).replace('<code', '<code v-pre')
+    },
+  },
   transformHtml: withoutInlineScripts,
   themeConfig: {
     logo: icon,

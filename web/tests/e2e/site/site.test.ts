@@ -130,7 +130,7 @@ describe.each(sizes)('at $width px', (viewport) => {
       let steps = 0
       for (; await button.isEnabled(); steps++) await button.click()
       expect(steps).toBeGreaterThan(3)
-      expect(await frame.getByTestId('grad').allTextContents()).toContain('6')
+      expect(await frame.getByTestId('grad').allTextContents()).toContain('+6')
       await expect.poll(() => element.evaluate((one: HTMLIFrameElement) => one.clientHeight - one.contentDocument!.documentElement.scrollHeight)).toBe(0)
       expect(await widthOf(page)).toBe(viewport.width)
     })
