@@ -13,7 +13,7 @@ namespace gradbench {
 namespace {
 
 constexpr std::size_t camera_size = bench::BaData::numbers_a_camera, point_size = 3;
-constexpr std::size_t observed = camera_size + point_size + 1;  // what an observation depends on
+constexpr std::size_t observed = camera_size + point_size + 1;  // the numbers that an observation depends on
 
 struct Ba {
   explicit Ba(const Input& input)
@@ -35,7 +35,7 @@ struct Ba {
     return all;
   }
 
-  // What observation i depends on.
+  // The numbers that observation i depends on.
   std::array<double, observed> inputs(std::size_t i) const {
     std::array<double, observed> all;
     std::copy_n(&all_cameras[camera_size * (i % cameras)], camera_size, all.begin());
@@ -88,9 +88,9 @@ class Errors final : public Task {
   Numbers errors_, weight_errors_;
 };
 
-// Rows: two errors an observation, then an error a weight. Columns: cameras, points, weights.
+// The rows are two errors per observation, then one error per weight. The columns are cameras, points and weights.
 struct Sparse {
-  std::vector<std::size_t> rows, columns;  // where each row begins, and one more; the column of each value
+  std::vector<std::size_t> rows, columns;  // the start of each row, and the end; the column of each value
   Numbers values;
 
   void clear() {
@@ -124,7 +124,7 @@ class Jacobian : public Task {
   }
 
  protected:
-  // The derivatives of an observation's error number `which`.
+  // The derivatives of error number `which` of an observation.
   void add_row(std::size_t i, const double* derivatives) {
     const std::size_t first_point = camera_size * ba_.cameras, first_weight = first_point + point_size * ba_.points;
     for (std::size_t k = 0; k < camera_size; ++k) matrix_.add(camera_size * (i % ba_.cameras) + k, derivatives[k]);
@@ -142,7 +142,7 @@ class Jacobian : public Task {
   Sparse matrix_;
 
  private:
-  std::vector<std::size_t> padded_rows() const {  // of a problem with fewer than ten observations
+  std::vector<std::size_t> padded_rows() const {  // for problems with fewer than ten observations
     std::vector<std::size_t> rows = matrix_.rows;
     while (rows.size() < 2 * observed) rows.push_back(rows.back());
     return rows;
@@ -230,7 +230,7 @@ class ByMode final : public Jacobian {
     }
   }
 
-  // A program an error, which takes all observations as its rows: what they depend on, and what was seen.
+  // One program per error. Its rows are the observations: the numbers they depend on, and the measured point.
   static constexpr std::size_t row_size = observed + 2;
 
   void make_programs() {
@@ -245,7 +245,7 @@ class ByMode final : public Jacobian {
       rows_.insert(rows_.end(), one.begin(), one.end());
     }
     Numbers other = row(0);
-    for (double& one : other) one *= 1.01;  // rows to be recorded on differ, that a branch may be seen
+    for (double& number : other) number *= 1.01;  // compile() needs two different rows, to notice branches
     for (std::size_t which = 0; which < 2; ++which)
       programs_.push_back(gradwalk::compile(
           [which](const std::vector<Value>& in) { return errors(in.data(), in.data() + observed)[which]; },

@@ -12,7 +12,7 @@ struct Det {
   Numbers x;
   std::size_t n;
   template <class T> T operator()(const std::vector<T>& at) const { return bench::det(at, n); }
-  // The derivative by an entry is what is left of the matrix without its row and column, with a sign.
+  // The derivative by an entry is its cofactor: the determinant without its row and column, with a sign.
   Numbers gradient_by_hand() const {
     Numbers gradient(x.size()), rest((n - 1) * (n - 1));
     for (std::size_t row = 0; row < n; ++row) {

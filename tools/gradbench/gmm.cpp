@@ -9,7 +9,7 @@
 namespace gradbench {
 namespace {
 
-// The logarithm of the gamma function of d dimensions.
+// The logarithm of the multivariate gamma function in d dimensions.
 double log_gamma(std::size_t d, double at) {
   const auto dimensions = static_cast<double>(d);
   double sum = dimensions * (dimensions - 1) / 4 * std::log(std::numbers::pi);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Tasks for evals that ask for a number and its gradient. Such an eval is an Objective:
+// Tasks for evals of a scalar function and its gradient. Such an eval is an Objective:
 //   explicit Objective(const Input&);
-//   Numbers x;                                             // where
+//   Numbers x;                                             // the point
 //   template <class T> T operator()(const std::vector<T>& x) const;
 //   Numbers gradient_by_hand() const;                      // at x, without any library
 //   void write_gradient(JsonWriter&, const Numbers&) const;
@@ -35,7 +35,7 @@ template <class Objective> class Primal final : public Task {
 
 #ifdef GRADBENCH_CODIPACK
 
-// Recorded and walked back at each run, as CoDiPack's documentation does it.
+// Records and runs the backward pass in each run, as in CoDiPack's documentation.
 template <class Objective> Numbers gradient_by_codipack(const Objective& objective) {
   using Real = codi::RealReverse;
   Real::Tape& tape = Real::getTape();
@@ -66,7 +66,7 @@ template <class Objective> class Gradient final : public Task {
 
 #else
 
-// Compiled: recorded and made a program once, which runs at numbers it was not told of before.
+// Records and compiles once. The program then runs with numbers that it has not seen.
 template <class Objective> class Gradient final : public Task {
  public:
   explicit Gradient(const Input& input) : objective_(input), gradient_(objective_.x.size()) {
@@ -92,7 +92,7 @@ template <class Objective> class Gradient final : public Task {
 
 #endif
 
-// "No derivative by hand was written", for evals that have none.
+// The error for evals without a hand-written derivative.
 [[noreturn]] inline void not_by_hand(const char* eval) {
   throw std::invalid_argument(std::string(eval) + ": has no derivatives by hand");
 }

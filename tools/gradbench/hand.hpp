@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// How far a hand, posed by 26 numbers, is from points that were measured on one.
+// The distance of a hand, posed by 26 numbers, from measured points.
 //
 // The hand is a tree of bones and a skin of vertices. Bone k turns by Euler angles in the frame of its parent p:
-//   A_k = A_p B_k R_k,  or B_k R_k for the root; R_k = R_z R_y R_x, and A_k S_k takes a place at rest to one that is
-//   posed;
-// vertex v at rest in x goes to the mean of A_k S_k x over the bones, weighed by W_vk, and then is turned by the angle
-// |a| around the axis a and moved by t. Of the 26 numbers the first six are a and t; the others bend five fingers, four
-// for each: its first bone by two angles, its next two by one.
+//   A_k = A_p B_k R_k,  or B_k R_k for the root; R_k = R_z R_y R_x, and A_k S_k maps a point at rest to its posed
+//   position.
+// A vertex v at rest in x moves to the mean of A_k S_k x over the bones, weighted by W_vk, then turns by the angle |a|
+// around the axis a and moves by t. The first six of the 26 numbers are a and t. The others bend the five fingers, four
+// numbers each: two angles for the first bone, one for each of the next two.
 #pragma once
 
 #include <array>
@@ -20,22 +20,22 @@ namespace gradbench {
 template <class T> using Frame = std::array<std::array<T, 4>, 4>;  // its last row is 0 0 0 1
 
 struct HandModel {
-  std::vector<int> parents = {};                       // of each bone, which comes after it; -1 for a root
+  std::vector<int> parents = {};                       // the parent of each bone, which comes before it; -1 for a root
   std::vector<Frame<double>> base = {}, inverse = {};  // B and S
-  std::vector<std::array<double, 4>> rest = {};        // of each vertex: x, y, z and 1
-  std::vector<std::vector<double>> weights = {};       // of each vertex: a number a bone
-  std::vector<std::array<int, 3>> triangles = {};      // of vertices
+  std::vector<std::array<double, 4>> rest = {};        // per vertex: x, y, z and 1
+  std::vector<std::vector<double>> weights = {};       // per vertex: one number per bone
+  std::vector<std::array<int, 3>> triangles = {};      // indices of vertices
   bool is_mirrored = false;
 };
 
 struct HandData {
   HandModel model = {};
-  std::vector<int> matches = {};  // of each point: a triangle where us are given, else a vertex
+  std::vector<int> matches = {};  // per point: a triangle if us are given, else a vertex
   std::vector<std::array<double, 3>> points = {};
 };
 
 template <class A, class B> auto product(const Frame<A>& a, const Frame<B>& b) {
-  Frame<std::conditional_t<std::is_same_v<A, double>, B, A>> result;  // a product itself may be an expression
+  Frame<std::conditional_t<std::is_same_v<A, double>, B, A>> result;  // a product may be an expression template
   for (std::size_t i = 0; i < 3; ++i)
     for (std::size_t j = 0; j < 4; ++j) {
       result[i][j] = a[i][0] * b[0][j] + a[i][1] * b[1][j] + a[i][2] * b[2][j];
@@ -45,7 +45,7 @@ template <class A, class B> auto product(const Frame<A>& a, const Frame<B>& b) {
   return result;
 }
 
-// The turn by two of Euler's angles, around x and then around z; no joint turns around y.
+// The rotation by two Euler angles, around x and then around z. No joint turns around y.
 template <class T> Frame<T> bend(const T& around_x, const T& around_z) {
   using std::cos, std::sin;
   const T cx = cos(around_x), sx = sin(around_x), cz = cos(around_z), sz = sin(around_z);
@@ -72,7 +72,7 @@ template <class T> std::array<std::array<T, 3>, 3> turn_around(const T* a) {
 template <class T> std::vector<Frame<T>> posed_bones(const HandModel& model, const std::vector<T>& theta) {
   const std::size_t count = model.parents.size();
   std::vector<T> around_x(count, T(0.0)), around_z(count, T(0.0));
-  // Bones 2, 3 and 4 are the first finger's, bone 5 its tip; and so on by fours.
+  // Bones 2, 3 and 4 belong to the first finger, and bone 5 is its tip; each finger has four bones.
   std::size_t next = 6;
   for (std::size_t finger = 0; finger < 5; ++finger)
     for (std::size_t joint = 0; joint < 3; ++joint) {
@@ -90,7 +90,7 @@ template <class T> std::vector<Frame<T>> posed_bones(const HandModel& model, con
   return posed;
 }
 
-// Where every vertex is.
+// The position of every vertex.
 template <class T> std::vector<std::array<T, 3>> skin(const HandModel& model, const std::vector<T>& theta) {
   const std::vector<Frame<T>> bones = posed_bones(model, theta);
   const std::array<std::array<T, 3>, 3> turn = turn_around(theta.data());
@@ -112,7 +112,8 @@ template <class T> std::vector<std::array<T, 3>> skin(const HandModel& model, co
   return places;
 }
 
-// What is left between each point and its place on the hand: three numbers a point. us: two a point, or none.
+// The difference between each point and its place on the hand: three numbers per point. us has two numbers per point,
+// or none.
 template <class T> std::vector<T> hand(const std::vector<T>& theta, const std::vector<T>& us, const HandData& data) {
   const std::vector<std::array<T, 3>> places = skin(data.model, theta);
   std::vector<T> errors;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ht: hand tracking (hand.hpp). The Jacobian has a row an error, and a column for each of theta; where us are given,
-// two before them: by the first and by the second of the two that belong to the row's point.
+// ht: hand tracking (hand.hpp). The Jacobian has one row per error and one column per number of theta. If us are given,
+// two columns come first: the derivatives by the two us of the row's point.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -75,7 +75,7 @@ class Jacobian : public Task {
 
 #ifdef GRADBENCH_CODIPACK
 
-// Forward, four columns at a time.
+// Forward mode, four columns at a time.
 class ByMode final : public Jacobian {
  public:
   using Jacobian::Jacobian;
@@ -121,7 +121,7 @@ class ByMode final : public Jacobian {
   }
 
  private:
-  // A pass from each error.
+  // One backward pass per error.
   void walk_back() {
     const std::vector<Value> theta(hand_.theta.begin(), hand_.theta.end()), us(hand_.us.begin(), hand_.us.end());
     const std::vector<Value> errors = hand(theta, us, hand_.data);
@@ -132,8 +132,8 @@ class ByMode final : public Jacobian {
     }
   }
 
-  // The sum of the errors, each times its w, has a gradient; that along v has one by w, which is the Jacobian times v.
-  // So a run gives a column.
+  // Take the gradient of the sum of w times the errors, and its product with v. The derivative of that product by w is
+  // the Jacobian times v, so each run gives one column.
   void make_program() {
     numbers_ = hand_.theta;
     numbers_.insert(numbers_.end(), hand_.us.begin(), hand_.us.end());

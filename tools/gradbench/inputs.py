@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Inputs for GradBench's evals, in the format its documentation gives, drawn from a seed.
+"""Makes random inputs for GradBench's evals, in the documented format, from a seed.
 
 usage: tools/gradbench/inputs.py EVAL [NAME=NUMBER ...] > FILE
 
@@ -69,7 +69,7 @@ def ba(random, n=3, m=5, p=12):
 
 
 def ht(random, vertices=40, points=8, complicated=1):
-    """A hand of our own making: a wrist, a palm and five chains of four bones, and a skin around them."""
+    """Returns a synthetic hand: a wrist, a palm and five chains of four bones, with a skin around them."""
     parents = [-1, 0]
     for finger in range(5):
         parents += [1, 2 + 4 * finger, 3 + 4 * finger, 4 + 4 * finger]

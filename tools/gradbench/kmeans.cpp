@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// kmeans: the cost of a clustering, and Newton's direction: the gradient over the diagonal of the Hessian, which has
-// nothing beside its diagonal, so that it is the Hessian times a vector of ones.
+// kmeans: the cost of a clustering, and Newton's direction, which is the gradient divided by the diagonal of the
+// Hessian. The Hessian is diagonal, so its diagonal is the Hessian times a vector of ones.
 #include "../../bench/objectives/kmeans.hpp"
 
 #include "gradient.hpp"
@@ -77,7 +77,7 @@ class Newton final : public Direction {
 
 using gradwalk::Value;
 
-// A program must find the nearest centre anew, so here min is an operation, where the eager objective compares.
+// A program finds the nearest centre again in each run, so it records min, where the eager objective compares.
 Value recorded_cost(const std::vector<Value>& centres, const Numbers& points, std::size_t d) {
   Value cost = 0.0;
   for (std::size_t p = 0; p < points.size(); p += d) {
@@ -97,7 +97,8 @@ class Newton final : public Direction {
     numbers_.resize(2 * n, 1.0);
     derivatives_.resize(2 * n);
     if (mode != Mode::compiled) return;
-    // The gradient along v: its own gradient by v is the gradient, that by the centres the Hessian times v.
+    // Take the product of the gradient with v. Its derivative by v is the gradient, and its derivative by the centres
+    // is the Hessian times v.
     std::vector<Value> all(numbers_.begin(), numbers_.end());
     const std::vector<Value> centres(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n));
     const std::vector<Value> slope = gradwalk::derivatives(recorded_cost(centres, kmeans_.points, kmeans_.d), centres);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// llsq: how far a polynomial is from the sign of t, at n places from -1 to 1.
+// llsq: the squared distance of a polynomial from the sign of t, at n points from -1 to 1.
 #include "../../bench/objectives/llsq.hpp"
 
 #include "gradient.hpp"
@@ -12,7 +12,7 @@ struct Llsq {
   Numbers x;
   std::size_t places;
   template <class T> T operator()(const std::vector<T>& at) const { return bench::llsq(at, places); }
-  // Of each residual r = sign(t) - sum of x_j t^j the gradient is -t^j.
+  // The gradient of each residual r = sign(t) - sum of x_j t^j is -t^j.
   Numbers gradient_by_hand() const {
     Numbers gradient(x.size());
     for (std::size_t i = 0; i < places; ++i) {

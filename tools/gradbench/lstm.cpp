@@ -28,7 +28,7 @@ struct Lstm {
   static void write_gradient(gradwalk::JsonWriter& json, const Numbers& gradient) { write(json, gradient); }
 };
 
-// What a cell saw and did at one time, and what it had before.
+// The inputs, gates and previous state of a cell at one time.
 struct Cell {
   double in, h_before, c_before, forget, ingate, outgate, change, squashed;
   double h() const { return outgate * squashed; }
@@ -49,7 +49,8 @@ Cell forward(const double* w, std::size_t width, double in, double h, double c) 
   return cell;
 }
 
-// Takes the gradients by h and c after the cell, leaves those by what was before, and gives that by what it saw.
+// Takes the gradients by h and c after the cell, replaces them by those before the cell, and returns the gradient by
+// its input.
 double back(const Cell& at, const double* w, double* by_w, std::size_t width, double& by_h, double& by_c) {
   const double by_out = by_h * at.squashed * at.outgate * (1 - at.outgate);
   const double by_cell = by_c + by_h * at.outgate * (1 - at.squashed * at.squashed);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // usage: PROGRAM FILE FUNCTION
-// Reads an eval's input from a file, runs one of its functions, and prints the output as a line of JSON, then a line of
-// JSON for what was timed: making the task ("prepare"), and each run ("evaluate"). An input may ask for more runs than
-// one by min_runs and min_seconds.
+// Reads the input of an eval from a file, runs one of its functions, and prints the output as a line of JSON. Then it
+// prints one line of JSON per time: making the task ("prepare"), and each run ("evaluate"). An input can request
+// several runs with min_runs and min_seconds.
 #include <chrono>
 #include <cstdio>
 #include <fstream>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ode: a linear system of differential equations by Runge and Kutta's method; the gradient is that of the last value.
+// ode: solves a linear system of differential equations by the Runge-Kutta method. The gradient is that of the last
+// value.
 #include "../../bench/objectives/ode.hpp"
 
 #include "gradient.hpp"
@@ -16,8 +17,8 @@ struct Ode {
   static void write_gradient(gradwalk::JsonWriter& json, const Numbers& gradient) { write(json, gradient); }
 };
 
-// A stage k = f(place), with f_0 = x_0 and f_i = x_i place_(i-1), walked back: of the gradient by k becomes that by x
-// and by place, which is also part of the gradient by y.
+// The backward pass of a stage k = f(place), with f_0 = x_0 and f_i = x_i place_(i-1): from the gradient by k it
+// computes the gradients by x and by place. The latter is also part of the gradient by y.
 void stage_back(const Numbers& x, const Numbers& place, const Numbers& by_k, Numbers& by_x, Numbers& by_place,
                 Numbers& by_y) {
   const std::size_t n = x.size();
@@ -31,7 +32,7 @@ void stage_back(const Numbers& x, const Numbers& place, const Numbers& by_k, Num
 Numbers Ode::gradient_by_hand() const {
   const std::size_t n = x.size();
   const double h = 2.0 / steps;
-  struct Step {  // where the four stages were taken
+  struct Step {  // the points of the four stages
     Numbers y, second, third, fourth;
   };
   std::vector<Step> path;
@@ -59,7 +60,7 @@ Numbers Ode::gradient_by_hand() const {
   while (!path.empty()) {
     const Step& at = path.back();
     const Numbers by_end = by_y;
-    // By each k: its share of the step, and what it did to the next stage's place.
+    // The gradient by each k comes from its share of the step, and from the point of the next stage.
     const auto back = [&](double share, double by, const Numbers& place) {
       for (std::size_t i = 0; i < n; ++i) by_k[i] = share * by_end[i] + by * by_place[i];
       stage_back(x, place, by_k, by_x, by_place, by_y);
@@ -73,7 +74,7 @@ Numbers Ode::gradient_by_hand() const {
   return by_x;
 }
 
-// All values, where Primal would give the last.
+// Returns all values; Primal returns the last.
 class Path final : public Task {
  public:
   explicit Path(const Input& input) : ode_(input) {}

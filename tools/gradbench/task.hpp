@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What an eval of GradBench's is here: functions by name, each a task that is made of the input once and run as often
-// as the input asks. tools/gradbench/README.md tells what is timed.
+// A GradBench eval: functions by name. Each function is a task, which is made from the input once and run as often as
+// the input requests. tools/gradbench/README.md describes what is timed.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +13,18 @@
 
 namespace gradbench {
 
-// How derivatives are made: one of the files mode_*.cpp is linked in and says.
+// How derivatives are computed. The linked file mode_*.cpp selects it.
 enum class Mode { eager, compiled, by_hand, codipack };
 extern const Mode mode;
 
 using Numbers = std::vector<double>;
 using Rows = std::vector<Numbers>;
 
-// The input, by the names of its fields; a missing one, or one of another type, is an error that names it.
+// The input, by the names of its fields. A missing field, or a field of another type, is an error that names it.
 class Input {
  public:
   virtual ~Input() = default;
-  virtual double number() const = 0;  // of an input that is nothing else
+  virtual double number() const = 0;  // the value of an input that is a single number
   virtual double number(const std::string& field) const = 0;
   virtual std::size_t count(const std::string& field) const = 0;
   virtual bool truth(const std::string& field) const = 0;
@@ -42,12 +42,12 @@ class Task {
   Task& operator=(const Task&) = delete;
   virtual ~Task() = default;
   virtual void run() = 0;
-  virtual void write(gradwalk::JsonWriter& json) const = 0;  // what the last run gave
+  virtual void write(gradwalk::JsonWriter& json) const = 0;  // the result of the last run
 };
 
 using MakeTask = std::function<std::unique_ptr<Task>(const Input&)>;
 
-// Each eval's file gives these.
+// The file of each eval defines these functions.
 extern const std::map<std::string, MakeTask> functions;
 
 template <class T> MakeTask task() {
@@ -58,7 +58,7 @@ inline void write(gradwalk::JsonWriter& json, const Numbers& numbers) {
   json.array(numbers, [&](double number) { json.value(number); });
 }
 
-// A row after the other, as they were given.
+// The rows, one after another.
 inline Numbers flat(const Rows& rows) {
   Numbers all;
   for (const Numbers& row : rows) all.insert(all.end(), row.begin(), row.end());

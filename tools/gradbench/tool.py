@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""gradwalk as a tool of GradBench's: answers its messages, a line of JSON each, on standard output.
+"""gradwalk as a GradBench tool: reads messages from standard input and answers each with a line of JSON on standard output.
 
 usage: tools/gradbench/tool.py [eager|compiled|by_hand|codipack] [FOLDER]
 
-FOLDER holds the programs, a folder for each way and in it one for each eval; build/release/tools/gradbench/bin unless given.
+FOLDER has one folder per mode, each with one program per eval. Its default is build/release/tools/gradbench/bin.
     gradbench run --eval "gradbench repo eval gmm" --tool "tools/gradbench/tool.py compiled"
 """
 
