@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the generators of the reference share: comments and docstrings as Markdown that VitePress renders as it is meant."""
+"""Helpers that the generators of the reference share: comments and docstrings as Markdown that VitePress renders as it is meant."""
 
 import re
 

@@ -164,7 +164,7 @@ def walker_shell():
     page = (ROOT / "web/dist/show.html").read_text()
     script = re.search(r'<script type="module">(.*?)</script>', page, re.DOTALL)
     if script is None or '"GRADWALK_GRAPH"' not in page:
-        fail("web/dist/show.html has no script or no place for a graph; run tools/build-lesson")
+        fail("web/dist/show.html has no script, or no slot for a graph; run tools/build-lesson")
     write(PAGES / "public/walkers/walker.js", script[1])
     return page.replace(script[0], '<script type="module" src="walker.js"></script>')
 

@@ -26,7 +26,7 @@ WIDTH = 96
 class Entity:
     kind: str  # class, struct, enum, function, variable, typedef, concept, define, value
     name: str  # without its scope
-    scope: str  # of what it is a member: "Walk::Step", or ""
+    scope: str  # the class that has it as a member: "Walk::Step", or ""
     signature: str
     file: str
     line: int
@@ -165,7 +165,7 @@ def members_of(compound, scope):
 
 
 def is_a_matter_of_course(one):
-    """What every class has: copies, moves, and the end."""
+    """The members that every class has: copies, moves and the destructor."""
     arguments = one.signature[one.signature.find("(") :]
     copies = re.fullmatch(rf"\((const )?{re.escape(one.name)}&&?( \w+)?\).*", arguments)
     return one.name.startswith("~") or one.name == "operator=" or re.search(r"= ?(delete|default);", arguments) is not None or bool(copies)

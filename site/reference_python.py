@@ -39,8 +39,8 @@ BINDER = re.compile(r"(\.def\w*|class_<.*>|\bbind_\w+(<.*>)?)\s*$", re.DOTALL)
 
 def bound_docs():
     """{"compile": text, "Program.run": text}: the last string of each call that binds a name, as in .def("run", f, "text"),
-    class_<Program>(module, "Program", "text") and {"backward", f, FLAGS, "text"}, a line of a table of Value's. What is bound for
-    several classes at once, class_<Self>(module, name, text).def("x", ...), is of the class "*"."""
+    class_<Program>(module, "Program", "text") and {"backward", f, FLAGS, "text"}, a line of a table of Value's. Members that
+    several classes share, class_<Self>(module, name, text).def("x", ...), belong to the class "*"."""
     docs = {}
     for path in sorted((ROOT / "python/src").glob("*.cpp")):
         stack, scope, before = [], "", ""
@@ -109,7 +109,7 @@ def signature(function):
 
 
 def comment_in(node, lines):
-    """What a line of a stub says behind its code."""
+    """Returns the comment behind the code of a line of a stub."""
     found = re.search(r"\S\s+# (?!type:)(.*)$", lines[node.lineno - 1])
     return found[1] if found else ""
 

@@ -204,7 +204,10 @@ TEST(Png, IsAPicture) {
 
 TEST(LargeGraphs, ShowTheNodesNearestToTheRootAndCountTheOthers) {
   Value sum{0};
-  for (int i = 0; i < 2500; ++i) sum = (sum + Value(i)).label("s" + std::to_string(i));
+  for (int i = 0; i < 2500; ++i) {
+    const Value leaf(i);
+    sum = (sum + leaf).label("s" + std::to_string(i));
+  }
   const std::string dot = draw_dot(sum, {.limit = 5});
   EXPECT_EQ(count(dot, "data "), 5);
   EXPECT_THAT(dot, HasSubstr("label=<4,996 of 5,001 nodes are not drawn; a higher limit draws more>\n"));
