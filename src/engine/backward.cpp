@@ -86,20 +86,26 @@ bool reaches_only_clean_nodes(Ref root) {
 }
 
 // Whether a user has written a gradient where a pass expects 0.
-bool has_written_gradient() {
+[[gnu::noinline]] bool has_written_gradient() {
   const Store& store = *tape.store;
   return std::any_of(store.exposed_clean.begin(), store.exposed_clean.end(),
                      [&](Ref ref) { return store.exposed_gradients.contains(ref) && tape.node(ref)->grad != 0; });
 }
 
-// After a pass: no node is clean any more, and the exposed ones that it reached have its gradient.
-void end_sweep() {
+// Notes the gradients that a sweep has left in exposed records.
+[[gnu::noinline]] void note_swept_gradients() {
   Store& store = *tape.store;
-  tape.clean_from = tape.top;
   for (const Ref ref : store.exposed_clean)
     if (const auto found = store.exposed_gradients.find(ref); found != store.exposed_gradients.end())
       found->second = tape.node(ref)->grad;
   store.exposed_clean.clear();
+}
+
+// After a pass no record is clean any more, and the exposed ones that it reached have its gradient.
+void end_sweep() {
+  tape.clean_from = tape.top;
+  if (!tape.store->exposed_clean.empty()) [[unlikely]]
+    note_swept_gradients();
 }
 void end_search(const std::vector<Ref>& reached) {
   Store& store = *tape.store;
@@ -142,7 +148,9 @@ void search_and_sweep(Ref root, double seed) {
 
 // Whether sweeps are not allowed: records were expanded, there are functions to call, or a gradient is not 0.
 bool must_search() {
-  return !tape.store->expanded_parts.empty() || !tape.store->callbacks.empty() || has_written_gradient();
+  const Store& store = *tape.store;
+  return !store.expanded_parts.empty() || !store.callbacks.empty() ||
+         (!store.exposed_clean.empty() && has_written_gradient());
 }
 
 // Finds the leaves below a root. Returns false if some of its records do not lie between it and `bottom`.
