@@ -63,9 +63,9 @@ void print(const Explanation& explanation, int digits) {
   const std::string many =
       count.size() > 60 ? fmt::format("a number of paths with {} digits", count.size()) : plural(count, "path");
   if (std::to_string(explanation.paths.size()) == count) {
-    fmt::print("\nand of {} from {}:\n", many, root);
+    fmt::print("\nand the sum of {} from {}:\n", many, root);
   } else {
-    fmt::print("\nand of {} from {}; the {} that contribute most:\n", many, root, explanation.paths.size());
+    fmt::print("\nand the sum of {} from {}; the {} that contribute most:\n", many, root, explanation.paths.size());
   }
   rows.clear();
   for (const Explanation::Path& path : explanation.paths)

@@ -143,7 +143,7 @@ def test_explain_lists_deposits_and_paths():
         "  9  from c = 3 * a  c.grad * 3 = 3 * 3\n"
         "  6  from b = a + 1  b.grad * 1 = 6 * 1\n"
         "\n"
-        "and of 2 paths from d:\n"
+        "and the sum of 2 paths from d:\n"
         "  9  d -> c -> a  3 * 3\n"
         "  6  d -> b -> a  6 * 1\n"
     )
