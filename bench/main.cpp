@@ -28,7 +28,7 @@ constexpr const char* examples = R"(Examples:
   gradwalk-bench                              every case, a table
   gradwalk-bench --case moons --seconds 10    one case, longer, for a steadier minimum
   gradwalk-bench --case more                  every case whose name begins with more-; compiled and gpt are groups too
-  gradwalk-bench --json > results.jsonl       one object a line, for programs
+  gradwalk-bench --json > results.jsonl       one JSON object per line, for programs
   gradwalk-bench --check --long               do all bars hold? (about 4 GB of memory)
 
 An op is one node of micrograd. ratio: to the first variant of the case, op by op. to peer: to another variant, where a

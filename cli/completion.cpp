@@ -34,7 +34,7 @@ std::vector<std::string> choices_of(const CLI::Option& option) {
   return CLI::detail::split(type.substr(begin + 1, end - begin - 1), ',');
 }
 
-// A shell has room for one line: the first sentence of a description, without the default value.
+// Returns the first sentence of a description, without the default value: a shell shows one line per word.
 std::string summary(const std::string& text) {
   return text.substr(0, std::min({text.find('\n'), text.find(". "), text.find(" [default"), text.size()}));
 }

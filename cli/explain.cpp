@@ -26,7 +26,7 @@ std::string plural(const std::string& count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == "1" ? "" : "s");
 }
 
-// Joins the texts of the items. Of a long list, only the texts of the first 8 and the last 4 items are made.
+// Joins the texts of the items. A long list is shortened to its first 8 and last 4 items.
 template <class T, class Text> std::string join(const std::vector<T>& items, const char* separator, Text text_of) {
   constexpr std::size_t first = 8, last = 4;
   const bool is_long = items.size() > first + last + 1;

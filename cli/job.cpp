@@ -47,8 +47,8 @@ Job new_job(const JobOptions& options, Split data) {
           steps,          stop_of(options, 0, steps), options.save};
 }
 
-// Whether a run of so many steps goes beyond the schedule of the saved run, where the learning rate would stay at its
-// final value or be 0.
+// Returns whether a run with this total number of steps goes beyond the schedule of the saved run. There the learning
+// rate would stay at its final value or be 0.
 bool is_beyond_schedule(const SavedRun& run, std::uint64_t steps) {
   const LearningRateSchedule& schedule = run.recipe.rate;
   const std::optional<std::uint64_t> end = end_of(schedule);

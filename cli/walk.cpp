@@ -36,8 +36,8 @@ struct WalkArguments {
 
 bool is_broken(const Walk& walk) { return walk.options().rule != WalkRule::right || !walk.options().order.empty(); }
 
-// Of the lines that describe a step, the index of the line with the first wrong gradient. A number that is no index if
-// the first wrong gradient is elsewhere.
+// Returns the index, among the lines that describe a step, of the line with the first wrong gradient. Returns a number
+// that is no index if no line of this step has it.
 std::size_t wrong_line(const Walk& walk, std::size_t step) {
   constexpr std::size_t none = ~std::size_t{0};
   if (!walk.parting() || walk.parting()->step != step) return none;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What backward() does to gradients, as the first table of docs/semantics.md says: seeds, repeated passes, shared
+// The effect of backward() on gradients, as in the first table of docs/semantics.md: seeds, repeated passes, shared
 // graphs, several graphs on one tape, and products of zero and infinity.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -205,7 +205,7 @@ TEST(AGradientWrittenInside, LeavesThePartsOfAFusedRecordTheGradientOfThePass) {
   EXPECT_EQ(sum.grad(), 100);
 }
 
-TEST(AGradientWrittenInside, IsToldFromThePasssEvenThroughAnOlderReference) {
+TEST(AGradientWrittenInside, DoesNotReachTheFusedPartsEvenThroughAnOlderReference) {
   Value a{2}, b{3}, c{4};
   Value sum = a * b + c;
   double& gradient = sum.grad();

@@ -54,7 +54,7 @@ TEST(AFactor, IsNotMergedWithAnotherBeyondTheRangeOfFloat32) {
   for (const std::size_t rows : {1u, 16u}) EXPECT_NEAR(compiled(twice, 1e-35, 0, rows, Precision::float32), 1e15, 1e9);
 }
 
-// The factor 0 stops a gradient where it stands in the written order, as it does in the engine.
+// A factor of 0 stops the gradient where it stands in the written order, as it does in the engine.
 TEST(AFactor, OfZeroBesideNaNPassesOnWhatTheEngineDoes) {
   using Term = std::function<Value(const Value& w, const Value& x)>;
   const std::vector<std::pair<Term, bool>> terms{

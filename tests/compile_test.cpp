@@ -361,7 +361,7 @@ TEST(Compile, FollowsTheRulesForInfiniteDerivatives) {
   for (Value& p : parameters) p.grad() = 0;
   std::vector<double> inputs(2), gradient(parameters.size());
   layers.gradients(std::vector{1.0, 2.0}, gradient, {.input_gradients = inputs});
-  EXPECT_EQ(inputs[0], 2) << "what is off has an infinite weight, and passes nothing on";
+  EXPECT_EQ(inputs[0], 2) << "an inactive unit passes no gradient on, not even through an infinite weight";
 }
 
 TEST(Compile, PassesNoGradientToTheOperandThatWasNotSelected) {

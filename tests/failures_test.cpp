@@ -11,7 +11,7 @@
 
 namespace {
 
-constinit thread_local long allocations_left = -1;  // The next so many allocations succeed; below 0, all do.
+constinit thread_local long allocations_left = -1;  // The number of allocations that still succeed; below 0, all do.
 constinit thread_local bool has_failed = false;
 
 void* allocate(std::size_t size) {

@@ -191,7 +191,7 @@ TEST_F(Files, AreUnchangedIfTheDiskIsFull) {
               ::setrlimit(RLIMIT_FSIZE, &limit);
               const std::string said = message_writing(path("a"), std::string(5000, 'x'));
               return said == path("a") +
-                                 ": needs room for 5000 bytes, got File too large; free some space, or choose another "
+                                 ": needs space for 5000 bytes, got File too large; free some space, or choose another "
                                  "place"
                          ? 0
                          : 1;

@@ -98,8 +98,8 @@ TEST(TheVerifier, FindsErrorsOfSchedule) {
   EXPECT_THAT(message([](Instructions& all) { all.constants.clear(); }), HasSubstr("computed before"));
 }
 
-// Weights, inputs, kinds of nodes and packs are found by hash. With a mask of 0 all hashes are equal, and what is found
-// is told apart by comparing it.
+// Weights, inputs, kinds of nodes and packs are found by hash. With a mask of 0 all hashes are equal, and only a
+// comparison of the contents distinguishes them.
 TEST(EqualHashes, AreNotTakenForEqualContents) {
   std::vector<Value> x(6), w(30), outputs;
   std::size_t next = 0;

@@ -68,7 +68,7 @@ std::string fault_of(const std::string& xml) {
 TrainingPlot small_plot() {
   TrainingPlot plot;
   plot.title = "Two sides";
-  plot.subtitle = "told apart";
+  plot.subtitle = "and a border";
   plot.curve = {{1, 2, 3}, {1.5, 0.75, 0.5}, {0.5, 0.75, 1}};
   plot.train = {2, {-1, -1, 1, 1, -1, 1, 1, -1}, {0, 1, 0, 1}, {"width", "height"}, {"left", "right"}};
   plot.scores = [](std::span<const double> xy) { return std::vector<double>{4 * xy[0]}; };
@@ -204,7 +204,7 @@ TEST(TextPlot, HasNoLineWiderThanItsWidth) {
 TEST(Svg, HasTheTitleTheAxesAndTheLegend) {
   const std::string svg = drawn(small_plot());
   EXPECT_THAT(svg, HasSubstr("<title>Two sides</title>"));
-  EXPECT_THAT(texts(svg), testing::ElementsAre("Two sides", "told apart", "Decision regions",  //
+  EXPECT_THAT(texts(svg), testing::ElementsAre("Two sides", "and a border", "Decision regions",  //
                                                "\xE2\x88\x92"
                                                "1.0",
                                                "\xE2\x88\x92"

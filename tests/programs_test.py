@@ -55,7 +55,7 @@ def next_block(blocks, language, part=""):
 
 
 def check_program(page, program, blocks, environment):
-    """What is wrong with the program, whose page goes on with these blocks; nothing if it keeps its word."""
+    """Compiles and runs a program; `blocks` follow it on its page. Returns an error text, or "" if its output is the page's."""
     commands, expected = next_block(blocks, "sh", "g++"), next_block(blocks, "text")
     if commands is None or expected is None:
         return f"{page}: a program without a g++ command or without its output:\n{program}"
@@ -69,7 +69,7 @@ def check_program(page, program, blocks, environment):
 
 
 def check_fragments(page, fragments, environment):
-    """What the compiler says about the page's fragments. Each opens a block of its own, so that it may reuse names."""
+    """Returns the compiler's messages about the page's fragments. Each fragment opens a nested block, so it may reuse names."""
     lines = [line for fragment in fragments for line in fragment.splitlines()]
     includes = [f"#include <{header}>" for header in HEADERS] + [line for line in lines if line.startswith("#include")]
     bodies = ["{\n" + re.sub(r"(?m)^#include.*", "", fragment) for fragment in fragments]

@@ -64,7 +64,7 @@ TEST(ASweptRange, IsForgottenWhenItsChunkIsReused) {
   EXPECT_EQ(a.grad(), std::cos(0.5));
 }
 
-// Returns so many products.
+// Returns `count` products.
 std::vector<Value> products(const Value& a, const Value& b, int count) {
   std::vector<Value> all;
   for (int i = 0; i < count; ++i) all.push_back(a * b);
@@ -172,7 +172,7 @@ TEST(AGuard, MayOutliveItsThreadsTape) {
   std::_Exit(ok ? 0 : 1);
 }
 
-// Runs the body in a process with so many megabytes of address space. The body returns whether it succeeded.
+// Runs the body in a process with at most `megabytes` MB of address space. The body returns whether it succeeded.
 void with_little_memory(std::size_t megabytes, const std::function<bool()>& body) {
   if (tests::sanitized) GTEST_SKIP() << "sanitizers need address space of their own";
   if (tests::emulated) GTEST_SKIP() << "qemu sets no limit to the address space";
@@ -208,7 +208,7 @@ TEST(AFullTape, IsAnErrorThatLeavesTheThreadUsable) {
     }
     double unrecorded = 0;
     {
-      const NoGrad guard;  // It needs no room on the tape.
+      const NoGrad guard;  // An unrecorded result takes no space in the chunks.
       unrecorded = (x * 0 + a * 4).data();
     }
     x = a;

@@ -108,7 +108,7 @@ def check_arrows(rooms, room_of):
 
 
 def reached(path):
-    """What a public header brings with it, itself included."""
+    """Returns the headers that a public header includes, directly or not, and the header itself."""
     found, waiting = set(), [path]
     while waiting:
         one = waiting.pop()

@@ -225,13 +225,13 @@ TEST(Orders, ThatAreIncompleteOrUnknownAreRefused) {
   const auto refuse = [&](const char* names) {
     return tests::error_of([&] { Walk(graph, {.order = parse_order(graph, names)}); });
   };
-  EXPECT_EQ(refuse("d,c,b"), "walk: needs every node in the order, got none for 'a'; give it a place");
+  EXPECT_EQ(refuse("d,c,b"), "walk: needs every node in the order, got none for 'a'; add it to the order");
   EXPECT_EQ(refuse("d,c,b,a,a"), "walk: needs each node once, got 'a' twice; visit it once");
   EXPECT_EQ(refuse("d,c,b,q"),
             "walk: needs an order of node names separated by commas, got 'q'; name each of: a, b, c, d");
   EXPECT_EQ(refuse("d,c,b,a,3"),
             "walk: needs an order of nodes that take a gradient, got the constant 3; leave "
-            "constants out: they take no place");
+            "constants out: a backward pass does not visit them");
   EXPECT_EQ(tests::error_of([&] { Walk(graph, {.order = {99}}); }),
             "walk: needs an order of nodes, got the number 99; there are 6 nodes, from 0");
   EXPECT_EQ(tests::error_of([&] { Walk(graph, {.rule = WalkRule::twice, .order = parse_order(graph, "a,b,c,d")}); }),

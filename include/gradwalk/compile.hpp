@@ -4,8 +4,9 @@
 //   Value x{0.0}, y{0.0};                                      // stand for the numbers of one row
 //   Value loss = pow(model.scalar({x}) - y, 2);                // the loss of one row, in plain scalar code
 //   Program program = compile(loss, {.inputs = {x, y}, .parameters = model.parameters()});
-//   double sum = program.run(rows);                            // the sum of the losses; adds to the parameters'
-//   gradients
+//   double sum = program.run(rows);                            // the sum of the losses
+//
+// run() also adds the gradient of this sum to the gradients of the parameters.
 //
 // A program computes what the graph would give row by row, up to rounding, because sums are added in another order.
 // Terms that depend on no input are computed once per run. Parameters are read at each run. Every other leaf is a
@@ -102,7 +103,7 @@ class GRADWALK_EXPORT Program {
   // Returns the number of outputs.
   std::size_t outputs() const;
 
-  // What compile() made of a graph.
+  // A summary of a compiled program: its size, its layers and its constants.
   struct Description {
     std::size_t recorded = 0;      // the number of nodes of the graph
     std::size_t computed = 0;      // the number of nodes after common-subexpression elimination and merging of sums
@@ -114,7 +115,7 @@ class GRADWALK_EXPORT Program {
     std::size_t bytes = 0;               // the size of the program
     std::string instruction_set;         // the instruction set that it runs on
   };
-  // Returns what compile() made of the graph.
+  // Returns the summary of this program.
   Description describe() const;
 
  private:

@@ -39,8 +39,8 @@ struct CsvOptions {
   // The column to predict: its name, or its number, counted from 1, or from the end as -1, -2.
   std::variant<int, std::string> label = -1;
 
-  // What the label column contains. `detect` decides by its fields: texts are classes, and so are whole numbers of
-  // which at most most_number_classes differ. All other numbers are numbers.
+  // Whether the label column contains classes or numbers to predict. `detect` decides by its fields: texts are classes,
+  // and so are whole numbers if there are at most most_number_classes different ones.
   enum class Task { classes, numbers, detect } task = Task::classes;
 
   // The features and classes of an existing model, when the table is for it. With a header, features are found by name,
@@ -55,7 +55,7 @@ struct CsvOptions {
   // Whether columns whose first field is a text become one feature per category; otherwise they are an Error. `other`
   // adds one feature for texts that occur only later, in other tables.
   bool text_columns = false, other = false;
-  // What to do with rows in which a field is missing: throw an Error, drop the row, or keep it with NaN in place of the
+  // The treatment of rows with a missing field: throw an Error, drop the row, or keep it with NaN in place of the
   // field, for fill_missing().
   enum class Missing { error, drop, keep } missing = Missing::error;
   // The columns of an existing model (Model::table) that has text columns or fills missing numbers, in the order of
@@ -66,7 +66,7 @@ struct CsvOptions {
   std::string name = "csv";  // the name of the table in messages, such as its file name
 };
 
-// An Error about a place in a table.
+// An Error with the line and the column of the table that it is about.
 class GRADWALK_EXPORT CsvError : public Error {
  public:
   CsvError(std::string_view name, std::string_view needs, std::string_view got, std::string_view advice,

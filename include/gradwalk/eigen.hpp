@@ -24,7 +24,7 @@
 
 namespace Eigen {
 
-// Tells Eigen how to treat Values as numbers.
+// Describes Value to Eigen as a scalar type.
 template <> struct NumTraits<gradwalk::Value> : GenericNumTraits<gradwalk::Value> {
   using Literal = double;                           // constants in Eigen's code stay doubles
   enum { ReadCost = 1, AddCost = 8, MulCost = 8 };  // high costs, so that Eigen records no expression twice

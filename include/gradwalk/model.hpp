@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What classifiers and regressors have in common: a network, the loss it is trained with, the names of its features and
+// The part that classifiers and regressors share: a network, the loss it is trained with, the names of its features and
 // the standardisation of its inputs. classifier.hpp and regressor.hpp say what the outputs mean.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace gradwalk {
 
-// What training minimises. Losses for classes:
+// The loss that training minimises. Losses for classes:
 //   hinge, bce  two classes, one output
 //   softmax     any number of classes, one output per class
 //   mse         two classes: one output with the targets -1 and 1; more: one output per class with the targets 0 and 1
@@ -70,7 +70,7 @@ inline Value row_loss(LossKind kind, std::span<const Value> outputs, std::size_t
   return Loss(kind, 1)({&output, 1}, std::span(&target, 1));
 }
 
-// What every model has. A copy shares the parameters of its network.
+// The members that every model has. A copy shares the parameters of its network.
 struct GRADWALK_EXPORT Model {
   MLP network;
   LossKind loss;  // that it was trained with

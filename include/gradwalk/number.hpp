@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What code written for double expects of a number: functions of <cmath> that are composed of operations in ops.def,
+// Support for code that was written for double: functions of <cmath> that are composed of operations in ops.def,
 // isnan() and its like, and std::numeric_limits. Also hashing of nodes. Part of value.hpp: include that.
 //
 // A template that says `using std::hypot; hypot(x, y)` finds these functions by argument-dependent lookup.

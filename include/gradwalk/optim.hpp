@@ -64,7 +64,7 @@ using OptimizerConfig = std::variant<SGD, Adam, AdamW, RMSprop, Adagrad>;
 inline constexpr std::array<OptimizerConfig, 5> all_optimizers{SGD{}, Adam{}, AdamW{}, RMSprop{}, Adagrad{}};
 GRADWALK_EXPORT std::string_view name(const OptimizerConfig& config);  // "sgd", "adam", "adamw", "rmsprop", "adagrad"
 
-// What an optimizer remembers from step to step. State and parameters are enough to continue later.
+// The numbers that an optimizer keeps from step to step. Training can continue later from the state and the parameters.
 struct OptimizerState {
   std::uint64_t steps = 0;
   std::vector<double> first;   // one number per parameter: m of Adam, v of SGD with momentum; otherwise empty

@@ -8,7 +8,7 @@
 
 namespace gradwalk {
 
-// The largest number of points in a picture. Of more points, an even selection is drawn, and a note says so.
+// The largest number of points in a picture. If there are more, an even selection is drawn, and a note says so.
 inline constexpr std::size_t most_plotted_points = 2'000;
 
 // Returns a training plot as SVG. Throws an Error if the plot is empty, or if the lengths of its lists do not match.

@@ -29,7 +29,7 @@ struct Listing {
   };
   std::vector<Node> nodes;
   std::vector<double> numbers;
-  std::size_t leaves = 0;            // the first so many nodes are leaves
+  std::size_t leaves = 0;            // the number of leaves; they come first in `nodes`
   std::vector<std::uint32_t> roots;  // indices into `nodes`
 };
 

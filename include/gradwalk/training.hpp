@@ -57,7 +57,7 @@ struct BestParameters {
   std::vector<double> parameters = {};
 };
 
-// What a run needs to continue later, besides its data, its recipe and its parameters.
+// The state that a run needs to continue later, besides its data, its recipe and its parameters.
 struct TrainingState {
   std::uint64_t steps = 0;
   OptimizerState optimizer;

@@ -71,7 +71,7 @@ class GRADWALK_EXPORT Walk {
 
   // One step of a pass.
   struct Step {
-    // What happens in a step.
+    // The kind of a step.
     enum class Kind {
       forward,  // computes the data of a node
       seed,     // sets the gradient of the root to 1
@@ -184,7 +184,7 @@ class GRADWALK_EXPORT Walk {
 // Returns the visiting order that is written as node names separated by commas. Throws an Error for an unknown name.
 GRADWALK_EXPORT std::vector<std::size_t> parse_order(const Snapshot& graph, std::string_view names);
 
-// What every possible visiting order of a graph gives at the leaves.
+// The gradients at the leaves that each possible visiting order of a graph gives, with a count of the orders.
 struct OrderTally {
   // The orders that give the same gradients.
   struct Result {
@@ -207,7 +207,7 @@ class GRADWALK_EXPORT Sort {
  public:
   // One step of the search.
   struct Step {
-    // What happens to the node.
+    // The action on the node.
     enum class Action {
       enter,   // met for the first time: it is marked as visited and goes on the stack
       skip,    // met again: it is already visited

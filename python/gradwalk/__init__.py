@@ -65,7 +65,7 @@ def load(path: _Path, model: _Model) -> None:
 
 
 def _repr_svg_(self: Value) -> str:
-    """Draws a Value at the end of a notebook cell, no wider than the cell. Of a large graph it draws 100 nodes."""
+    """Draws a Value at the end of a notebook cell, no wider than the cell. A large graph is limited to 100 nodes."""
     return draw_svg(self, limit=100).replace("<svg ", '<svg style="max-width: 100%; height: auto" ', 1)
 
 

@@ -213,8 +213,8 @@ void bind_compile(py::module_& module) {
       },
       py::arg("output"), py::kw_only(), py::arg("inputs") = Values{}, py::arg("parameters") = Values{},
       py::arg("precision") = "float64", py::arg("threads") = 1, py::call_guard<Entered>(),
-      "Compiles a recorded Value, a list of them, or a function of a row.\n\nA function is called on the sample rows, "
-      "of which there are at least two. precision is 'float64' or 'float32'; threads=0 uses all cores.\n\n"
+      "Compiles a recorded Value, a list of them, or a function of a row.\n\nA function is called on the sample rows; "
+      "give at least two. precision is 'float64' or 'float32'; threads=0 uses all cores.\n\n"
       ">>> w = Value(2.0)\n"
       ">>> program = compile(lambda row: (w * row[0] - row[1]) ** 2, [[1, 1], [2, 2]], parameters=[w])\n"
       ">>> program.run([[1.0, 1.0], [2.0, 5.0]]), w.grad\n(2.0, -2.0)");

@@ -79,7 +79,7 @@ Column FeatureColumn::finish(std::string name) {
   if (known_ != nullptr) return *known_;
   Column result{std::move(name), std::move(categories_)};
   result.has_other = !result.categories.empty() && options_->other;
-  // A missing text has no category. What replaces a missing number is computed by fill_missing().
+  // A missing text has no category. fill_missing() computes the number that replaces a missing number.
   if (!result.categories.empty() && options_->missing == CsvOptions::Missing::keep) result.fill = 0;
   return result;
 }

@@ -55,7 +55,7 @@ bool reaches_only_clean_nodes(Ref root) {
 }
 
 // Makes the deposits of all records from the root down to `bottom`, below which no node of its graph lies. The root
-// must not become part of a later sum: what was swept would then end in the middle of a record.
+// must not become part of a later sum: the swept range would then end in the middle of a record.
 [[gnu::noinline]] void sweep(Ref root, Ref bottom) {
   Word* const base = tape.base;
   Ref begin = root;

@@ -8,8 +8,8 @@
 
 namespace gradwalk::detail {
 
-// Calls visit(operand, local derivative) for each operand of the record that is a node and gets a gradient. Of the
-// branches of a choice, that is the one that was chosen. Returns the number of words below the record.
+// Calls visit(operand, local derivative) for each operand of the record that is a node and gets a gradient.
+// A choice passes its gradient to the chosen branch only. Returns the number of words below the record.
 //
 // In a sweep all records are as they were recorded, so an operation without words below has two nodes as operands, and
 // the function returns the number of words without another look at the head. A sweep also keeps `base` and its gradient

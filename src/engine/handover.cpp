@@ -4,8 +4,8 @@
 //
 // A tape outlives its owners (its thread and Tape objects) as long as handles to its nodes are left. While it has
 // owners, `balance` is far above 0, and each handle that dies elsewhere decreases it. When the last owner goes,
-// `balance` becomes the number of handles left, and whoever decreases it to 0 frees the tape. Nothing here locks, and
-// releasing a handle does not allocate, so it is safe in any destructor and while another thread forks.
+// `balance` becomes the number of handles left, and the thread that decreases it to 0 frees the tape. Nothing here
+// locks, and releasing a handle does not allocate, so it is safe in any destructor and while another thread forks.
 #include <memory>
 
 #include "gradwalk/tapes.hpp"

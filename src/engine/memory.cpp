@@ -9,7 +9,7 @@
 #include <algorithm>
 
 extern "C" {  // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the sanitizers' names
-// These exist in sanitized programs. What is reachable only through a tape is not a leak.
+// These exist in sanitized programs. Memory that is reachable only through a tape is not a leak.
 [[gnu::weak]] void __lsan_register_root_region(const void* begin, std::size_t size);
 [[gnu::weak]] void __lsan_unregister_root_region(const void* begin, std::size_t size);
 [[gnu::weak]] void __tsan_acquire(void* address);

@@ -11,7 +11,7 @@
 
 namespace gradwalk::detail {
 
-// What any copy of the library can read about a tape, given the number of the tape.
+// The facts about a tape that any copy of the library can read, given the number of the tape.
 struct Header {
   const void* copy = nullptr;  // the copy of the library that made the tape
   void (*lose)(Store& store, Ref ref) noexcept = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// NoGrad. While a guard lives, the tape looks full, so every operation asks for room. It gets a cell of the leaf region
-// and writes its record there as usual; before anything else happens, the record becomes a leaf. So a result costs what
-// a leaf costs, and the records of graphs stay without gaps.
+// NoGrad. While a guard lives, the tape looks full, so every operation calls make_room(). It gets a cell of the leaf
+// region and writes its record there as usual; before anything else happens, the record becomes a leaf. So a result
+// costs what a leaf costs, and the records of graphs stay without gaps.
 //
 // A cell is a node and the word below it, for a constant operand. Cells are reused.
 #include "leaf_region.hpp"

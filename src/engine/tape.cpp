@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The chunks of a tape: entering and leaving them, making room, and starting again when the tape is empty.
+// The chunks of a tape: entering and leaving them, adding new ones, and starting again when the tape is empty.
 #include "gradwalk/tape.hpp"
 
 #include <algorithm>

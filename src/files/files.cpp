@@ -127,7 +127,7 @@ class Temporary {
   }
   void fill(std::string_view bytes) {
     if (!write_all(file_.number(), bytes) || !sync_to_disk(file_.number()) || !file_.close())
-      refuse_errno(path_, "room for " + std::to_string(bytes.size()) + " bytes");
+      refuse_errno(path_, "space for " + std::to_string(bytes.size()) + " bytes");
   }
   void rename_to(const std::string& target) {
     if (::rename(name_.c_str(), target.c_str()) != 0) refuse_errno(path_, "a file that can be replaced");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What classifiers and regressors have in common: the kinds of loss, and the network's outputs for rows of data.
+// The part that classifiers and regressors share: the kinds of loss, and the network's outputs for rows of data.
 #include "gradwalk/model.hpp"
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a run starts with: checked and standardised data, and a model for it.
+// The start of a run: checked and standardised data, and a model for it.
 #include "preparing.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a run starts with: checked data in the network's units, and a model for it.
+// The start of a run: checked data in the network's units, and a model for it.
 #pragma once
 
 #include "gradwalk/training.hpp"

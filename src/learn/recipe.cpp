@@ -69,13 +69,13 @@ Recipe micrograd_recipe() {
           .standardise = false};
 }
 
-// Of four penalties, this one was the best on three of the data sets iris, wine, breast cancer and digits.
+// This penalty was the best of four on three of the data sets iris, wine, breast cancer and digits.
 Recipe default_recipe(std::size_t classes) {
   return {.loss = classes == 2 ? LossKind::bce : LossKind::softmax, .l2 = 0.003};
 }
 
-// Of eight pairs of rate and penalty, this one was the best on diabetes, make_regression and make_friedman1, with five
-// test splits of each. tests/python/test_regression.py checks it on other splits.
+// This pair of rate and penalty was the best of eight on diabetes, make_regression and make_friedman1, with five test
+// splits of each. tests/python/test_regression.py checks it on other splits.
 Recipe regression_recipe() { return {.loss = LossKind::mse, .optimizer = Adam{.lr = 0.003}, .l2 = 0.01}; }
 
 }  // namespace gradwalk

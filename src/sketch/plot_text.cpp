@@ -80,7 +80,7 @@ class TextPlot {
     bool is_test = false;
   };
 
-  // Places so few points that the regions are visible between them. Of two points in a cell, the later one is drawn.
+  // Places so few points that the regions are visible between them. A cell with several points shows the last one.
   void place_points() {
     cells_.resize(across_ * options_.height);
     const auto most = shares(plot_, std::max<std::size_t>(cells_.size() / 4, 2));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What all training plots have in common: the class that scores mean, the colours of classes, and the visible part of
+// The part that all training plots share: the class that scores mean, the colours of classes, and the visible part of
 // the plane. The functions are inline because two libraries use them and neither exports them.
 #pragma once
 
@@ -24,7 +24,7 @@ struct Rgb {
 
 inline constexpr Rgb white{255, 255, 255};
 
-// Colours that colour-blind people can tell apart: those of Okabe and Ito without black, then three dark ones.
+// Colours that colour-blind people can distinguish: those of Okabe and Ito without black, then three dark ones.
 inline constexpr std::array<Rgb, 10> class_colours{{{0, 114, 178},
                                                     {230, 140, 0},
                                                     {0, 158, 115},
@@ -48,7 +48,7 @@ inline Rgb mixed(Rgb from, Rgb to, double part) {
 
 inline constexpr std::size_t no_class = static_cast<std::size_t>(-1);
 
-// What scores mean.
+// The meaning of the scores at a point.
 struct Verdict {
   std::size_t label = no_class;  // the class with the highest score; no_class if a score is NaN
   double certainty = 0;  // from the sigmoid or softmax: 0 where classes are equally likely, 1 where one is certain

@@ -30,7 +30,7 @@ class GradientDescent final : public Directions {
   double guess_ = 0;
 };
 
-// What a step tells about the curvature: along s, the gradient changed by y. It is useful if the slope grew.
+// The curvature that a step has measured: along s, the gradient changed by y. It is useful if the slope grew.
 struct Pair {
   Vector s, y;
   double product;

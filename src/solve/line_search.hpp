@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The line search: finds a point along a direction with a lower value and a smaller slope (Wolfe's conditions). It
-// grows the step until one is too long. Then it searches between the longest step that is too short and the shortest
-// that is too long.
+// The line search: finds a lower value and a smaller slope along a direction (Wolfe's conditions). It grows the step
+// until one is too long. Then it searches between the longest step that is too short and the shortest that is too long.
 #pragma once
 
 #include "function.hpp"

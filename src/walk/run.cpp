@@ -54,12 +54,12 @@ void WalkRun::check_order() const {
                   "there are " + std::to_string(data_.size()) + " nodes, from 0");
     if (node(i).is_constant())
       throw Error("walk", "an order of nodes that take a gradient", "the constant " + name(i),
-                  "leave constants out: they take no place");
+                  "leave constants out: a backward pass does not visit them");
     if (placed[i]) throw Error("walk", "each node once", "'" + name(i) + "' twice", "visit it once");
     placed[i] = true;
   }
   for (const std::size_t i : nodes_in_order(graph_))
-    if (!placed[i]) throw Error("walk", "every node in the order", "none for '" + name(i) + "'", "give it a place");
+    if (!placed[i]) throw Error("walk", "every node in the order", "none for '" + name(i) + "'", "add it to the order");
 }
 
 void WalkRun::forward_pass() {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // A graph as the Python tests describe it: one step per line, each of which makes one node. Operands are step numbers.
 //
-//   leaf 1.5          a leaf
-//   mul f 0 1         an op of the table by its name:   mul(v0, v1)
-//   mul o 0 =2.5      by its operator:                  v0 * 2.5
-//   add c 2! 3!       by its compound operator:         v2 += v3
+//   leaf 1.5          makes a leaf:                          Value(1.5)
+//   mul f 0 1         applies the op by its name:            mul(v0, v1)
+//   mul o 0 =2.5      applies it by operator:                v0 * 2.5
+//   add c 2! 3!       applies it by compound operator:       v2 += v3
 //
 // `3!` consumes the Value of step 3, like a temporary or std::move. `=2.5` is a plain number.
 #pragma once

@@ -30,7 +30,7 @@ def test_eval_json_has_all_digits_and_writes_nan_and_infinity_as_strings():
 
 
 @pytest.mark.parametrize("source", ["argument", "file", "stdin"])
-def test_eval_reads_an_argument_a_file_or_standard_input(source, tmp_path):
+def test_eval_reads_arguments_files_and_standard_input(source, tmp_path):
     text = "x = 3\ny = x**2\n"
     path = tmp_path / "an expression.txt"
     path.write_text(text)

@@ -307,7 +307,7 @@ def test_a_full_disk_does_not_lose_the_model(folder, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(folder / "rescue"))
     done = gradwalk("train", "--resume", "m.safetensors", "--steps", "20", "-q", preexec_fn=small_files)
     assert (done.returncode, done.stdout) == (1, "")
-    assert re.fullmatch(r"m.safetensors: needs room for \d+ bytes, got File too large; free some space, or choose another place\n", done.stderr)
+    assert re.fullmatch(r"m.safetensors: needs space for \d+ bytes, got File too large; free some space, or choose another place\n", done.stderr)
     assert open("m.safetensors", "rb").read() == before
     assert not temporary_files() and not os.listdir("rescue")
 

@@ -106,7 +106,7 @@ def test_a_given_order_reports_lost_deposits():
     assert "\nb was visited before d had paid it: 6 lost, worth 6 at a\n" in text
     run = gradwalk("walk", "--order", "b,d,c", DIAMOND)
     assert (run.returncode, run.stdout) == (1, "")
-    assert run.stderr == "walk: needs every node in the order, got none for 'a'; give it a place\n"
+    assert run.stderr == "walk: needs every node in the order, got none for 'a'; add it to the order\n"
 
 
 def test_sort_shows_stack_and_list_at_each_step():
