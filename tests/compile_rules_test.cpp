@@ -26,7 +26,7 @@ bool is_alike(double x, double y) {
 
 class EverySet : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Compile, EverySet, testing::ValuesIn(instruction_sets()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& instance) { return instance.param; });
 
 TEST_P(EverySet, ChoosesForEachRow) {
   const std::vector<std::pair<const char*, std::function<Value(const Value&, const Value&)>>> choices{

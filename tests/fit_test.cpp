@@ -126,7 +126,7 @@ TEST_P(Nist, IsSolvedToNineDigitsFromBothStarts) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Problems, Nist, testing::Values(misra1a, thurber, mgh09),
-                         [](const testing::TestParamInfo<Certified>& info) { return info.param.name; });
+                         [](const testing::TestParamInfo<Certified>& instance) { return instance.param.name; });
 
 // ---- an orbit ----
 
