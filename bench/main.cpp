@@ -31,9 +31,9 @@ constexpr const char* examples = R"(Examples:
   gradwalk-bench --json > results.jsonl       one JSON object per line, for programs
   gradwalk-bench --check --long               do all bars hold? (about 4 GB of memory)
 
-An op is one node of micrograd. ratio: to the first variant of the case, op by op. to peer: to another variant, where a
-bar is about that; the goal is about it then. bytes/op: growth of peak resident memory in a fresh process. bar: what
-the project promises; goal: what it would like.)";
+An op is one node of micrograd. "ratio" is the time per op, divided by that of the first variant of the case. "to peer"
+is the ratio to another variant, if the bar and the goal refer to one. "bytes/op" is the growth of peak resident memory
+in a fresh process. A bar is a limit that the project promises. A goal is a limit that it would like to reach.)";
 
 // A group is all cases whose names begin with its name: "more" is more-options, more-kalman and so on.
 constexpr std::array<std::string_view, 3> groups{"compiled", "gpt", "more"};
