@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "commands.hpp"
+#include "drawing.hpp"
 #include "extension.hpp"
 #include "gradwalk/expression.hpp"
 #include "gradwalk/files.hpp"
@@ -46,8 +47,8 @@ Format format_of(const DrawArguments& options) {
 
 std::string drawing(const Snapshot& graph, Format format, const DrawOptions& options) {
   switch (format) {
-    case Format::svg: return draw_svg(graph, options);
-    case Format::png: return draw_png(graph, options);
+    case Format::svg: return drawing("draw").draw_svg(graph, options);
+    case Format::png: return drawing("draw").draw_png(graph, options);
     default: return draw_dot(graph, options);
   }
 }

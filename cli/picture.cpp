@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <clocale>
 
+#include "drawing.hpp"
 #include "extension.hpp"
 #include "gradwalk/files.hpp"
-#include "gradwalk/plot.hpp"
 #include "terminal.hpp"
 
 namespace gradwalk::cli {
@@ -79,6 +79,7 @@ void check_picture_name(const std::string& path) {
   const std::string extension = extension_of(path);
   if (extension != ".svg" && extension != ".png")
     throw Error("train", "a --plot file that ends in .svg or .png", "'" + path + "'", "rename it");
+  drawing("train");  // before the work: an Error if nothing can be drawn
 }
 
 void print_picture(const Learned& learned, bool colour) {
@@ -102,7 +103,8 @@ void write_picture(const std::string& path, const std::string& title, const Lear
   if (const auto* result = std::get_if<Classifier::Result>(&test);
       result != nullptr && result->rows > 0 && result->classes <= most_classes)
     plot.confusion = {"Test rows", classifier_of(learned.model).label_names, result->confusion};
-  write_file(path, extension_of(path) == ".png" ? plot_png(plot) : plot_svg(plot));
+  const DrawCalls& draw = drawing("train");
+  write_file(path, extension_of(path) == ".png" ? draw.plot_png(plot) : draw.plot_svg(plot));
 }
 
 }  // namespace gradwalk::cli

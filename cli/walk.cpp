@@ -10,10 +10,10 @@
 
 #include "checks.hpp"
 #include "commands.hpp"
+#include "drawing.hpp"
 #include "extension.hpp"
 #include "gradwalk/expression.hpp"
 #include "gradwalk/files.hpp"
-#include "gradwalk/film.hpp"
 #include "input.hpp"
 #include "interactive.hpp"
 #include "show.hpp"
@@ -165,7 +165,7 @@ void print_orders(const Snapshot& graph, const WalkArguments& options) {
 }
 
 void film(const Walk& walk, const WalkArguments& options) {
-  const std::string bytes = film_webp(walk, options.filming);
+  const std::string bytes = drawing("walk").film_webp(walk, options.filming);
   write_file(options.film, bytes);
   fmt::print("wrote {} ({} steps)\n", options.film, walk.steps().size());
 }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The build backend that pip calls (PEP 517): builds the package with CMake, and packs the installed files as a wheel.
+"""Builds the wheel: configures and builds the package with CMake, and packs what it installs. pip calls it (PEP 517, PEP 660).
 
-It needs Python, CMake and the packages of `tools/setup python`, and no network. It keeps the build tree in
-build/python-<version of Python>, so the next build compiles only what changed. GRADWALK_CMAKE_ARGS is passed to CMake.
+It needs Python, CMake, a compiler and the libraries that `tools/setup python` names, and no network. The build tree is kept in
+build/python-<version of Python>, so that building again compiles only what has changed. GRADWALK_CMAKE_ARGS adds CMake options.
 """
 
 import base64
@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -19,14 +20,22 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TAG = f"cp{sys.version_info.major}{sys.version_info.minor}"
+PAGE = ROOT / "web" / "dist" / "show.html"
 
 
 def version():
     return re.search(r"project\(gradwalk VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
 
 
-def summary():
-    return re.search(r'^description = "(.*)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)[1]
+def project(field):
+    """A field of the [project] table whose value is a string. Python 3.10 has no parser of TOML."""
+    return re.search(rf'^{field} = "(.*)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)[1]
+
+
+def extras():
+    """The lines of [project.optional-dependencies], as (name, [requirement])."""
+    table = (ROOT / "pyproject.toml").read_text().split("[project.optional-dependencies]\n")[1].split("\n\n")[0]
+    return [(name, re.findall(r'"([^"]+)"', rest)) for name, rest in re.findall(r"^(\w+) = \[(.*)\]$", table, re.MULTILINE)]
 
 
 def wheel_name():
@@ -34,12 +43,34 @@ def wheel_name():
     return f"gradwalk-{version()}-{TAG}-{TAG}-{platform}.whl"
 
 
+def fail(needs, found, advice):
+    sys.exit(f"gradwalk: building needs {needs}, found {found}; {advice}")
+
+
+def check_tools():
+    """One sentence in place of a traceback where the machine has no compiler or no CMake."""
+    compiler = os.environ.get("CXX", "c++")
+    missing = [tool for tool in ("cmake", "ninja", "pkg-config", compiler) if shutil.which(tool) is None]
+    if missing:
+        fail("CMake, Ninja, pkg-config and a C++20 compiler", "no " + ", no ".join(missing),
+             "on Debian run tools/setup python in gradwalk's sources, or: "
+             "apt-get install g++ cmake ninja-build pkg-config libhwy-dev libfmt-dev libcli11-dev nlohmann-json3-dev libeigen3-dev "
+             "libncurses-dev libgraphviz-dev libcairo2-dev libwebp-dev pybind11-dev python3-dev")
+    if not PAGE.exists() and os.environ.get("GRADWALK_WITHOUT_SHOW") is None:
+        fail("the page of gradwalk.show()", f"no {PAGE.relative_to(ROOT)}",
+             "run tools/build-lesson first, or set GRADWALK_WITHOUT_SHOW=1 to leave show() out")
+
+
 def run(*command):
-    subprocess.run([str(part) for part in command], check=True, cwd=ROOT)
+    """Runs a step of the build. Its output is pip's to show."""
+    try:
+        subprocess.run([str(part) for part in command], check=True, cwd=ROOT)
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"gradwalk: {Path(command[0]).name} failed with status {error.returncode}; its messages are above (pip install -v shows them)")
 
 
 def build_tree():
-    """Returns the build tree. If it was copied with its sources, it refers to the old folder, so its cache is deleted."""
+    """The build tree. One that was copied together with its sources points to the old place, so it is made anew."""
     tree = ROOT / "build" / f"python-{TAG}"
     cache = tree / "CMakeCache.txt"
     if cache.exists() and f"CMAKE_HOME_DIRECTORY:INTERNAL={ROOT}\n" not in cache.read_text():
@@ -47,16 +78,18 @@ def build_tree():
     return tree
 
 
-def install(folder):
+def install(folder, strip=True):
+    check_tools()
     tree = build_tree()
     run("cmake", "-S", ROOT, "-B", tree, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DGRADWALK_PYTHON=ON", "-DGRADWALK_CLI=ON", "-DGRADWALK_TESTS=OFF",
-        "-DGRADWALK_INSTALL=OFF", f"-DPython_EXECUTABLE={sys.executable}", *shlex.split(os.environ.get("GRADWALK_CMAKE_ARGS", "")))
+        "-DGRADWALK_INSTALL=OFF", "-DGRADWALK_LESSON=OFF", "-DGRADWALK_WERROR=OFF", f"-DPython_EXECUTABLE={sys.executable}",
+        *shlex.split(os.environ.get("GRADWALK_CMAKE_ARGS", "")))
     run("cmake", "--build", tree)
-    run("cmake", "--install", tree, "--component", "python", "--prefix", folder, "--strip")
+    run("cmake", "--install", tree, "--component", "python", "--prefix", folder, *(["--strip"] if strip else []))
 
 
 def installed_files(folder):
-    """Yields the name and bytes of each file. A wheel has no links, so a library gets only the name of its link."""
+    """Name and bytes of each file. A wheel has no links: a library has the one name it is looked for by."""
     files = [path for path in sorted(folder.rglob("*")) if not path.is_dir()]
     linked = {path.resolve() for path in files if path.is_symlink()}
     for path in files:
@@ -64,13 +97,36 @@ def installed_files(folder):
             yield path.relative_to(folder).as_posix(), path.read_bytes()
 
 
+def licences(names):
+    """The licences of the libraries that the wheel carries, as Debian's packages state them."""
+    packages = {"libfmt": "libfmt-dev", "libhwy": "libhwy-dev", "libncursesw": "libncurses-dev", "libtinfo": "libncurses-dev"}
+    for library in sorted({name.split("/")[-1].split(".so")[0] for name in names} & set(packages)):
+        text = Path("/usr/share/doc") / packages[library] / "copyright"
+        yield f"licenses/{library}.txt", text.read_text() if text.exists() else f"See the licence of {library}.\n"
+
+
 def metadata():
-    return (f"Metadata-Version: 2.1\nName: gradwalk\nVersion: {version()}\nSummary: {summary()}\nLicense: MIT\n"
-            f"Requires-Python: >=3.9\nDescription-Content-Type: text/markdown\n\n{(ROOT / 'README.md').read_text()}")
+    lines = ["Metadata-Version: 2.1", "Name: gradwalk", f"Version: {version()}", f"Summary: {project('description')}", "License: MIT",
+             f"Requires-Python: {project('requires-python')}"]
+    for name, requirements in extras():
+        lines.append(f"Provides-Extra: {name}")
+        lines += [f'Requires-Dist: {requirement}; extra == "{name}"' for requirement in requirements]
+    return "\n".join([*lines, "Description-Content-Type: text/markdown", "", (ROOT / "README.md").read_text()])
+
+
+def facts():
+    """The files of the wheel's .dist-info folder, by name."""
+    return {"METADATA": metadata(), "LICENSE": (ROOT / "LICENSE").read_text(),
+            "WHEEL": f"Wheel-Version: 1.0\nGenerator: gradwalk\nRoot-Is-Purelib: false\nTag: {wheel_name()[:-4].split('-', 2)[2]}\n",
+            "entry_points.txt": "[console_scripts]\ngradwalk = gradwalk.__main__:main\n"}
+
+
+def facts_folder():
+    return f"gradwalk-{version()}.dist-info"
 
 
 def write(archive, name, data, mode=0o644):
-    """Adds a file to the wheel, without a time stamp, so that the same sources give the same bytes. Returns its RECORD line."""
+    """Adds a file, and returns its line of RECORD. The same sources give the same bytes: no times are written."""
     entry = zipfile.ZipInfo(name)
     entry.external_attr = (0o100000 | mode) << 16
     entry.compress_type = zipfile.ZIP_DEFLATED
@@ -79,20 +135,48 @@ def write(archive, name, data, mode=0o644):
     return f"{name},sha256={digest},{len(data)}\n"
 
 
-def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    metadata_folder = f"gradwalk-{version()}.dist-info"
-    metadata_files = {"METADATA": metadata(), "LICENSE": (ROOT / "LICENSE").read_text(),
-                      "WHEEL": f"Wheel-Version: 1.0\nGenerator: gradwalk\nRoot-Is-Purelib: false\nTag: {wheel_name()[:-4].split('-', 2)[2]}\n"}
-    with tempfile.TemporaryDirectory() as folder:
-        install(Path(folder))
-        with zipfile.ZipFile(Path(wheel_directory) / wheel_name(), "w") as archive:
-            record = "".join(write(archive, name, data, 0o755 if ".so" in name or "/bin/" in name else 0o644) for name, data in installed_files(Path(folder)))
-            record += "".join(write(archive, f"{metadata_folder}/{name}", text.encode()) for name, text in metadata_files.items())
-            write(archive, f"{metadata_folder}/RECORD", f"{record}{metadata_folder}/RECORD,,\n".encode())
+def write_wheel(wheel_directory, files):
+    with zipfile.ZipFile(Path(wheel_directory) / wheel_name(), "w") as archive:
+        record = "".join(write(archive, name, data, 0o755 if ".so" in name or "/bin/" in name else 0o644) for name, data in files)
+        texts = {**facts(), **dict(licences([name for name, _ in files]))}
+        record += "".join(write(archive, f"{facts_folder()}/{name}", text.encode()) for name, text in texts.items())
+        write(archive, f"{facts_folder()}/RECORD", f"{record}{facts_folder()}/RECORD,,\n".encode())
     return wheel_name()
 
 
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    with tempfile.TemporaryDirectory() as folder:
+        install(Path(folder))
+        return write_wheel(wheel_directory, list(installed_files(Path(folder))))
+
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    """The metadata alone, without building."""
+    folder = Path(metadata_directory) / facts_folder()
+    folder.mkdir(parents=True)
+    for name, text in facts().items():
+        (folder / name).write_text(text)
+    return folder.name
+
+
+prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
+
+
+def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
+    """pip install -e .: the Python sources are those of the clone; the modules are built into build/editable-<version>."""
+    folder = ROOT / "build" / f"editable-{TAG}"
+    shutil.rmtree(folder, ignore_errors=True)
+    install(folder, strip=False)
+    for source in (ROOT / "python" / "gradwalk").glob("*.py*"):
+        (folder / "gradwalk" / source.name).unlink()
+        (folder / "gradwalk" / source.name).symlink_to(source)
+    return write_wheel(wheel_directory, [("gradwalk_editable.pth", f"{folder}\n".encode())])
+
+
 def build_sdist(sdist_directory, config_settings=None):
+    """The tracked files, and the built page of show(): a build from it needs no Node.js."""
     name = f"gradwalk-{version()}"
-    run("git", "archive", f"--prefix={name}/", "-o", Path(sdist_directory).resolve() / f"{name}.tar.gz", "HEAD")
-    return f"{name}.tar.gz"
+    archive = Path(sdist_directory).resolve() / f"{name}.tar.gz"
+    added = [f"--prefix={name}/{PAGE.parent.relative_to(ROOT)}/", f"--add-file={PAGE}"] if PAGE.exists() else []
+    run("git", "archive", *added, f"--prefix={name}/", "-o", archive, "HEAD")
+    return archive.name

@@ -18,12 +18,22 @@ import typing as _typing
 
 from . import _core
 from ._core import *  # noqa: F403 (exports the operations by their names)
-from ._core import Value, _snapshot
+from ._core import Value, __version__, _snapshot
 from . import nn
 from ._show import show
 from .nn import MLP, Layer, Module, Neuron
 
 _os.register_at_fork(before=_core._before_fork)
+
+
+def _drawing() -> _typing.Any:
+    """Returns the module that draws. Its libraries are the only ones that the package does not contain."""
+    try:
+        from . import _draw
+    except ImportError as error:
+        raise RuntimeError(f"draw: needs the libraries of Graphviz, cairo and WebP, got an error ({error}); "
+                           "install them (Debian: libgvc6 libcairo2 libwebpmux3)") from None
+    return _draw
 
 
 def draw_svg(root: Value, *, digits: int = 4, hide_constants: bool = False, limit: int = 400) -> str:
@@ -34,16 +44,12 @@ def draw_svg(root: Value, *, digits: int = 4, hide_constants: bool = False, limi
     >>> draw_svg(Value(1.0) + 2)[:5]
     '<svg '
     """
-    from . import _draw
-
-    return _draw.draw_svg(_snapshot(root), digits, hide_constants, limit)
+    return _drawing().draw_svg(_snapshot(root), digits, hide_constants, limit)
 
 
 def draw_png(root: Value, *, digits: int = 4, hide_constants: bool = False, limit: int = 400) -> bytes:
     """Returns a drawing of the graph as the bytes of a PNG file. Needs the Graphviz library."""
-    from . import _draw
-
-    return _draw.draw_png(_snapshot(root), digits, hide_constants, limit)
+    return _drawing().draw_png(_snapshot(root), digits, hide_constants, limit)
 
 
 _Path = _typing.Union[str, _os.PathLike]
@@ -64,8 +70,15 @@ def load(path: _Path, model: _Model) -> None:
     _core._load(_os.fspath(path), _parameters_of(model))
 
 
-def _repr_svg_(self: Value) -> str:
-    """Draws a Value at the end of a notebook cell, no wider than the cell. A large graph is limited to 100 nodes."""
+def _repr_svg_(self: Value) -> _typing.Optional[str]:
+    """Draws a Value at the end of a notebook cell, no wider than the cell. A large graph is limited to 100 nodes.
+
+    Without Graphviz the cell shows the Value as text.
+    """
+    try:
+        _drawing()
+    except RuntimeError:
+        return None
     return draw_svg(self, limit=100).replace("<svg ", '<svg style="max-width: 100%; height: auto" ', 1)
 
 

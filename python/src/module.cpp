@@ -42,6 +42,7 @@ PYBIND11_MODULE(_core, module) {
   for (const PyMethodDef* function = op_functions(); function->ml_name != nullptr; ++function)
     names.append(function->ml_name);
   module.attr("_op_names") = names;
+  module.attr("__version__") = GRADWALK_VERSION;
   bind_graphs(module);
   bind_learning(module);
   bind_compile(module);

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""The wheel: it contains every library it needs except the C and C++ libraries, and says what it is."""
+
+import importlib.metadata
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+import gradwalk
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PACKAGE = pathlib.Path(gradwalk.__file__).parent
+SYSTEM = re.compile(r"(libc|libm|libstdc\+\+|libgcc_s|libpthread|libdl|ld-linux.*)\.so\.\d+")
+
+
+def is_wheel():
+    try:
+        importlib.metadata.version("gradwalk")
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+needs_wheel = pytest.mark.skipif(not is_wheel(), reason="the package is not installed from a wheel; ./test all installs it")
+
+
+def needed_libraries(file):
+    text = subprocess.run(["readelf", "--dynamic", file], check=True, capture_output=True, text=True).stdout
+    return set(re.findall(r"\(NEEDED\).*\[(.+)\]", text))
+
+
+@pytest.mark.skipif(shutil.which("readelf") is None, reason="needs readelf")
+def test_the_package_needs_no_library_but_the_system_s_own():
+    files = [path for path in PACKAGE.rglob("*") if ".so" in path.name]
+    files += [PACKAGE / "bin/gradwalk"] if is_wheel() else []  # ./test installs the command line with the lesson's server
+    contained = {path.name for path in files}
+    assert any(name.startswith("libhwy") for name in contained)
+    for file in files:
+        if file.name.startswith(("_draw", "libgradwalk-draw")):
+            continue  # Graphviz and cairo come from the system
+        foreign = {name for name in needed_libraries(file) - contained if not SYSTEM.fullmatch(name)}
+        assert not foreign, f"{file.name} needs {foreign}"
+
+
+def test_version_is_that_of_the_project():
+    assert re.search(r"project\(gradwalk VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())[1] == gradwalk.__version__
+
+
+def without_graphviz(code):
+    """Runs code in a process where the module that draws cannot be imported, as on a machine without Graphviz."""
+    block = "import sys; sys.modules['gradwalk._draw'] = None; import gradwalk\n"
+    return subprocess.run([sys.executable, "-c", block + code], capture_output=True, text=True)
+
+
+def test_drawing_without_graphviz_is_one_sentence():
+    done = without_graphviz("gradwalk.draw_svg(gradwalk.Value(1.0))")
+    assert done.stderr.splitlines()[-1].startswith("RuntimeError: draw: needs the libraries of Graphviz, cairo and WebP, got an error (")
+    assert done.stderr.splitlines()[-1].endswith("); install them (Debian: libgvc6 libcairo2 libwebpmux3)")
+
+
+def test_a_notebook_without_graphviz_shows_a_value_as_text():
+    assert without_graphviz("print(gradwalk.Value(1.0)._repr_svg_())").stdout == "None\n"
+
+
+@needs_wheel
+def test_the_wheel_describes_itself():
+    facts = importlib.metadata.metadata("gradwalk")
+    assert facts["Version"] == gradwalk.__version__ and facts["Requires-Python"] == ">=3.10"
+    assert set(facts.get_all("Provides-Extra")) == {"sklearn", "notebook"}
+    files = [str(path) for path in importlib.metadata.files("gradwalk")]
+    assert any(name.endswith("licenses/libhwy.txt") for name in files)
+
+
+@needs_wheel
+def test_the_wheel_installs_a_gradwalk_command():
+    done = subprocess.run([pathlib.Path(sys.executable).with_name("gradwalk"), "eval", "a=2; a*3"], capture_output=True, text=True)
+    assert done.returncode == 0 and "6" in done.stdout, done.stderr
+
+
+@needs_wheel
+def test_the_wheel_has_no_lesson_and_says_where_it_is():
+    done = subprocess.run([sys.executable, "-m", "gradwalk", "lesson", "--open"], capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr == (
+        "gradwalk lesson: needs the server of the lesson's page, got a build without it; "
+        "run ./run lesson in a clone of gradwalk, or install its Debian package\n")
+
+
+def backend(folder, code, **environment):
+    program = f"import sys; sys.path.insert(0, {str(ROOT / 'python')!r}); import build_backend; {code}"
+    return subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, env={**os.environ, **environment})
+
+
+def test_metadata_needs_no_build(tmp_path):
+    done = backend(tmp_path, "print(build_backend.prepare_metadata_for_build_wheel('.'))", PATH="")
+    assert done.stdout.strip() == f"gradwalk-{gradwalk.__version__}.dist-info"
+    assert f"Version: {gradwalk.__version__}\n" in (tmp_path / done.stdout.strip() / "METADATA").read_text()
+
+
+def test_a_machine_without_a_compiler_gets_one_sentence(tmp_path):
+    done = backend(tmp_path, "build_backend.build_wheel('.')", PATH=str(tmp_path))
+    assert done.returncode == 1
+    assert done.stderr.startswith("gradwalk: building needs CMake, Ninja, pkg-config and a C++20 compiler, found no cmake, no ninja, no pkg-config, no c++; "
+                                  "on Debian run tools/setup python in gradwalk's sources, or: apt-get install g++ cmake")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_an_editable_wheel_points_to_the_sources(tmp_path):
+    code = ("import pathlib; build_backend.install = lambda folder, strip: "
+            "[(folder / 'gradwalk').mkdir(parents=True), [(folder / 'gradwalk' / p.name).touch() for p in (build_backend.ROOT / 'python/gradwalk').glob('*.py*')]]; "
+            f"build_backend.ROOT = pathlib.Path({str(tmp_path)!r}); build_backend.facts = dict; print(build_backend.build_editable('.'))")
+    (tmp_path / "python/gradwalk").mkdir(parents=True)
+    (tmp_path / "python/gradwalk/nn.py").write_text("source = 1\n")
+    (tmp_path / "CMakeLists.txt").write_text((ROOT / "CMakeLists.txt").read_text())
+    done = backend(tmp_path, code)
+    assert done.returncode == 0, done.stderr
+    archive = zipfile.ZipFile(tmp_path / done.stdout.strip())
+    folder = pathlib.Path(archive.read("gradwalk_editable.pth").decode().strip())
+    assert (folder / "gradwalk/nn.py").resolve() == tmp_path / "python/gradwalk/nn.py"
