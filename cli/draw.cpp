@@ -47,8 +47,8 @@ Format format_of(const DrawArguments& options) {
 
 std::string drawing(const Snapshot& graph, Format format, const DrawOptions& options) {
   switch (format) {
-    case Format::svg: return drawing("draw").draw_svg(graph, options);
-    case Format::png: return drawing("draw").draw_png(graph, options);
+    case Format::svg: return draw_calls("draw").draw_svg(graph, options);
+    case Format::png: return draw_calls("draw").draw_png(graph, options);
     default: return draw_dot(graph, options);
   }
 }

@@ -12,9 +12,9 @@
 namespace gradwalk::cli {
 
 #ifdef GRADWALK_DRAW_LINKED
-const DrawCalls& drawing(const char*) { return gradwalk_draw_calls; }
+const DrawCalls& draw_calls(const char*) { return gradwalk_draw_calls; }
 #else
-const DrawCalls& drawing(const char* command) {
+const DrawCalls& draw_calls(const char* command) {
   static const void* const calls = [] {
     void* const library = ::dlopen("libgradwalk-draw.so." GRADWALK_SOVERSION, RTLD_NOW);
     return library == nullptr ? nullptr : ::dlsym(library, "gradwalk_draw_calls");

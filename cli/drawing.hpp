@@ -7,6 +7,6 @@
 namespace gradwalk::cli {
 
 // An Error that says what to install where the component, or a library it needs, is missing.
-const DrawCalls& drawing(const char* command);
+const DrawCalls& draw_calls(const char* command);
 
 }  // namespace gradwalk::cli

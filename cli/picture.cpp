@@ -79,7 +79,7 @@ void check_picture_name(const std::string& path) {
   const std::string extension = extension_of(path);
   if (extension != ".svg" && extension != ".png")
     throw Error("train", "a --plot file that ends in .svg or .png", "'" + path + "'", "rename it");
-  drawing("train");  // before the work: an Error if nothing can be drawn
+  draw_calls("train");  // before the work: an Error if nothing can be drawn
 }
 
 void print_picture(const Learned& learned, bool colour) {
@@ -103,7 +103,7 @@ void write_picture(const std::string& path, const std::string& title, const Lear
   if (const auto* result = std::get_if<Classifier::Result>(&test);
       result != nullptr && result->rows > 0 && result->classes <= most_classes)
     plot.confusion = {"Test rows", classifier_of(learned.model).label_names, result->confusion};
-  const DrawCalls& draw = drawing("train");
+  const DrawCalls& draw = draw_calls("train");
   write_file(path, extension_of(path) == ".png" ? draw.plot_png(plot) : draw.plot_svg(plot));
 }
 

@@ -165,7 +165,7 @@ void print_orders(const Snapshot& graph, const WalkArguments& options) {
 }
 
 void film(const Walk& walk, const WalkArguments& options) {
-  const std::string bytes = drawing("walk").film_webp(walk, options.filming);
+  const std::string bytes = draw_calls("walk").film_webp(walk, options.filming);
   write_file(options.film, bytes);
   fmt::print("wrote {} ({} steps)\n", options.film, walk.steps().size());
 }
