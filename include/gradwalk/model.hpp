@@ -44,9 +44,15 @@ class GRADWALK_EXPORT Loss {
 
   // Returns the numbers that encode a class, in constant time. They live as long as this Loss. Throws an Error for a
   // class that does not exist, and where the loss is for numbers only.
-  std::span<const double> targets(std::size_t label) const;
+  std::span<const double> targets(std::size_t label) const {
+    if (label >= classes_ || encoded_.empty()) refuse_label(label);
+    const bool is_one_hot = per_row_ > 1;
+    return std::span(encoded_).subspan(is_one_hot ? classes_ - 1 - label : label, per_row_);
+  }
   // Returns the encoded target of a row: its class, or its number, which is expected in standard deviations.
-  std::span<const double> targets(const Dataset& data, std::size_t row) const;
+  std::span<const double> targets(const Dataset& data, std::size_t row) const {
+    return data.has_targets() ? number_of(data, row) : targets(data.labels[row]);
+  }
 
   // Returns the loss of a row with these outputs. Targets that are Values make a loss that can be compiled for any row.
   // Throws an Error where the number of outputs or targets is wrong.
@@ -55,6 +61,8 @@ class GRADWALK_EXPORT Loss {
 
  private:
   void check(std::size_t outputs, std::size_t targets) const;
+  [[noreturn]] void refuse_label(std::size_t label) const;
+  std::span<const double> number_of(const Dataset& data, std::size_t row) const;
 
   LossKind kind_;
   std::size_t outputs_, classes_, per_row_;

@@ -81,7 +81,7 @@ class CompiledStep : public BatchStep {
       for (std::size_t i = (begin + width - 1) / width; i * width < end; ++i) {
         double* to = inputs_.data() + i * width;
         to = std::ranges::copy(batch.data.row(batch.rows[i]), to).out;
-        to = std::ranges::copy(loss_.targets(batch.data, batch.rows[i]), to).out;
+        for (const double target : loss_.targets(batch.data, batch.rows[i])) *to++ = target;
         std::ranges::copy(batch.factors.subspan(i * hidden, hidden), to);
       }
     });

@@ -53,18 +53,14 @@ Loss::Loss(LossKind kind, std::size_t outputs)
   encoded_ = encoded_classes(kind, outputs);
 }
 
-std::span<const double> Loss::targets(std::size_t label) const {
+void Loss::refuse_label(std::size_t label) const {
   if (encoded_.empty())
     throw Error("Loss", "a loss for classes", std::string(name(kind_)), "use the loss softmax, bce, hinge or mse");
-  if (label >= classes_)
-    throw Error("Loss", "a label below the number of classes, " + std::to_string(classes_), std::to_string(label),
-                "count labels from 0");
-  const bool is_one_hot = per_row_ > 1;
-  return std::span(encoded_).subspan(is_one_hot ? classes_ - 1 - label : label, per_row_);
+  throw Error("Loss", "a label below the number of classes, " + std::to_string(classes_), std::to_string(label),
+              "count labels from 0");
 }
 
-std::span<const double> Loss::targets(const Dataset& data, std::size_t row) const {
-  if (!data.has_targets()) return targets(data.labels[row]);
+std::span<const double> Loss::number_of(const Dataset& data, std::size_t row) const {
   if (!is_for_numbers(kind_))
     throw Error("Loss", "a loss for numbers", std::string(name(kind_)), "use the loss mse, mae or huber");
   return std::span(data.targets).subspan(row, 1);
