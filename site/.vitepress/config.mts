@@ -41,6 +41,7 @@ export default defineConfig({
   ],
   markdown: {
     anchor: { slugify },
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     // Vue takes {{ }} in the words of a page for its own, and code may hold them.
     config(md) {
       const rule = md.renderer.rules.code_inline!

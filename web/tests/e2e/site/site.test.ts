@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 const root = fileURLToPath(new URL('../../../../', import.meta.url))
 const folder = `${root}build/docs/site/`
 const tool = process.env['GRADWALK'] ?? `${root}build/release/gradwalk`
-const axePath = createRequire(import.meta.url).resolve('axe-core')
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8')
 const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
 const pages = files.filter((name) => name.endsWith('.html') && !/^(lesson|walkers)\//.test(name)).sort()
 const sizes = [
@@ -147,16 +147,16 @@ describe.each(sizes)('at $width px', (viewport) => {
     })
   })
 
-  test('text can be read: contrast, names and headings, in light and dark', async () => {
+  test('words and code have the contrast that reading needs, in light and dark', async () => {
     const wrong: string[] = []
     for (const colorScheme of ['light', 'dark'] as const)
       await visit({ viewport, colorScheme }, async (page) => {
-        for (const file of ['', 'tape.html', 'reference/cpp/value.html', 'reference/ops.html']) {
+        for (const file of ['csv.html', 'reference/cpp/loss.html']) {
           await page.goto(address + file)
           await isReady(page)
           expect(await page.evaluate(() => document.documentElement.classList.contains('dark'))).toBe(colorScheme === 'dark')
-          await page.addScriptTag({ path: axePath })
-          const { violations } = await page.evaluate(() => (window as unknown as { axe: typeof axe }).axe.run('main, header, .VPSidebar', { resultTypes: ['violations'] }))
+          await page.evaluate(`${axeSource}\n;0`) // a script tag would be refused
+          const { violations } = await page.evaluate(() => (window as unknown as { axe: typeof axe }).axe.run({ runOnly: ['color-contrast'], resultTypes: ['violations'] }))
           wrong.push(...violations.map(({ id, nodes }) => `/${file}, ${colorScheme}: ${id} at ${nodes.slice(0, 3).map((node) => node.target.join(' ')).join(', ')}`))
         }
       })
