@@ -129,9 +129,9 @@ Value select(bool condition, const A& a, const B& b) {
   return condition ? Value(a) : Value(b);
 }
 
-// While a WatchRecording lives, it reports what its thread computes without recording it. `decided` is called with each
-// Condition that becomes a bool: the graph, evaluated again, would not take the other branch. `left` is called with
-// each node whose number leaves the graph: it is detached, cast to a number, or made under NoGrad. Either may be empty.
+// While a WatchRecording lives, it reports results that its thread uses but does not record. `decided` is called with
+// each Condition that becomes a bool: a later evaluation of the graph cannot take the other branch. `left` is called
+// with each node whose number leaves the graph by detach(), by a cast, or under NoGrad. Either may be empty.
 class GRADWALK_EXPORT WatchRecording {
  public:
   WatchRecording(std::function<void(const Condition&)> decided, std::function<void(const Value&)> left);

@@ -7,7 +7,7 @@
 namespace gradwalk {
 
 struct GRADWALK_EXPORT Classifier : Model {
-  std::vector<std::string> label_names;  // of the classes, in the order of their numbers
+  std::vector<std::string> label_names;  // the names of the classes, in the order of their numbers
 
   // Returns the class of a row, as an index into label_names.
   std::size_t predict(std::span<const double> row) const { return label_of(scores(row)); }
@@ -32,7 +32,7 @@ struct GRADWALK_EXPORT Classifier : Model {
     double f1(std::size_t label) const;         // the harmonic mean of precision and recall
     double accuracy() const { return rows == 0 ? 0 : static_cast<double>(right) / static_cast<double>(rows); }
   };
-  // Evaluates the classifier on data in its own units. Throws an Error if the data has no classes.
+  // Evaluates the classifier on data that is not standardised. Throws an Error if the data has no classes.
   Result evaluate(const Dataset& data) const { return evaluate(data, all_scores(data)); }
   // The same, if the scores of all rows are known already. They are stored row after row.
   Result evaluate(const Dataset& data, std::span<const double> scores) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// compile() turns a recorded graph into a program that runs whole batches of rows. The component gradwalk::compile.
+// compile() turns a recorded graph into a program that runs whole batches of rows. Part of gradwalk::compile.
 //
 //   Value x{0.0}, y{0.0};                                      // stand for the numbers of one row
 //   Value loss = pow(model.scalar({x}) - y, 2);                // the loss of one row, in plain scalar code
@@ -8,7 +8,7 @@
 //
 // run() also adds the gradient of this sum to the gradients of the parameters.
 //
-// A program computes what the graph would give row by row, up to rounding, because sums are added in another order.
+// A program computes the same numbers as the graph, row by row, up to rounding: it adds sums in another order.
 // Terms that depend on no input are computed once per run. Parameters are read at each run. Every other leaf is a
 // constant. An Error leaves all gradients unchanged and the program usable. One thread uses a program at a time.
 #pragma once
@@ -48,8 +48,8 @@ struct RunOptions {
     sum,                   // the sum over the rows
     mean,                  // the mean over the rows
   } result = Result::sum;  // what the run returns and differentiates
-  // One weight per row, or none. The sum then is that of weight * output; the mean divides it by the sum of the
-  // weights.
+  // One weight per row; or empty: all are 1. The sum is that of weight * output, and the mean is this sum divided by
+  // the sum of the weights.
   std::span<const double> weights = {};
   std::span<double> input_gradients = {};  // if given, receives one number per row and input
   std::span<double> outputs = {};          // if given, receives one number per row and output, as from evaluate()
@@ -79,8 +79,8 @@ class GRADWALK_EXPORT Program {
   double gradients(std::span<const double> rows, std::span<double> gradients, const RunOptions& options = {});
   // The same for a program without inputs.
   double gradients(std::span<double> gradients);
-  // Takes a program without inputs as a function of its parameters. Returns its value at these parameters and writes
-  // its gradient there. Neither reads nor writes the Values.
+  // Evaluates a program without inputs as a function of its parameters: returns its value at these parameters and
+  // writes its gradient at them to `gradient`. Neither reads nor changes the Values.
   double gradient_at(std::span<const double> parameters, std::span<double> gradient);
   // Returns the value of a program without inputs at these parameters.
   double value_at(std::span<const double> parameters);
@@ -176,10 +176,10 @@ class GRADWALK_EXPORT Trainer {
   // The same with rows of floats.
   double step(std::span<const std::vector<float>> rows, const RunOptions& options = {});
 
-  // Scales gradients down to this norm from now on; infinity turns it off.
+  // From now on, scales each gradient down to this norm if its norm is larger. Infinity turns this off.
   void clip_norm(double most);
   // Sets a function that is called before each update with the gradient. It may change the gradient, for instance to
-  // add up those of several processes.
+  // add up the gradients of several processes.
   void before_update(std::function<void(std::span<double> gradient)> hook);
 
   // Copies the parameters to their Values.

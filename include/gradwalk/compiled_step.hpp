@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A model compiled: a training step for a TrainingRun, in place of eager_step, and the scores of many rows. Part of the
-// component gradwalk::compile.
+// Compiles a model into a training step for a TrainingRun, in place of eager_step, or into a function that computes the
+// scores of many rows. Part of gradwalk::compile.
 #pragma once
 
 #include "gradwalk/compile.hpp"
@@ -22,7 +22,7 @@ class GRADWALK_EXPORT CompiledScores {
  public:
   explicit CompiledScores(const Model& model, const CompiledStepOptions& options = {});
 
-  // Returns the scores of rows in the data's own units. Rows, and the scores of each, are stored one after another.
+  // Returns the scores of rows that are not standardised. Rows, and the scores of each, are stored one after another.
   // Throws an Error if the last row is incomplete.
   std::vector<double> operator()(std::span<const double> rows);
 

@@ -24,7 +24,7 @@ inline constexpr std::size_t longest_csv = 256u << 20;  // bytes
 inline constexpr std::size_t most_csv_columns = 100'000;
 inline constexpr std::size_t most_csv_classes = 1'000;  // a label column with more probably has measurements
 inline constexpr std::size_t most_number_classes = 20;  // see Task::detect
-inline constexpr std::size_t most_csv_numbers = std::size_t{1} << 27;  // rows times features, with text columns
+inline constexpr std::size_t most_csv_numbers = std::size_t{1} << 27;  // rows times features, text columns expanded
 
 // How to read a table.
 struct CsvOptions {
@@ -74,9 +74,9 @@ class GRADWALK_EXPORT CsvError : public Error {
   std::size_t line, column;  // counted from 1; 0 if the Error is not about one line or one column
 };
 
-// Reads rows with labels. Classes are numbered in the order in which they first occur; if all labels are numbers, in
-// ascending order, and equal numbers are one class, however they are written. Without a header the features are called
-// x1, x2, ... and a target y. Throws a CsvError for anything invalid.
+// Reads rows with labels. Classes are numbered in the order in which they first occur. If all labels are numbers, the
+// classes are in ascending order instead, and equal numbers such as 1 and 1.0 are one class. Without a header the
+// features are called x1, x2, ... and a target y. Throws a CsvError for anything invalid.
 GRADWALK_EXPORT Dataset read_csv(std::string_view text, const CsvOptions& options = {});
 
 // Rows of features without labels.
@@ -89,8 +89,8 @@ struct Table {
 };
 
 // Reads the features only: those in `options.features`, or every column if that is empty. A table without a header may
-// have one column more than the model has features, as the table that it learned from does: this column, at
-// options.label, is skipped. Throws a CsvError for anything invalid.
+// have one column more than options.features, as the table for training does: the column at options.label is then
+// skipped. Throws a CsvError for anything invalid.
 GRADWALK_EXPORT Table read_csv_features(std::string_view text, const CsvOptions& options = {});
 
 }  // namespace gradwalk

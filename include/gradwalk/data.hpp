@@ -15,13 +15,13 @@
 
 namespace gradwalk {
 
-inline constexpr std::size_t most_categories = 100;  // in a text column
+inline constexpr std::size_t most_categories = 100;  // the largest number of categories in a text column
 
 // How a column of a table becomes features. A numeric column is one feature. A text column is one feature per category,
 // which is 1 in rows of that category and 0 in others.
 struct Column {
   std::string name;
-  std::vector<std::string> categories = {};  // of a text column; empty for a numeric column
+  std::vector<std::string> categories = {};  // the categories of a text column; empty for a numeric one
   bool has_other = false;                    // whether there is one more feature, for texts that are no category
   std::optional<double> fill = {};           // replaces a missing number; a missing text has no category
   std::size_t features() const { return categories.empty() ? 1 : categories.size() + (has_other ? 1 : 0); }
@@ -98,7 +98,7 @@ struct GRADWALK_EXPORT Standardisation {
 class GRADWALK_EXPORT Batches {
  public:
   struct State {
-    Random::State random{};   // of the generator before it shuffled the current epoch
+    Random::State random{};   // the generator's state before it shuffled the current epoch
     std::uint64_t epoch = 0;  // the number of complete epochs
     std::uint64_t taken = 0;  // the number of rows taken of the current epoch
     bool operator==(const State&) const = default;

@@ -9,7 +9,7 @@
 
 namespace gradwalk {
 
-// The gradient of one node, taken apart.
+// The gradient of one node, split into its contributions.
 struct Explanation {
   // One contribution to the gradient: amount = gradient * local.
   struct Deposit {

@@ -44,7 +44,8 @@ inline constexpr std::size_t largest_expression = 1'000'000;  // the largest num
 
 // Parses a text and returns its Values. Throws an ExpressionError. Takes time proportional to the length of the text.
 GRADWALK_EXPORT Expression parse(std::string_view text);
-// The same, but returns the error instead of throwing it: for callers that parse while a person types, or cannot catch.
+// The same, but returns the error instead of throwing it: for callers that parse while a person types, or that cannot
+// catch exceptions.
 GRADWALK_EXPORT std::variant<Expression, ExpressionError> try_parse(std::string_view text);
 
 }  // namespace gradwalk

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Functions of whole graphs: the order of their nodes, evaluating them again, passes that leave no trace, nodes with
-// your own derivatives, and finding the node where a NaN began.
+// Functions of whole graphs: the order of their nodes, evaluating them again, backward passes that change no gradient,
+// nodes with your own derivatives, and finding the node where a NaN began.
 //
 // Each function takes time proportional to the number of nodes below its root.
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace gradwalk {
 
-// Returns every node below the root, and the root, once each and after its inputs: the order of micrograd's depth-first
+// Returns the root and every node below it, each once and after its inputs, in the order of micrograd's depth-first
 // search. Fused records are expanded.
 GRADWALK_EXPORT std::vector<Value> topological_order(const Value& root);
 // Evaluates the graph again from the present data of its leaves. Throws an Error if it has a custom node.
@@ -36,7 +36,8 @@ class GRADWALK_EXPORT Gradients {
   Value root_;  // keeps the nodes alive, so that no Ref is used for another node
   std::vector<std::pair<detail::Ref, double>> gradients_;
 };
-// Runs a backward pass. Throws an Error if the graph has a custom node with a function.
+// Runs a backward pass and returns its gradients. The gradients of the nodes do not change. Throws an Error if the
+// graph has a custom node with a function.
 GRADWALK_EXPORT Gradients pass(const Value& root, double seed = 1.0);
 
 // An input of a custom node, and the local derivative with respect to it.

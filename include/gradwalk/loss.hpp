@@ -26,8 +26,8 @@ GRADWALK_EXPORT Value mean_absolute_error(const Value& output, double target);
 GRADWALK_EXPORT Value mean_absolute_error(const Value& output, const Value& target);
 GRADWALK_EXPORT Value mean_absolute_error(std::span<const Value> outputs, std::span<const double> targets);
 
-// Returns the Huber loss with delta 1, as PyTorch: error^2 / 2 where |error| <= 1, otherwise |error| - 1 / 2. So a few
-// outliers do not outweigh all other rows.
+// Returns the Huber loss with delta 1, as in PyTorch: error^2 / 2 where |error| <= 1, otherwise |error| - 1 / 2. So a
+// few outliers do not outweigh all other rows.
 GRADWALK_EXPORT Value huber(const Value& output, double target);
 GRADWALK_EXPORT Value huber(const Value& output, const Value& target);
 GRADWALK_EXPORT Value huber(std::span<const Value> outputs, std::span<const double> targets);

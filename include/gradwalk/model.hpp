@@ -26,7 +26,7 @@ inline constexpr std::array all_losses{LossKind::hinge,   LossKind::mse, LossKin
 GRADWALK_EXPORT std::string_view name(LossKind loss);  // "hinge"
 GRADWALK_EXPORT bool is_for_classes(LossKind loss);    // hinge, mse, bce, softmax
 GRADWALK_EXPORT bool is_for_numbers(LossKind loss);    // mse, mae, huber
-// Returns the number of outputs that a network needs for these classes. Throws an Error where the loss cannot serve
+// Returns the number of outputs that a network needs for these classes. Throws an Error if the loss does not support
 // this number of classes.
 GRADWALK_EXPORT std::size_t outputs_for(LossKind loss, std::size_t classes);
 
@@ -81,12 +81,12 @@ inline Value row_loss(LossKind kind, std::span<const Value> outputs, std::size_t
 // The members that every model has. A copy shares the parameters of its network.
 struct GRADWALK_EXPORT Model {
   MLP network;
-  LossKind loss;  // that it was trained with
+  LossKind loss;  // the loss that it was trained with
   std::vector<std::string> feature_names;
   Standardisation standardisation;  // empty: features are used as they are
   std::vector<Column> table = {};   // the columns that the features come from, as in Dataset::table
 
-  // Returns the network's outputs for a row of features in the data's own units, which are standardised first.
+  // Returns the network's outputs for a row of features that are not standardised: the model does that first.
   std::vector<double> scores(std::span<const double> row) const;
   // Returns the outputs for all rows, one row after another.
   std::vector<double> all_scores(const Dataset& data) const;

@@ -13,7 +13,7 @@ namespace gradwalk {
 // Where the data of a run comes from. It is saved with the model, to find the data again and to recognise it.
 struct DataSource {
   std::string description;        // JSON of the caller's choice, such as {"data":"moons","samples":100}
-  std::uint64_t fingerprint = 0;  // of the data that the model was trained on
+  std::uint64_t fingerprint = 0;  // the hash of the data that the model was trained on
 };
 // Returns a hash of all numbers and names in the data.
 GRADWALK_EXPORT std::uint64_t fingerprint(const Dataset& data);
@@ -37,8 +37,8 @@ struct ModelFile {
   const Regressor& regressor() const { return regressor_of(any_model); }     // throws an Error for a classifier
 };
 
-// Writes the model that the run keeps, and its training. Whatever happens, the file holds either its old content or the
-// complete new one (files.hpp). Throws an Error if it cannot be written.
+// Writes the model that the run keeps (kept_model()) and the state of its training. Whatever happens, the file holds
+// either its old content or the complete new one (files.hpp). Throws an Error if it cannot be written.
 GRADWALK_EXPORT void save_model(const std::string& path, const TrainingRun& run, std::uint64_t planned_steps,
                                 const DataSource& source);
 // Reads a model. Files may be hostile: everything is checked first, and anything invalid throws an Error.
@@ -49,8 +49,9 @@ GRADWALK_EXPORT ModelFile parse_model(std::string_view bytes, std::string_view n
 // Returns a recipe as the JSON text that model files contain.
 GRADWALK_EXPORT std::string to_json(const Recipe& recipe);
 
-// Returns the run that a file holds, with its data. Its next step is the one that it would have made; up to rounding,
-// if `make_step` computes steps in another way than before. Throws an Error if the data is not that of the run.
+// Returns a run that continues the saved run on the same data. The next step is the one that the saved run would have
+// made, up to rounding if `make_step` computes steps in another way than before. Throws an Error if the data is not
+// that of the run.
 GRADWALK_EXPORT TrainingRun resume(const ModelFile& file, const Dataset& data, MakeStep make_step = eager_step,
                                    Team team = {});
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The processes that mpirun has started, as a Team (step.hpp) that trains together. Part of the component
-// gradwalk::mpi.
+// The processes that mpirun has started, as a Team (step.hpp) that trains together. Part of gradwalk::mpi.
 //
 //   const MpiSession session;                                    // in every process, before training
 //   TrainingRun run(data, recipe, eager_step, session.team());   // in every process, with the same data and recipe

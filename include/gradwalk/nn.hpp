@@ -116,8 +116,8 @@ class GRADWALK_EXPORT Layer : public Module {
 };
 
 struct MLPOptions {
-  Activation activation = Activation::relu;  // of the hidden layers
-  Activation output = Activation::linear;    // of the last layer
+  Activation activation = Activation::relu;  // the activation of the hidden layers
+  Activation output = Activation::linear;    // the activation of the last layer
   Init init = Init::uniform;
   std::uint64_t seed = 1337;
 };

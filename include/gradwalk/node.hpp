@@ -12,8 +12,8 @@ using Word = std::uint64_t;
 using Ref = std::uint32_t;  // a position on the tape: the distance from its base, in words
 
 // A record is a Node and the words below it, if it has any: a constant operand, or the earlier terms of a sum. The
-// field `extra` of the head is the number of these words; a multiply_add and its like have a third operand there
-// instead.
+// field `extra` of the head is the number of these words. In multiply_add, minus_product and product_minus it is the
+// third operand instead.
 //
 //   op                operands                           words below
 //   any operation     (x, y); a unary one (x, nothing)

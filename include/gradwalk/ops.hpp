@@ -16,8 +16,8 @@
 
 namespace gradwalk {
 
-// leaf and constant have no operands, then come the operations of the table, then custom, which has the user's own
-// derivatives.
+// The kinds of nodes: leaf and constant, which have no operands; the operations of ops.def; and custom, a node with the
+// user's own derivatives.
 enum class Op : std::uint8_t {
   leaf,
   constant,
@@ -51,8 +51,8 @@ inline constexpr std::array op_table{
     OpInfo{"custom", "custom", 0, "", "", "", ""},
 };
 
-// The row of an op; no_op for a number that is no op.
 inline constexpr OpInfo no_op{"no op", "", 0, "", "", "", ""};
+// Returns the row of an op, or no_op for a number that is not an op.
 constexpr const OpInfo& info(Op op) {
   return static_cast<std::size_t>(op) < op_table.size() ? op_table[static_cast<std::size_t>(op)] : no_op;
 }

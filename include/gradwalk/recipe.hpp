@@ -43,16 +43,16 @@ GRADWALK_EXPORT std::optional<std::uint64_t> end_of(const LearningRateSchedule& 
 // The hyperparameters of a run. Start from one of the recipes below, and change what you need.
 struct Recipe {
   std::vector<std::size_t> hidden = {16, 16};  // the number of neurons in each hidden layer
-  Activation activation = Activation::relu;    // of the hidden layers
+  Activation activation = Activation::relu;    // the activation of the hidden layers
   Init init = Init::he;                        // the distribution of the initial weights
   LossKind loss = LossKind::softmax;
-  OptimizerConfig optimizer = Adam{.lr = 0.01};  // its rate is the first of the schedule
+  OptimizerConfig optimizer = Adam{.lr = 0.01};  // its rate is the first rate of the schedule
   LearningRateSchedule rate = {};
   std::size_t batch = 32;     // rows per step; 0: all rows in every step, in their order
   double l1 = 0, l2 = 1e-4;   // penalties: l1 * (sum of |parameter|) + l2 * (sum of squares) is added to the loss
   double clip = 0;            // the largest norm of the gradient; 0: no limit
   bool standardise = true;    // scale each feature to mean 0 and standard deviation 1
-  std::uint64_t seed = 1337;  // of the weights and of the order of the rows
+  std::uint64_t seed = 1337;  // the seed of the weights and of the order of the rows
   bool balance = false;       // give rows of rare classes more weight, so that every class has the same total
   // The fraction of the rows that is held out for validation. The run measures its loss on them after each epoch and
   // keeps the parameters with the lowest one. With 0 no rows are held out, and the last parameters count.
@@ -64,7 +64,7 @@ struct Recipe {
 // Throws an Error if a field of the recipe is out of its range.
 GRADWALK_EXPORT void check_recipe(const Recipe& recipe);
 
-GRADWALK_EXPORT Recipe micrograd_recipe();                   // of micrograd's demo on moons: 100 steps
+GRADWALK_EXPORT Recipe micrograd_recipe();                   // the recipe of micrograd's demo on moons: 100 steps
 GRADWALK_EXPORT Recipe default_recipe(std::size_t classes);  // a good start for data with classes: 2,000 steps
 GRADWALK_EXPORT Recipe regression_recipe();                  // a good start for data with numbers: 2,000 steps
 

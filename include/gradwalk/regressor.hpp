@@ -7,7 +7,7 @@
 namespace gradwalk {
 
 struct GRADWALK_EXPORT Regressor : Model {
-  std::string target_name;  // of the number that it predicts
+  std::string target_name;  // the name of the number that it predicts
   // The network's one output is the target in standard deviations from the mean.
   double target_mean = 0, target_deviation = 1;
 
@@ -24,7 +24,7 @@ struct GRADWALK_EXPORT Regressor : Model {
     double r2 = 0;  // the fraction of the targets' variance that is explained: 1 - squared errors / squared deviations
     std::size_t rows = 0;
   };
-  // Evaluates the regressor on data in its own units. Throws an Error if the data has classes.
+  // Evaluates the regressor on data that is not standardised. Throws an Error if the data has classes.
   Result evaluate(const Dataset& data) const { return evaluate(data, all_scores(data)); }
   // The same, if the outputs for all rows are known already.
   Result evaluate(const Dataset& data, std::span<const double> scores) const;

@@ -5,7 +5,7 @@
 // the state of a random generator, are stored in the metadata, as text. docs/model-format.md describes the format.
 //
 // Files may be hostile. Every length, offset and shape is checked before it is used, memory stays within a small
-// multiple of the file's size, and nothing recurses. Whatever is wrong throws an Error that starts with the file's
+// multiple of the file's size, and nothing recurses. Anything invalid throws an Error that starts with the file's
 // name.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Solvers for functions of Values: minimize(), fit() for least squares, and root(). The component gradwalk::solve.
+// Solvers for functions of Values: minimize(), fit() for least squares, and root(). Part of gradwalk::solve.
 //
 //   Minimum best = minimize(rosenbrock, {-1.2, 1.0});         // best.x, best.value, best.stop
 //   Fit curve = fit(residuals, {2.5, 1.0});                   // curve.x, curve.standard_errors

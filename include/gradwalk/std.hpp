@@ -4,8 +4,7 @@
 //
 // Without it, std::max(a, b) is a comparison that a graph does not record, and std::exp(x) does not compile. The
 // standard does not allow new functions in std, but compilers accept them, and CoDiPack and Adept do the same. Include
-// this header before the templates that call the functions. In your own code write `using std::exp; exp(x)`, or max(a,
-// b).
+// this header before the templates that call the functions. In your own code write `using std::exp; exp(x)` instead.
 #pragma once
 
 #include <concepts>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The work of one training step on a batch: its gradient, its loss, and how many rows are right.
+// The work of one training step on a batch: its gradient, its loss, and the number of correct predictions.
 //
 // A TrainingRun chooses the rows of a step and updates the parameters. In between, a BatchStep computes the sums of the
 // batch. If several processes train together, each computes the sums of its share of the rows, and the team adds them
@@ -38,7 +38,7 @@ class BatchSums {
 struct Batch {
   const Dataset& data;                // features as the network takes them, and targets in standard deviations
   std::span<const std::size_t> rows;  // indices of rows of the data
-  double weight = 1;                  // of each row, multiplied by the row's own weight
+  double weight = 1;                  // a factor on the weight of every row
   // One dropout factor per row and hidden neuron, row after row (MLP::with_factors); empty: all are 1.
   std::span<const double> factors = {};
 };

@@ -25,8 +25,8 @@ namespace gradwalk::detail {
 
 // The first Ref of the leaf region, which is the upper half of the tape.
 inline constexpr Ref first_leaf = sizeof(void*) == 8 ? 1u << 31 : 1u << 21;
-// Where a Value or a thread has the number of its tape: no_tape before the thread's first Value, and the bit is_number
-// in a Value that holds a number instead of a node.
+// Special tape numbers. A thread has no_tape before its first Value. A Value that holds a number instead of a node has
+// the number of its tape with the bit is_number set.
 inline constexpr std::uint32_t no_tape = 0x7fffffff, is_number = 1u << 31;
 
 struct Store;  // the rest of a tape's state: chunks, labels, lists of leaves (src/engine/store.hpp)
@@ -53,15 +53,15 @@ extern GRADWALK_EXPORT constinit thread_local HotTape tape __attribute__((tls_mo
 
 // The rare cases, out of line.
 GRADWALK_EXPORT void start_tape();  // makes the thread's tape and mounts it
-GRADWALK_EXPORT void make_room(
-    Ref words);                      // lets `words` words follow `top`: in a new chunk, or under NoGrad in a cell
+// Provides `words` free words at `top`: in a new chunk, or under NoGrad in a cell of the leaf region.
+GRADWALK_EXPORT void make_room(Ref words);
 GRADWALK_EXPORT void make_leaves();  // fills the list of free leaves
 GRADWALK_EXPORT void let_go_slowly(Ref ref) noexcept;
 GRADWALK_EXPORT void let_go_elsewhere(std::uint32_t tape, Ref ref) noexcept;  // the tape is not mounted on this thread
 GRADWALK_EXPORT void spill_handles(Ref ref);    // moves half of a full handle count into the store
 GRADWALK_EXPORT void expose_gradient(Ref ref);  // notes that the user may write the gradient of a record
-// For a Value that holds a number: the number, or a new leaf with it. Both throw an Error if the Value is empty or
-// belongs to another thread; `call` is the name in the message.
+// For a Value that holds a number, number_of() returns the number and become_leaf() a new leaf with it. Both throw an
+// Error if the Value is empty or belongs to another thread; `call` is the name in the message.
 GRADWALK_EXPORT double number_of(std::uint32_t bits, std::uint32_t tape, const char* call);
 GRADWALK_EXPORT Ref become_leaf(std::uint32_t bits, std::uint32_t tape, const char* call);
 [[noreturn]] GRADWALK_EXPORT void refuse(std::uint32_t tape, const char* call);  // throws that Error
@@ -83,8 +83,8 @@ GRADWALK_INLINE void write_node(Ref ref, Word operands, Word head, double data) 
   node->grad = 0;
 }
 
-// Makes sure that `words` words fit. An operation calls this before it computes anything: the code that follows then
-// contains no call, and the compiler knows what it has just written.
+// Makes sure that `words` words fit. An operation calls this before it computes anything, so the code that follows
+// contains no call, and the compiler can reuse the numbers that it has just written.
 GRADWALK_INLINE void need_room(Ref words) {
   if (tape.top + words > tape.limit) [[unlikely]]
     make_room(words);
@@ -153,8 +153,8 @@ GRADWALK_INLINE void consume(Ref ref) {
     if (!is_held(*node)) let_go_slowly(ref);
 }
 
-// Append the record of an operation: with one operand, with two, or with a number as one of the two. An operation lets
-// go of the handles of its consumed operands.
+// These functions append the record of an operation with one operand, with two, or with a number as one of the two.
+// They release the handles of consumed operands.
 template <Op op, bool x_consumed> GRADWALK_INLINE Ref unary(Ref x) {
   need_room(4);
   const Ref made = append_record(pair(x, nothing), op, rules::Rule<op>::value(tape.node(x)->data));

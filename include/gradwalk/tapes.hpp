@@ -16,9 +16,9 @@ class GRADWALK_EXPORT Tape {
  public:
   // Makes an empty tape that no thread uses. Throws an Error if there is no memory for it.
   Tape();
-  // The tape that this thread uses.
+  // Returns the tape that this thread uses.
   static Tape current();
-  // The tape of a Value, also if its thread has ended. Throws an Error for an empty Value.
+  // Returns the tape of a Value, even if its thread has ended. Throws an Error for an empty Value.
   static Tape of(const Value& value);
   Tape(const Tape& other) noexcept;  // Copies refer to the same tape.
   Tape& operator=(const Tape& other) noexcept;
@@ -51,8 +51,9 @@ class GRADWALK_EXPORT UseTape {
 };
 
 // A tape that threads use in turn under a lock of their own, as Python's threads do under the interpreter lock. It
-// stays mounted on the thread that used it last, so use() there costs one comparison. The next thread takes it away
-// from there and mounts that thread's previous tape again. A SharedTape must outlive the threads that used it.
+// stays mounted on the thread that used it last, so use() there costs one comparison. When another thread calls
+// use(), the tape moves there, and the thread that it leaves gets its previous tape back. A SharedTape must outlive the
+// threads that used it.
 class GRADWALK_EXPORT SharedTape {
  public:
   SharedTape();

@@ -90,7 +90,7 @@ class GRADWALK_EXPORT TrainingRun {
     std::optional<double> validation = {};  // the validation loss, after a step that ends an epoch
   };
   // Makes one step: takes the next batch, computes its gradient and updates the parameters. Throws an Error if the loss
-  // or a gradient is not finite; the run is then as before.
+  // or a gradient is not finite; the run is then unchanged.
   Report step();
 
   // Replaces the data, from the next step on. The new rows have the same features and classes; standardisation stays as
@@ -127,7 +127,7 @@ class GRADWALK_EXPORT TrainingRun {
   // Returns the state to continue from. The parameters are not part of it: read them from the network.
   TrainingState state() const;
   // Continues from a state of a run on the same data with the same recipe. Throws an Error if the state does not fit;
-  // the run is then as before. Set the parameters separately.
+  // the run is then unchanged. Set the parameters separately.
   void set_state(TrainingState state);
 
  private:

@@ -68,7 +68,7 @@ class GRADWALK_EXPORT Value {
     }
   }
 
-  // Copying counts one more handle of the same node. Moving leaves `other` empty; only assigning to it is allowed then.
+  // A copy is one more handle of the same node. A move leaves `other` empty: it can only be assigned to or destroyed.
   GRADWALK_INLINE Value(const Value& other) : ref_(other.node_ref("copy")), tape_(other.tape_) {
     detail::take_handle(ref_);
   }
@@ -116,7 +116,7 @@ class GRADWALK_EXPORT Value {
 
   // Computes the gradient of this Value with respect to every node below it, times `seed`. Leaves add the result to
   // their gradient; the gradients of other nodes are replaced. The cost is proportional to the number of nodes below.
-  // Throws an Error for a number made under NoGrad.
+  // Throws an Error if this Value was computed under NoGrad.
   void backward(double seed = 1.0) const;
   // Makes the deposits of this node alone, like micrograd's _backward(): adds its gradient times the local derivative
   // to the gradient of each input.
@@ -135,13 +135,13 @@ class GRADWALK_EXPORT Value {
   Value& label(std::string_view text) &;
   Value label(std::string_view text) &&;
   std::string label() const;
-  // A number that no other living node has. same_node() compares nodes; == compares data.
+  // A number that identifies the node among all living nodes. same_node() compares nodes; == compares data.
   std::uint64_t id() const { return node_ref("id"), detail::pair(ref_, tape_); }
   friend bool same_node(const Value& x, const Value& y) { return x.id() == y.id(); }
 
   // Every operation of ops.def is a function, and with one operand also a method: tanh(x), x.tanh(), max(x, y). Each
-  // returns a new node and takes constant time. The overloads for two `const Value&` accept what converts to a Value.
-  // The templates tell consumed operands (temporaries) from those that live on.
+  // returns a new node and takes constant time. The overloads for two `const Value&` also accept types that convert to
+  // Value. The templates distinguish consumed operands (temporaries) from those that live on.
 #define GRADWALK_UNARY(name, ...)                                                                             \
   friend Value name(const Value& x) { return adopt(detail::Operations::make<Op::name, false>(x)); }           \
   GRADWALK_INLINE friend Value name(Value&& x) { return adopt(detail::Operations::make<Op::name, true>(x)); } \
@@ -199,7 +199,7 @@ class GRADWALK_EXPORT Value {
   Value(detail::Ref ref, std::uint32_t tape) : ref_(ref), tape_(tape) {}
   GRADWALK_INLINE static Value adopt(detail::Ref ref) {
     const std::uint32_t id = detail::tape.id;
-    if (id >= detail::is_number) __builtin_unreachable();  // Then no code asks whether a result holds a number.
+    if (id >= detail::is_number) __builtin_unreachable();  // Removes checks whether a result holds a number.
     return {ref, id};
   }
 
@@ -211,7 +211,7 @@ class GRADWALK_EXPORT Value {
   double number() const { return static_cast<double>(std::bit_cast<float>(ref_)); }
   const detail::Node& here() const { return *detail::tape.node(ref_); }
   // The node of this Value; a number becomes a leaf first. Throws an Error if the Value cannot be used here.
-  // become_leaf() takes the fields by value: a temporary whose address is taken would have to be in memory.
+  // become_leaf() takes the fields by value, because a Value whose address is taken cannot stay in registers.
   GRADWALK_INLINE detail::Ref node_ref(const char* call) const {
     if (!is_here()) [[unlikely]]
       become(detail::become_leaf(ref_, tape_, call));
@@ -229,8 +229,8 @@ class GRADWALK_EXPORT Value {
     return __builtin_constant_p(is_number) && is_number;
   }
 
-  // Either the Ref of the node and the number of its tape; or the bits of a float and the number of the tape with the
-  // bit is_number; or anything and 0, for an empty Value.
+  // There are three cases: the Ref of a node and the number of its tape; the bits of a float and the number of the tape
+  // with the bit is_number set; or, in an empty Value, any bits and 0.
   mutable detail::Ref ref_;
   mutable std::uint32_t tape_;
 };

@@ -48,8 +48,8 @@ struct WalkOptions {
   WalkRule rule = WalkRule::right;  // how the backward pass runs
   // The visiting order: each node once, except constants. Empty means the right order. Needs WalkRule::right.
   std::vector<std::size_t> order = {};  // NOLINT(readability-redundant-member-init): g++ asks for it
-  // The number of visits after which a walk by recursion or no_visited stops; their number grows with that of the
-  // paths.
+  // The number of visits after which a walk by recursion or no_visited stops. The number of visits that it
+  // needs grows with the number of paths.
   std::size_t most_visits = 10'000;
   double rate = 0.1;  // the learning rate of no_zeroing: data -= rate * grad
 };
