@@ -70,7 +70,7 @@ test('a wrong answer is told the path or the rule that gives it; each of two pat
   expect(await answer(quiz, '-15')).toBe('✗ The size is right, the sign is not.')
   expect(await answer(quiz, '77')).toBe('✗ Not yet. There are two paths from d to a. Multiply the numbers along each of them, then add.')
   await open('#neuron')
-  expect(await answer(figure(page, 'neuron-quiz'), '7')).toBe('✗ Not yet. There is one path, o → n → x1·w1+x2·w2 → x1·w1 → w1: multiply the numbers on its edges.')
+  expect(await answer(figure(page, 'neuron-quiz'), '7')).toBe('✗ Not yet. There is one path, o → n → x1·w1 + x2·w2 → x1·w1 → w1: multiply the numbers on its edges.')
 })
 
 test('show me plays the walk that leads to the answer, and then says it', async ({ visit }) => {

@@ -26,7 +26,7 @@ test('a walk that is played to its end ticks nothing; stepped through, it is don
     await expect.poll(() => textOf(graph.getByTestId('play'))).toBe('play')
     for (const task of tasks) expect(`${task} ${await isDone(page, task)}`).toBe(`${task} false`)
     expect(await textOf(page.getByTestId('progress'))).toMatch(/^0 of /)
-    expect(await graph.getByTestId('task-note').isVisible()).toBe(false)
+    expect(await graph.getByTestId('done-note').isVisible()).toBe(false)
   }
   // The same walks, step by step.
   for (const [chapter, id, task] of [['fill', 'fill-graph', 'fill-forward'], ['back', 'back-graph', 'back-walk'], ['twice', 'twice-broken', 'twice-overwrite'], ['sort', 'sort-steps', 'sort-done']] as const) {
@@ -51,7 +51,7 @@ test('a network that began to learn by itself ticks nothing; one that was starte
   await train.getByTestId('train-speed').selectOption({ label: 'as fast as it goes' })
   await train.getByTestId('train-play').click()
   await expect.poll(() => isDone(page, 'learn-network'), { timeout: 60_000 }).toBe(true)
-  expect(await textOf(train.getByTestId('task-note').first())).toContain('✓ Task done: Start a network over')
+  expect(await textOf(train.getByTestId('done-note').first())).toContain('✓ Task done: Start a network over')
 })
 
 /** The note is seen, and nothing lies under it or on it. */
@@ -68,7 +68,7 @@ describe.each([{ width: 1280, height: 800 }, narrow])('at $width × $height', (v
   test('a task that is done says so where the learner is looking', async ({ visit }) => {
     const { page, open } = await visit({ viewport })
     const told = async (id: string, task: string) => {
-      const note = figure(page, id).getByTestId('task-note').last()
+      const note = figure(page, id).getByTestId('done-note').last()
       await expect.poll(() => textOf(note)).toContain(`✓ Task done: ${task}`)
       expect(await isInView(note)).toBe(true)
     }
@@ -97,7 +97,7 @@ describe.each([{ width: 1280, height: 800 }, narrow])('at $width × $height', (v
       await page.reload()
       await next(figure(page, 'fill-graph')).waitFor()
       await walkToEnd(figure(page, 'fill-graph'))
-      return figure(page, 'fill-graph').getByTestId('task-note')
+      return figure(page, 'fill-graph').getByTestId('done-note')
     }
     let note = await begin(['fill-edit', 'fill-nudge'])
     expect(await textOf(note)).toContain('That was the last task of this chapter. Next: Seed the root and walk back →')

@@ -78,6 +78,8 @@ describe.each(screens)('at $width × $height', (viewport) => {
     const last = Number(await graph.getByTestId('scrubber').getAttribute('max'))
     for (let i = 1; i <= last; i++) {
       await step()
+      // The bar grows with its sentences, which the page hears of a frame later.
+      await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
       const { cards, bar, paid } = await look(graph)
       const isSeen = (name: string) => cards[name]!.top >= 0 && cards[name]!.bottom <= bar.top + 1
       const visited = Object.keys(cards).find((name) => cards[name]!.mark === 'current')
@@ -117,8 +119,10 @@ describe.each(screens)('at $width × $height', (viewport) => {
     await open('#neuron')
     await figure(page, 'neuron-graph').getByTestId('play').click()
     await figure(page, 'neuron-quiz').getByTestId('answer').click()
-    const before = await page.evaluate(() => scrollY)
+    // Sentences that grow and shrink elsewhere move the page under the window; what the learner looks at stays where it is.
+    const place = async () => Math.round((await figure(page, 'neuron-quiz').getByTestId('answer').boundingBox())!.y)
+    const before = await place()
     await expect.poll(() => figure(page, 'neuron-graph').getByTestId('scrubber').inputValue(), { timeout: 20_000 }).toMatch(/^([4-9]|1\d)/)
-    expect(await page.evaluate(() => scrollY)).toBe(before)
+    expect(Math.abs((await place()) - before)).toBeLessThanOrEqual(2)
   })
 })
