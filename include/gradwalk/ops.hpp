@@ -51,8 +51,9 @@ inline constexpr std::array op_table{
     OpInfo{"custom", "custom", 0, "", "", "", ""},
 };
 
+// The row of a number that is not an op.
 inline constexpr OpInfo no_op{"no op", "", 0, "", "", "", ""};
-// Returns the row of an op, or no_op for a number that is not an op.
+// Returns the row of an op, or no_op.
 constexpr const OpInfo& info(Op op) {
   return static_cast<std::size_t>(op) < op_table.size() ? op_table[static_cast<std::size_t>(op)] : no_op;
 }
