@@ -19,9 +19,9 @@ struct GRADWALK_EXPORT Classifier : Model {
 
   // How good the classifier is on some data.
   struct Result {
-    double loss = 0;                  // the mean over the rows
-    std::size_t right = 0, rows = 0;  // rows that are classified correctly, and all rows
-    std::size_t classes = 0;
+    double loss = 0;                          // the mean over the rows
+    std::size_t right = 0, rows = 0;          // rows that are classified correctly, and all rows
+    std::size_t classes = 0;                  // the number of classes
     std::vector<std::size_t> confusion = {};  // entry i * classes + k counts the rows of class i predicted as k
 
     // Returns the number of rows of class `label` that are predicted as class `as`.

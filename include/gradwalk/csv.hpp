@@ -20,10 +20,10 @@
 
 namespace gradwalk {
 
-inline constexpr std::size_t longest_csv = 256u << 20;  // bytes
-inline constexpr std::size_t most_csv_columns = 100'000;
-inline constexpr std::size_t most_csv_classes = 1'000;  // a label column with more probably has measurements
-inline constexpr std::size_t most_number_classes = 20;  // see Task::detect
+inline constexpr std::size_t longest_csv = 256u << 20;    // bytes
+inline constexpr std::size_t most_csv_columns = 100'000;  // the largest number of columns
+inline constexpr std::size_t most_csv_classes = 1'000;    // a label column with more probably has measurements
+inline constexpr std::size_t most_number_classes = 20;    // see Task::detect
 inline constexpr std::size_t most_csv_numbers = std::size_t{1} << 27;  // rows times features, text columns expanded
 
 // How to read a table.

@@ -11,12 +11,13 @@
 
 namespace gradwalk {
 
+// The functions of the component as pointers, in the variable gradwalk_draw_calls.
 struct DrawCalls {
-  std::string (*draw_svg)(const Snapshot& graph, const DrawOptions& options);
-  std::string (*draw_png)(const Snapshot& graph, const DrawOptions& options);
-  std::string (*plot_svg)(const TrainingPlot& plot);
-  std::string (*plot_png)(const TrainingPlot& plot);
-  std::string (*film_webp)(const Walk& walk, const FilmOptions& options);
+  std::string (*draw_svg)(const Snapshot& graph, const DrawOptions& options);  // draw_svg()
+  std::string (*draw_png)(const Snapshot& graph, const DrawOptions& options);  // draw_png()
+  std::string (*plot_svg)(const TrainingPlot& plot);                           // plot_svg()
+  std::string (*plot_png)(const TrainingPlot& plot);                           // plot_png()
+  std::string (*film_webp)(const Walk& walk, const FilmOptions& options);      // film_webp()
 };
 
 }  // namespace gradwalk

@@ -15,9 +15,9 @@ namespace gradwalk {
 // The functions below as pointers, in the variable gradwalk_mpi_calls. A program can load the component with dlopen(),
 // and find the variable with dlsym(), so that it needs MPI only when mpirun starts it.
 struct MpiCalls {
-  Team (*join)();
-  void (*leave)();
-  void (*abort)(int status);
+  Team (*join)();             // join_mpi()
+  void (*leave)();            // leave_mpi()
+  void (*abort)(int status);  // abort_mpi()
 };
 
 // Starts MPI and returns the team of all processes. A process can do this once.
@@ -34,7 +34,7 @@ class MpiSession {
   MpiSession(const MpiSession&) = delete;
   MpiSession& operator=(const MpiSession&) = delete;
   ~MpiSession() { leave_mpi(); }
-  const Team& team() const { return team_; }
+  const Team& team() const { return team_; }  // all processes
 
  private:
   Team team_;

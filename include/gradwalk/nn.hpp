@@ -106,7 +106,7 @@ class GRADWALK_EXPORT Layer : public Module {
 
   std::size_t inputs() const { return neurons_.front().inputs(); }
   std::size_t outputs() const { return neurons_.size(); }
-  const std::vector<Neuron>& neurons() const { return neurons_; }
+  const std::vector<Neuron>& neurons() const { return neurons_; }  // one per output
   std::vector<Value> parameters() const override;
   std::vector<std::string> parameter_names() const override;
   std::size_t parameter_count() const override { return outputs() * (inputs() + 1); }

@@ -61,6 +61,7 @@ struct Adagrad {
 };
 
 using OptimizerConfig = std::variant<SGD, Adam, AdamW, RMSprop, Adagrad>;
+// Every optimizer with its default settings.
 inline constexpr std::array<OptimizerConfig, 5> all_optimizers{SGD{}, Adam{}, AdamW{}, RMSprop{}, Adagrad{}};
 GRADWALK_EXPORT std::string_view name(const OptimizerConfig& config);  // "sgd", "adam", "adamw", "rmsprop", "adagrad"
 

@@ -62,8 +62,8 @@ class GRADWALK_EXPORT Reading {
   };
   // A node that was written, as a part of a record.
   struct WrittenNode {
-    Op op;
-    std::vector<Operand> operands;
+    Op op;                          // the operation
+    std::vector<Operand> operands;  // its operands in order
   };
   using Part [[deprecated("use WrittenNode")]] = WrittenNode;
   // The nodes that record i stands for, operands before their users; nothing for a leaf. The last one is the record.

@@ -24,7 +24,9 @@ namespace gradwalk {
 // How the learning rate changes during a run: first it may rise (warm-up), then it falls to its final value, and there
 // it stays. The schedule does not depend on how many steps are made, so a run can stop anywhere and continue later.
 struct LearningRateSchedule {
-  enum class Kind { constant, linear, cosine } kind = Kind::cosine;
+  // How the rate goes from its first to its last value.
+  enum class Kind { constant, linear, cosine };
+  Kind kind = Kind::cosine;    // the shape of the schedule
   double final = 0;            // the final rate, as a fraction of the first
   std::uint64_t steps = 2000;  // the number of steps in which the rate falls, after the warm-up
   std::uint64_t warm_up = 0;   // the number of steps in which the rate rises
@@ -32,6 +34,7 @@ struct LearningRateSchedule {
 };
 using RatePlan [[deprecated("use LearningRateSchedule")]] = LearningRateSchedule;
 
+// Every shape of a schedule.
 inline constexpr std::array all_schedules{LearningRateSchedule::Kind::constant, LearningRateSchedule::Kind::linear,
                                           LearningRateSchedule::Kind::cosine};
 GRADWALK_EXPORT std::string_view name(LearningRateSchedule::Kind kind);  // "cosine"
@@ -42,13 +45,13 @@ GRADWALK_EXPORT std::optional<std::uint64_t> end_of(const LearningRateSchedule& 
 
 // The hyperparameters of a run. Start from one of the recipes below, and change what you need.
 struct Recipe {
-  std::vector<std::size_t> hidden = {16, 16};  // the number of neurons in each hidden layer
-  Activation activation = Activation::relu;    // the activation of the hidden layers
-  Init init = Init::he;                        // the distribution of the initial weights
-  LossKind loss = LossKind::softmax;
+  std::vector<std::size_t> hidden = {16, 16};    // the number of neurons in each hidden layer
+  Activation activation = Activation::relu;      // the activation of the hidden layers
+  Init init = Init::he;                          // the distribution of the initial weights
+  LossKind loss = LossKind::softmax;             // the loss to minimise
   OptimizerConfig optimizer = Adam{.lr = 0.01};  // its rate is the first rate of the schedule
-  LearningRateSchedule rate = {};
-  std::size_t batch = 32;     // rows per step; 0: all rows in every step, in their order
+  LearningRateSchedule rate = {};                // how the learning rate changes from step to step
+  std::size_t batch = 32;                        // rows per step; 0: all rows in every step, in their order
   double l1 = 0, l2 = 1e-4;   // penalties: l1 * (sum of |parameter|) + l2 * (sum of squares) is added to the loss
   double clip = 0;            // the largest norm of the gradient; 0: no limit
   bool standardise = true;    // scale each feature to mean 0 and standard deviation 1
@@ -77,6 +80,7 @@ GRADWALK_EXPORT Recipe regression_recipe();                  // a good start for
     auto& [__VA_ARGS__] = object;                                                \
     return std::tie(__VA_ARGS__);                                                \
   }
+// A struct whose fields are listed, const or not.
 template <class Type, class Struct>
 concept FieldsOf = std::same_as<std::remove_const_t<Type>, Struct>;
 GRADWALK_FIELDS(SGD, lr, momentum, weight_decay)

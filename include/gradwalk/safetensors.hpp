@@ -24,7 +24,7 @@ inline constexpr std::size_t longest_safetensors_file = std::size_t{1} << 30;  /
 
 // A named array.
 struct Tensor {
-  std::string name;
+  std::string name;                // its name in the file
   std::vector<std::size_t> shape;  // empty: a single number
   std::vector<double> data;        // the last index runs fastest
 };

@@ -59,7 +59,7 @@ struct BestParameters {
 
 // The state that a run needs to continue later, besides its data, its recipe and its parameters.
 struct TrainingState {
-  std::uint64_t steps = 0;
+  std::uint64_t steps = 0;  // the number of steps made
   OptimizerState optimizer;
   Batches::State batches;
   History history;
@@ -118,11 +118,11 @@ class GRADWALK_EXPORT TrainingRun {
   const Regressor& regressor() const { return regressor_of(model_); }
   const MLP& network() const { return model_of(model_).network; }
 
-  const Recipe& recipe() const { return recipe_; }
+  const Recipe& recipe() const { return recipe_; }         // how the model is built and trained
   std::uint64_t steps() const { return state_.steps; }     // the number of steps made
   std::string step_kind() const { return step_->kind(); }  // how the steps are computed, as BatchStep::kind()
   const History& history() const { return state_.history; }
-  std::size_t validation_rows() const { return validation_.rows(); }
+  std::size_t validation_rows() const { return validation_.rows(); }  // the number of rows held out
 
   // Returns the state to continue from. The parameters are not part of it: read them from the network.
   TrainingState state() const;
