@@ -2,7 +2,7 @@
 // The lesson as data: chapters of paragraphs, figures and tasks. The words themselves are in words/; here is what stands where.
 // A task is done when the learner does something that matches; docs/lesson.md tells how to add any of these.
 import type { Deed } from '../lib/context.ts'
-import { words } from '../words/index.ts'
+import { chapterWords } from '../words/index.ts'
 import type { FigureSpec } from './figures.ts'
 import { presets } from './presets.ts'
 
@@ -32,7 +32,7 @@ function tasks<Id extends string>(texts: Record<Id, string>, done: Record<NoInfe
   return (Object.keys(texts) as Id[]).map((id) => ({ id, text: texts[id], done: done[id] }))
 }
 
-const { start, fill, back, rules, neuron, twice, order, sort, own, learn } = words.chapters
+const { start, fill, back, rules, neuron, twice, order, sort, own, learn } = chapterWords
 const ownText = 'x=0.5; y=3; p=x*y+1; q=exp(x)/p; L=(q-y)**2'
 
 export const chapters: Chapter[] = [

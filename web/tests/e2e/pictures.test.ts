@@ -25,7 +25,8 @@ const pictures: Record<string, Picture> = {
       const graph = figure(page, 'twice-graph')
       await choose(graph, 'diamond: b = a+1, c = 3a, d = b·c')
       for (let step = 0; step < 7; step++) await next(graph).click()
-      await page.evaluate(() => scrollTo(0, 0))
+      // The figure, and the paragraph before it.
+      await graph.evaluate((one) => scrollTo(0, one.previousElementSibling!.getBoundingClientRect().top + scrollY - 24))
     },
   },
   'lesson-walk': {

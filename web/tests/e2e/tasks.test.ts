@@ -76,6 +76,7 @@ describe.each([{ width: 1280, height: 800 }, narrow])('at $width × $height', (v
     await figure(page, 'fill-graph').focus()
     for (let i = 0; i < 2; i++) await page.keyboard.press('ArrowRight')
     await told('fill-graph', 'Step forward until the root has its data.')
+    await page.getByTestId('nudge').scrollIntoViewIfNeeded()
     await page.getByTestId('nudge').fill('3')
     await told('fill-nudge', 'Move a leaf and see how far the root moves.')
     await open('#back')
