@@ -16,9 +16,9 @@ const slugify = (heading: string) =>
     .replace(/[^\p{L}\p{N}_\- ]/gu, '')
     .replaceAll(' ', '-')
 
-/** Scripts inside a page go to files of their own: the page server lets no others run. */
+/** Scripts inside a page go to files of their own: the page server lets no others run. The style sheet of icons is empty. */
 function withoutInlineScripts(html: string): string {
-  return html.replace(/<script id="[\w-]+">(.*?)<\/script>/gs, (_, code: string) => {
+  return html.replace(/<link [^>]*vp-icons\.css[^>]*>/, '').replace(/<script id="[\w-]+">(.*?)<\/script>/gs, (_, code: string) => {
     const name = `assets/inline.${createHash('sha1').update(code).digest('hex').slice(0, 8)}.js`
     mkdirSync(built('site/assets'), { recursive: true })
     writeFileSync(built(`site/${name}`), code)
