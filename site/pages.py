@@ -54,7 +54,7 @@ SECTIONS = {
         "docs/tape.md",
         ("How compile works", "docs/compile.md#what-each-pass-does"),
         "docs/architecture.md",
-        "docs/performance.md",
+        "docs/performance.md", "docs/evidence.md",
     ],
     "The project": ["CONTRIBUTING.md", "docs/lesson.md", "docs/versioning.md", "CHANGELOG.md", "SECURITY.md"],
 }

@@ -43,7 +43,7 @@ bool g(Op op) { return op == Op::add; }
 
 class Breaks(unittest.TestCase):
     def breaks(self, *changes):
-        """What is found after each (old, new) text was replaced in the header and the source."""
+        """Returns the findings after each (old, new) text was replaced in the header and the source."""
         header, source = HEADER, SOURCE
         for old, new in changes:
             self.assertIn(old, header + source)
