@@ -37,7 +37,6 @@ class Screen {
                   "omit --interactive to print the steps");
     std::setlocale(LC_CTYPE, "");
     if (std::string_view(nl_langinfo(CODESET)) != "UTF-8") std::setlocale(LC_CTYPE, "C.UTF-8");
-    use_tioctl(true);  // the size of the terminal itself, also where LINES and COLUMNS are exported
     screen_ = newterm(nullptr, stdout, stdin);
     if (screen_ == nullptr)
       throw Error("walk --interactive", "a terminal that ncurses knows", "another one", "set TERM, such as TERM=xterm");
@@ -116,8 +115,8 @@ class Interactive {
         asking_ = true;
         typed_.clear();
         break;
-      case KEY_RESIZE: clearok(stdscr, TRUE); break;  // the terminal may have moved lines that were being drawn
-      case ERR: return false;
+      case KEY_RESIZE:
+      case ERR: return key == KEY_RESIZE;
       case 'q':
       case 27: return false;  // escape
       default: message_ = "this key does nothing";
