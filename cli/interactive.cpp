@@ -37,6 +37,9 @@ class Screen {
                   "omit --interactive to print the steps");
     std::setlocale(LC_CTYPE, "");
     if (std::string_view(nl_langinfo(CODESET)) != "UTF-8") std::setlocale(LC_CTYPE, "C.UTF-8");
+    // The size is that of the terminal, also where a program above exported LINES and COLUMNS.
+    ::unsetenv("LINES");
+    ::unsetenv("COLUMNS");
     screen_ = newterm(nullptr, stdout, stdin);
     if (screen_ == nullptr)
       throw Error("walk --interactive", "a terminal that ncurses knows", "another one", "set TERM, such as TERM=xterm");

@@ -114,13 +114,23 @@ def test_no_line_is_cut_at_60_columns(terminal):
     assert "(x1*w1).grad += (x1*w1 + x2*w2).grad * 1 = 0.5 * 1 =\n    0.5; 0 -> 0.5" in screen
 
 
+def test_it_takes_the_size_of_the_terminal_not_of_the_environment(terminal, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("LINES", "5")
+    window = terminal(60, 24, "walk", "-i", NEURON)
+    window.wait_for("step 0 of 16")
+    window.keys("End")
+    assert row(window.wait_for("0.707107     1  visited"), "o") == ["0.707107", "1", "visited"]
+    assert all(len(line) <= 60 for line in window.screen().splitlines())
+
+
 def test_the_screen_follows_the_size_of_the_window(terminal):
     window = terminal(60, 8, "walk", "-i", NEURON)
     window.wait_for("step 0 of 16")
     window.keys("End")
     assert ">  x1" in window.wait_for("step 16 of 16")
     window.tmux("resize-window", "-x", "100", "-y", "30")
-    assert row(window.wait_for("reset  q quit"), "o") == ["0.707107", "1", "visited"]
+    assert row(window.wait_for("0.707107"), "o") == ["0.707107", "1", "visited"]
     window.tmux("resize-window", "-x", "20", "-y", "5")
     window.wait_for("step 16 of 16")
     window.keys("Escape")
