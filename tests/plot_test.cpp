@@ -411,7 +411,7 @@ TEST(Pictures, ShowAConfusionMatrix) {
   TrainingPlot plot;
   plot.confusion = {"Rows kept for testing", {"setosa", "a<b", std::string(300, 'y')}, {9, 1, 0, 2, 7, 0, 0, 0, 123}};
   const std::string svg = plot_svg(plot);
-  for (const char* text : {">Rows kept for testing<", ">setosa<", ">a&lt;b<", ">123<", ">taken for<", ">class<"})
+  for (const char* text : {">Rows kept for testing<", ">setosa<", ">a&lt;b<", ">123<", ">predicted as<", ">class<"})
     EXPECT_THAT(svg, testing::HasSubstr(text));
   plot.curve = {{1, 2}, {3, 1}, {}};
   EXPECT_GT(plot_png(plot).size(), 1000u);

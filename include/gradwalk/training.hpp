@@ -27,11 +27,13 @@ using AnyModel = std::variant<Classifier, Regressor>;
 GRADWALK_EXPORT const Model& model_of(const AnyModel& model);
 GRADWALK_EXPORT const Classifier& classifier_of(const AnyModel& model);  // throws an Error for a regressor
 GRADWALK_EXPORT const Regressor& regressor_of(const AnyModel& model);    // throws an Error for a classifier
+// Returns whether regressor_of() works for the model; otherwise classifier_of() does.
 inline bool is_regressor(const AnyModel& model) { return std::holds_alternative<Regressor>(model); }
 
 // The rows that a run learns from, and the rows that it holds out for validation.
 struct LearningSplit {
-  Dataset learned, validation;
+  Dataset learned;     // the rows that training steps take their batches from
+  Dataset validation;  // the rows that only judge the model; empty if the recipe asks for none
 };
 // Returns the split that a run on this data with this recipe makes. Throws an Error if either is invalid.
 GRADWALK_EXPORT LearningSplit learning_split(const Dataset& data, const Recipe& recipe);
@@ -59,11 +61,11 @@ struct BestParameters {
 
 // The state that a run needs to continue later, besides its data, its recipe and its parameters.
 struct TrainingState {
-  std::uint64_t steps = 0;  // the number of steps made
-  OptimizerState optimizer;
-  Batches::State batches;
-  History history;
-  BestParameters best = {};
+  std::uint64_t steps = 0;   // the number of steps made
+  OptimizerState optimizer;  // the numbers that the optimizer keeps from step to step
+  Batches::State batches;    // the position in the random order of the rows
+  History history;           // the loss and the accuracy of past steps
+  BestParameters best = {};  // the parameters that kept_model() returns; empty without validation rows
 };
 
 // A training run: data, a model that learns from it, and the state of training. A copy of a run has weights and state
@@ -80,6 +82,7 @@ class GRADWALK_EXPORT TrainingRun {
   TrainingRun& operator=(TrainingRun&&) = default;
   ~TrainingRun() = default;
 
+  // The figures of one training step.
   struct Report {
     std::uint64_t step;  // the number of this step, from 1
     double loss;         // the mean loss of the batch before the step, with the penalties
@@ -118,10 +121,10 @@ class GRADWALK_EXPORT TrainingRun {
   const Regressor& regressor() const { return regressor_of(model_); }
   const MLP& network() const { return model_of(model_).network; }
 
-  const Recipe& recipe() const { return recipe_; }         // how the model is built and trained
-  std::uint64_t steps() const { return state_.steps; }     // the number of steps made
-  std::string step_kind() const { return step_->kind(); }  // how the steps are computed, as BatchStep::kind()
-  const History& history() const { return state_.history; }
+  const Recipe& recipe() const { return recipe_; }           // how the model is built and trained
+  std::uint64_t steps() const { return state_.steps; }       // the number of steps made
+  std::string step_kind() const { return step_->kind(); }    // how the steps are computed, as BatchStep::kind()
+  const History& history() const { return state_.history; }  // the loss and the accuracy of the steps made
   std::size_t validation_rows() const { return validation_.rows(); }  // the number of rows held out
 
   // Returns the state to continue from. The parameters are not part of it: read them from the network.

@@ -40,10 +40,13 @@ struct Operations {
 };
 }  // namespace detail
 
+// The types that convert to a constant operand: integers, bool and floating-point types.
 template <class T>
 concept Number = std::is_arithmetic_v<T>;
+// Value, also const or by reference, so that a template can tell a temporary from a Value that lives on.
 template <class T>
 concept AnyValue = std::same_as<std::remove_cvref_t<T>, Value>;
+// The types of one operand of a function that takes several.
 template <class T>
 concept NumberOrValue = Number<std::remove_cvref_t<T>> || AnyValue<T>;
 // The arguments of a function of several operands: numbers and Values, at least one of them a Value.

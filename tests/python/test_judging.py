@@ -136,11 +136,11 @@ def test_a_run_with_all_features_resumes_identically_from_20_stops(folder):  # n
 def test_the_plot_shows_the_confusion_matrix_and_the_test_accuracy():
     result = gradwalk_json("train", "noisy.csv", "--steps", "100", "--json", "--plot", "p.svg")
     drawn = open("p.svg").read()
-    assert ">Test rows<" in drawn and ">taken for<" in drawn
+    assert ">Test rows<" in drawn and ">predicted as<" in drawn
     for metrics in result["classes"]:
         for count in metrics["taken_for"]:
             assert f">{count}<" in drawn
     right = round(result["test"]["accuracy"] * 24)
     assert f"test: {right} of 24 right" in drawn
     run("train", "noisy.csv", "--steps", 100, "--test-split", 0, "--plot", "p.svg")
-    assert ">taken for<" not in open("p.svg").read()
+    assert ">predicted as<" not in open("p.svg").read()
