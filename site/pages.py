@@ -224,7 +224,7 @@ def with_guides(text, documents):
 
 
 def component_of(header):
-    """The component that a header belongs to, from the table of rooms."""
+    """The component that a header belongs to, from the table of modules."""
     for files, component in re.findall(r"^\| `\w+` \| (.*?) \| (.*?) \|", (ROOT / "docs/architecture.md").read_text(), re.MULTILINE):
         for group in re.findall(r"include/gradwalk/\{?([\w,]+)\}?\.hpp", files):
             if header.removesuffix(".hpp") in group.split(","):
