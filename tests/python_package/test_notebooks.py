@@ -113,7 +113,7 @@ const timer = setInterval(() => {
   if (!button) return
   if (!button.disabled) { button.click(); ++presses; return }
   clearInterval(timer)
-  // nbconvert 6 puts an SVG into the page, nbconvert 7 into an image.
+  // An SVG is part of the page in nbconvert 6, and an image in nbconvert 7.
   const inline = [...document.querySelectorAll('svg')].filter((drawing) => drawing.querySelector('.node'))
   const images = [...document.querySelectorAll('img[src^="data:image/svg+xml"]')].filter((image) => image.naturalWidth > 100)
   const drawings = inline.length + images.length
