@@ -58,8 +58,8 @@ int main() {
   const Fit found = planet(seen);
   const char* const names[]{"pull", "x", "y", "dx/dt", "dy/dt"};
   for (std::size_t i = 0; i < truth.size(); ++i)
-    std::printf("%-7s %8.5f +- %.5f, in truth %3.1f\n", names[i], found.x[i], found.standard_errors[i], truth[i]);
-  std::printf("sightings are %.4f off; %s\n", found.deviation,
+    std::printf("%-7s %8.5f +- %.5f (true value %3.1f)\n", names[i], found.x[i], found.standard_errors[i], truth[i]);
+  std::printf("standard deviation of a position: %.4f; %s\n", found.deviation,
               found.compiled ? "compiled" : found.not_compiled.c_str());
 
   // The mean anomaly M grows evenly. The angle E of the planet solves E - e sin(E) = M.
