@@ -89,7 +89,7 @@ void show(const CompileArguments&) {
 
 void add_compile(CLI::App& app) {
   const auto arguments = std::make_shared<CompileArguments>();
-  CLI::App* command = app.add_subcommand("compile", "Show how the compiler transforms an expression, pass by pass");
+  CLI::App* command = app.add_subcommand("compile", "Show an expression after each pass of the compiler");
   arguments->input.add_to(*command);
   command
       ->add_option("--inputs", arguments->inputs,
