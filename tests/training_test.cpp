@@ -233,7 +233,7 @@ TEST(Classifiers, PredictTheClassOfTheLargestScoreAndItsProbability) {
   EXPECT_DOUBLE_EQ(three.classifier().probability(scores, 2), 0);
   Recipe hinge = small();
   hinge.loss = LossKind::hinge;
-  EXPECT_FALSE(TrainingRun(moons(), hinge).model().has_probabilities());
+  EXPECT_FALSE(TrainingRun(moons(), hinge).classifier().has_probabilities());
 }
 
 TEST(Classifiers, EvaluateTheMeanLossAndCountCorrectRows) {
@@ -259,7 +259,7 @@ TEST(Classifiers, EvaluateTheMeanLossAndCountCorrectRows) {
   }
   Dataset none = data;
   none.x.clear(), none.labels.clear();
-  EXPECT_EQ(TrainingRun(data, small()).model().evaluate(none).accuracy(), 0);
+  EXPECT_EQ(TrainingRun(data, small()).classifier().evaluate(none).accuracy(), 0);
 }
 
 TEST(Classifiers, CountPredictionsInAConfusionMatrix) {
@@ -273,7 +273,7 @@ TEST(Classifiers, CountPredictionsInAConfusionMatrix) {
   EXPECT_EQ(result.precision(2), 0);
   EXPECT_EQ(result.f1(2), 0);
   const Dataset data = moons();
-  const Classifier::Result found = TrainingRun(data, small()).model().evaluate(data);
+  const Classifier::Result found = TrainingRun(data, small()).classifier().evaluate(data);
   EXPECT_EQ(found.taken(0, 0) + found.taken(1, 1), found.right);
   EXPECT_EQ(found.of_class(0) + found.of_class(1), found.rows);
 }
