@@ -167,7 +167,7 @@ TEST(TextPlot, ShowsWhereScoresAreNaN) {
   EXPECT_EQ(plot_text(plot, {.width = 20, .height = 2}),
             " 1 .........????????\n"
             "-1 .........????????\n"
-            "   -1  x1 over x0  1\n");
+            "   -1  x1 against x0  1\n");
 }
 
 // Returns the number of characters that a terminal shows of a line, without escape sequences.

@@ -38,7 +38,7 @@ struct ModelFile {
   const Regressor& regressor() const { return regressor_of(any_model); }     // throws an Error for a classifier
 };
 
-// Writes the model that the run keeps (kept_model()) and the state of its training. Whatever happens, the file holds
+// Writes the model that the run keeps (best_model()) and the state of its training. Whatever happens, the file holds
 // either its old content or the complete new one (files.hpp). Throws an Error if it cannot be written.
 GRADWALK_EXPORT void save_model(const std::string& path, const TrainingRun& run, std::uint64_t planned_steps,
                                 const DataSource& source);

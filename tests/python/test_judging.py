@@ -108,7 +108,7 @@ def test_folds_test_each_row_once_and_print_mean_and_deviation(folder):  # noqa:
 
 
 def test_folds_keep_no_model():
-    for options in (["--save", "m"], ["--resume", "m"], ["--recover", 5], ["--stop-at", 5]):
+    for options in (["--save", "m"], ["--resume", "m"], ["--checkpoint-every", 5], ["--stop-at", 5]):
         assert refused("train", "noisy.csv", "--folds", 5, *options, status=2) == (
             f"train: needs --folds without options for a saved model, because it keeps none, got {options[0]}; omit it")
     assert refused("train", "noisy.csv", "--folds", 5, "--plot", "m.svg", status=2) == (
