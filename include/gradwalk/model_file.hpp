@@ -30,7 +30,7 @@ struct SavedRun {
 
 // The content of a model file.
 struct ModelFile {
-  AnyModel any_model;           // the model that the run kept (TrainingRun::kept_model())
+  AnyModel any_model;           // the model that the run kept (TrainingRun::best_model())
   std::optional<SavedRun> run;  // absent: the model can be used, but its training cannot continue
 
   const Model& model() const { return model_of(any_model); }
