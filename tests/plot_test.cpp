@@ -103,7 +103,7 @@ TEST(TextPlot, OfALineThroughTheMiddleIsExactlyThisText) {
             "      ...............    ---------------\n"
             "      ...............    ---------------\n"
             "-1.14 ..A............    ------------B--\n"
-            "      -1.14    height over width    1.14\n"
+            "      -1.14  height against width   1.14\n"
             "      A . left   B - right\n");
 }
 
@@ -155,7 +155,7 @@ TEST(TextPlot, ShowsTestPointsAsSmallLettersAndTheLargestOfManyScores) {
             "      .................-----------------\n"
             "      .................-----------------\n"
             "-1.14 ..A..............--------------B--\n"
-            "      -1.14    height over width    1.14\n"
+            "      -1.14  height against width   1.14\n"
             "      A . left   B - right   C + up\n"
             "      small letters: test\n");
 }
@@ -167,7 +167,7 @@ TEST(TextPlot, ShowsWhereScoresAreNaN) {
   EXPECT_EQ(plot_text(plot, {.width = 20, .height = 2}),
             " 1 .........????????\n"
             "-1 .........????????\n"
-            "   -1  x1 against x0  1\n");
+            "   -1              1\n");
 }
 
 // Returns the number of characters that a terminal shows of a line, without escape sequences.
