@@ -99,7 +99,9 @@ void RecipeOptions::add_to(CLI::App& command) {
       "Optimizer: sgd, momentum, adam, adamw, rmsprop or adagrad [default: adam; moons: sgd]", "NAME")
       ->check(CLI::IsMember({"sgd", "momentum", "adam", "adamw", "rmsprop", "adagrad"}));
   add("--lr", lr_,
-      "Learning rate before decay [default: 0.01; sgd, momentum and adagrad: 0.1; moons: 1; regression: 0.003]", "X")
+      "Learning rate before decay [default: 0.01; sgd, momentum and adagrad: 0.1; moons with sgd: 1; "
+      "regression with adam: 0.003]",
+      "X")
       ->check(number(1e-12, 1e6));
   add_choice("--schedule", given_.rate.kind,
              "Learning-rate schedule: constant, linear or cosine [default: cosine; moons: linear]", "NAME");
@@ -107,8 +109,9 @@ void RecipeOptions::add_to(CLI::App& command) {
       "X")
       ->check(number(0, 1));
   add("--decay-steps", given_.rate.steps,
-      "Number of steps after the warm-up in which the learning rate falls to its final value. Give more than --steps "
-      "for a run that you will resume later [default: all steps after the warm-up]",
+      "Number of steps in which the learning rate falls to its final value, counted from the end of the warm-up. If "
+      "you will resume the run with more --steps, give the number for the whole run [default: all steps after the "
+      "warm-up]",
       "N")
       ->check(whole_from(1, 1'000'000'000));
   add("--warm-up", given_.rate.warm_up,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The tape: the memory of one thread's nodes. The code that runs once per operation is here and in sums.hpp,
-// inline.
+// The tape: the memory of one thread's nodes. The code that runs once per operation is here and in sums.hpp, inline.
 //
 // Records of operations are appended in creation order. Operands exist before their users, so creation order is a
-// topological order, and backward() is one loop from the root down. Leaves are stored in a region of their
-// own, so a long-lived parameter keeps no record alive.
+// topological order, and backward() is usually one loop from the root down, without a search. (A second pass over the
+// same nodes searches: src/engine/backward.cpp.) Leaves are stored in a region of their own: among the records, a
+// long-lived parameter would keep all older records from being popped.
 //
 // Each node counts the Values that refer to it (its handles), not the nodes that use it. When the newest records have
 // no handles, they are popped at once. Dead records in the middle are found and freed when the tape has doubled since
@@ -60,7 +60,8 @@ GRADWALK_EXPORT void start_tape();  // makes the thread's tape and mounts it
 // region (space for one result).
 GRADWALK_EXPORT void make_room(Ref words);
 GRADWALK_EXPORT void make_leaves();  // fills the list of free leaves
-// The cases of release_handle() that take back spilled handles, pop records or free leaves.
+// The cases of release_handle() that take handles back from the store (see spill_handles()), pop records
+// or free leaves.
 GRADWALK_EXPORT void release_handle_slow_path(Ref ref) noexcept;
 // release_handle() for a node whose tape is not mounted on this thread.
 GRADWALK_EXPORT void release_handle_of_other_tape(std::uint32_t tape, Ref ref) noexcept;

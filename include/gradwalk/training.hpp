@@ -6,9 +6,9 @@
 //   while (run.steps() < 100) run.step();
 //   double accuracy = run.classifier().evaluate(data).accuracy();
 //
-// The data, the recipe (the hyperparameters, recipe.hpp) and the kind of step (step_kind()) determine a run, bit for
-// bit: a run that is stopped, saved and continued later ends with the same parameters as one that never stops. A run
-// prints nothing and opens no file; model_file.hpp saves it.
+// The data, the recipe (the hyperparameters, recipe.hpp), the kind of step (step_kind()) and the size of the team
+// determine a run, bit for bit: a run that is stopped, saved and continued later ends with the same parameters as one
+// that never stops. A run prints nothing and opens no file; model_file.hpp saves it.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,8 @@ struct TrainingSplit {
   Dataset training;    // the rows that training steps take their batches from
   Dataset validation;  // the rows that the model is only evaluated on; empty if the recipe asks for none
 };
-// Returns the split that a run on this data with this recipe makes. Throws an Error if either is invalid.
+// Returns the split that a run on this data with this recipe makes. If the recipe asks for validation rows, throws an
+// Error if either is invalid.
 GRADWALK_EXPORT TrainingSplit training_split(const Dataset& data, const Recipe& recipe);
 
 // The split under its old names: `learned` has the rows that a run trains on, `validation` those it holds out.
@@ -80,7 +81,7 @@ struct TrainingState {
   OptimizerState optimizer;  // the numbers that the optimizer keeps from step to step
   Batches::State batches;    // the position in the random order of the rows
   History history;           // the loss and the accuracy of past steps
-  BestParameters best = {};  // the parameters that best_model() returns; empty without validation rows
+  BestParameters best = {};  // the parameters that best_model() returns; empty before the first validation loss
 };
 
 // A training run: data, a model that learns from it, and the state of training. A copy of a run has weights and state
@@ -131,7 +132,8 @@ class GRADWALK_EXPORT TrainingRun {
   // Returns whether `patience` steps have passed without a lower validation loss. step() still works then.
   bool is_done() const;
   void set_patience(std::uint64_t steps);  // replaces the patience of the recipe
-  // Returns the model with the lowest validation loss so far, or the current one if the run has no validation rows.
+  // Returns the model with the lowest validation loss so far, or the current one if no validation loss has been
+  // computed yet.
   AnyModel best_model() const;
   [[deprecated("use best_model")]] AnyModel kept_model() const { return best_model(); }
 

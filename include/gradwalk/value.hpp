@@ -57,8 +57,8 @@ concept Operands = (NumberOrValue<X> && ...) && (AnyValue<X> || ...);
 class GRADWALK_EXPORT Value {
  public:
   Value() : Value(0.0) {}
-  // Makes a leaf. If a float can hold the number exactly, the Value stores the number itself and makes a node only when
-  // one is needed. So `Value sum = 0` and `Value(1) - x` make no leaf.
+  // Makes a leaf, at once or later: if a float can hold the number exactly, the Value stores the number itself and
+  // makes the leaf only when a node is needed. So `Value sum = 0` makes no leaf yet, and `Value(1) - x` makes none.
   template <Number T> GRADWALK_INLINE Value(T data) {  // NOLINT(google-explicit-constructor)
     const float small = static_cast<float>(data);
     if (detail::tape.id == detail::no_tape) [[unlikely]]
@@ -119,8 +119,9 @@ class GRADWALK_EXPORT Value {
   }
 
   // Computes the gradient of this Value with respect to every node below it, times `seed`. Leaves add the result to
-  // their gradient; the gradients of other nodes are replaced. The cost is proportional to the number of nodes below.
-  // Throws an Error if this Value was computed under NoGrad.
+  // their gradient; the gradients of other nodes are replaced. The cost is proportional to the number of nodes below,
+  // plus that of other nodes recorded since the last pass; later passes do not cross those again. Throws an Error if
+  // this Value was computed under NoGrad.
   void backward(double seed = 1.0) const;
   // Makes the deposits of this node alone, like micrograd's _backward(): adds its gradient times the local derivative
   // to the gradient of each input.
@@ -245,7 +246,7 @@ class GRADWALK_EXPORT Value {
   mutable std::uint32_t tape_;
 };
 
-// While a NoGrad lives, the operations of its thread return leaves and record nothing. Guards nest.
+// While a NoGrad lives, the operations of its thread return leaves and record nothing. NoGrad objects may be nested.
 class GRADWALK_EXPORT NoGrad {
  public:
   NoGrad();
