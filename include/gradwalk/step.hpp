@@ -38,7 +38,7 @@ class BatchSums {
 
 // The rows of a step.
 struct Batch {
-  const Dataset& data;                // features as the network takes them, and targets in standard deviations
+  const Dataset& data;                // as the network takes it: features and targets standardised
   std::span<const std::size_t> rows;  // indices of rows of the data
   double weight = 1;                  // a factor on the weight of every row
   // One dropout factor per row and hidden neuron, row after row (MLP::with_factors); empty: all are 1.

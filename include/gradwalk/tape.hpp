@@ -26,8 +26,8 @@ namespace gradwalk::detail {
 
 // The first Ref of the leaf region, which is the upper half of the tape.
 inline constexpr Ref first_leaf = sizeof(void*) == 8 ? 1u << 31 : 1u << 21;
-// Special tape numbers. A thread has no_tape before its first Value. A Value that holds a number instead of a node has
-// the number of its tape with the bit is_number set.
+// Special tape ids. A thread has no_tape before its first Value. In a Value that holds a number instead of a node, the
+// id of the tape has the bit is_number set.
 inline constexpr std::uint32_t no_tape = 0x7fffffff, is_number = 1u << 31;
 
 struct Store;  // the rest of a tape's state: chunks, labels, lists of leaves (src/engine/store.hpp)
@@ -36,9 +36,9 @@ struct Store;  // the rest of a tape's state: chunks, labels, lists of leaves (s
 // that its HotTape is in the variable `tape` below.
 struct HotTape {
   Word* base = nullptr;        // the word at Ref 0
-  std::uint32_t id = no_tape;  // the number of the tape, below 2^31 and unique in the process
+  std::uint32_t id = no_tape;  // the id of the tape, below 2^31 and unique in the process
   Ref top = 0;                 // the first free word: the next record starts here
-  Ref limit = 0;               // the end of the current chunk
+  Ref limit = 0;               // the end of the current chunk; 0 under NoGrad, so that the tape looks full
   Ref start = 0;               // the value of `top` when the tape is empty
   Ref clean_from = 0;          // from here to `top`, records have no gaps and no pass has written a gradient
   Ref free_leaf = 0;           // list of free leaves, linked through `operands`; 0 ends it

@@ -122,8 +122,8 @@ class GRADWALK_EXPORT TrainingRun {
   // Sets a constant learning rate, from the next step on.
   void set_learning_rate(double lr);
   [[deprecated("use set_learning_rate")]] void set_rate(double lr) { set_learning_rate(lr); }
-  // Begins a new learning-rate schedule at the current step, with `lr` as its first rate. The state of the optimizer
-  // stays. Throws an Error if the schedule is invalid.
+  // Begins a new learning-rate schedule at the current step, with `lr` as its rate before the decay. The state of the
+  // optimizer stays. Throws an Error if the schedule is invalid.
   void begin_schedule(LearningRateSchedule schedule, double lr);
   [[deprecated("use begin_schedule")]] void begin_plan(LearningRateSchedule schedule, double lr) {
     begin_schedule(schedule, lr);
@@ -175,7 +175,7 @@ class GRADWALK_EXPORT TrainingRun {
   void check_best(const TrainingState& state) const;
 
   Recipe recipe_;
-  Dataset data_, validation_;  // as the network takes them: features standardised, targets in standard deviations
+  Dataset data_, validation_;  // as the network takes them: features and targets standardised
   AnyModel model_;
   std::vector<Value> parameters_;
   MakeStep make_step_;

@@ -25,8 +25,8 @@ class Condition;
 
 namespace detail {
 struct Handle;
-// Records operations (operations.hpp) and returns the new node. A consumed operand is a temporary, whose handle the
-// operation takes over.
+// Records operations (operations.hpp) and returns the new node. A consumed operand is a temporary or the left side
+// of an assignment such as +=; the operation takes over its handle.
 struct Operations {
   template <Op op, bool x_consumed> static Ref make(const Value& x);
   template <Op op, bool x_consumed, bool y_consumed, class X, class Y> static Ref make(const X& x, const Y& y);
@@ -44,7 +44,8 @@ struct Operations {
 // The types that convert to a constant operand: integers, bool and floating-point types.
 template <class T>
 concept Number = std::is_arithmetic_v<T>;
-// Value, also const or by reference, so that a template can tell a temporary from a Value that lives on.
+// Value, with or without const and reference. It constrains forwarding references, whose deduced type distinguishes a temporary
+// from a Value that lives on.
 template <class T>
 concept AnyValue = std::same_as<std::remove_cvref_t<T>, Value>;
 // The types of one operand of a function that takes several.
@@ -102,9 +103,9 @@ class GRADWALK_EXPORT Value {
     return n->data;
   }
   double data() const& { return is_here() ? here().data : detail::number_of(ref_, tape_, "data"); }
-  // The gradient of the last backward pass that reached the node; a leaf accumulates the gradients of all passes. A
-  // named Value returns a reference that may be written (`p.grad() = 0`), with the same lifetime as that of data().
-  // Reading changes neither the graph nor the cost of later passes.
+  // The gradient of the last backward pass that reached the node; a leaf accumulates the gradients of all passes that
+  // start elsewhere. A named Value returns a reference that may be written (`p.grad() = 0`), with the same lifetime as
+  // that of data(). Reading changes neither the graph nor the cost of later passes.
   double& grad() & {
     detail::Node* n = node("grad");
     if (ref_ < detail::first_leaf) detail::expose_gradient(ref_);
@@ -133,7 +134,7 @@ class GRADWALK_EXPORT Value {
   Op op() const;
   // The symbol of the operation ("+", "tanh"), the name of a custom node, or "" for a leaf.
   std::string_view op_name() const;
-  // The operands in order; a * a has two. If the node is part of a fused record, the record is expanded first
+  // The operands in order; a * a has two. If the node is stored as a fused record, the record is expanded first
   // (docs/tape.md).
   std::vector<Value> inputs() const;
   // Names the node, for drawings and messages. All Values of the node share the label.
