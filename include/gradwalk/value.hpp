@@ -44,8 +44,8 @@ struct Operations {
 // The types that convert to a constant operand: integers, bool and floating-point types.
 template <class T>
 concept Number = std::is_arithmetic_v<T>;
-// Value, with or without const and reference. It constrains forwarding references, whose deduced type distinguishes a temporary
-// from a Value that lives on.
+// Value, with or without const and reference. It constrains forwarding references, whose deduced type distinguishes a
+// temporary from a Value that lives on.
 template <class T>
 concept AnyValue = std::same_as<std::remove_cvref_t<T>, Value>;
 // The types of one operand of a function that takes several.
