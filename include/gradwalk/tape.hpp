@@ -3,8 +3,8 @@
 //
 // Records of operations are appended in creation order. Operands exist before their users, so creation order is a
 // topological order, and backward() is usually one loop from the root down, without a search. (A second pass over the
-// same nodes searches: src/engine/backward.cpp.) Leaves are stored in a region of their own: among the records, a
-// long-lived parameter would keep all older records from being popped.
+// same nodes searches: src/engine/backward.cpp.) Leaves are stored in a region of their own: only the newest records
+// can be popped, so a long-lived parameter among the records would keep all older ones from being popped.
 //
 // Each node counts the Values that refer to it (its handles), not the nodes that use it. When the newest records have
 // no handles, they are popped at once. Dead records in the middle are found and freed when the tape has doubled since
@@ -98,7 +98,8 @@ GRADWALK_INLINE void need_room(Ref words) {
   unpoison(tape.top, words);
 }
 
-// Appends the record of an operation, with one handle; `number` is its constant operand, stored in the word below.
+// Appends the record of an operation, with one handle. In the second overload, `number` is the constant operand; it is
+// stored in the word before the node.
 GRADWALK_INLINE Ref append_record(Word operands, Op op, double data) {
   const Ref ref = tape.top;
   tape.top = ref + 4;

@@ -26,7 +26,7 @@ class Condition;
 namespace detail {
 struct Handle;
 // Records operations (operations.hpp) and returns the new node. A consumed operand is a temporary or the left side
-// of an assignment such as +=; the operation takes over its handle.
+// of an assignment such as +=; the operation takes over its handle (its reference to the node).
 struct Operations {
   template <Op op, bool x_consumed> static Ref make(const Value& x);
   template <Op op, bool x_consumed, bool y_consumed, class X, class Y> static Ref make(const X& x, const Y& y);
@@ -103,9 +103,10 @@ class GRADWALK_EXPORT Value {
     return n->data;
   }
   double data() const& { return is_here() ? here().data : detail::number_of(ref_, tape_, "data"); }
-  // The gradient of the last backward pass that reached the node; a leaf accumulates the gradients of all passes that
-  // start elsewhere. A named Value returns a reference that may be written (`p.grad() = 0`), with the same lifetime as
-  // that of data(). Reading changes neither the graph nor the cost of later passes.
+  // The gradient of the last backward pass that reached the node. In a leaf, the gradients of all passes add up; only a
+  // pass that starts at the leaf itself replaces its gradient, with the seed. A named Value returns a reference that
+  // may be written (`p.grad() = 0`), with the same lifetime as that of data(). Reading changes neither the graph nor
+  // the cost of later passes.
   double& grad() & {
     detail::Node* n = node("grad");
     if (ref_ < detail::first_leaf) detail::expose_gradient(ref_);
@@ -121,8 +122,8 @@ class GRADWALK_EXPORT Value {
 
   // Computes the gradient of this Value with respect to every node below it, times `seed`. Leaves add the result to
   // their gradient; the gradients of other nodes are replaced. The cost is proportional to the number of nodes below,
-  // plus that of other nodes recorded since the last pass; later passes do not cross those again. Throws an Error if
-  // this Value was computed under NoGrad.
+  // plus the number of other nodes recorded since the last pass: this pass crosses those, too, and later passes do not.
+  // Throws an Error if this Value was computed under NoGrad.
   void backward(double seed = 1.0) const;
   // Makes the deposits of this node alone, like micrograd's _backward(): adds its gradient times the local derivative
   // to the gradient of each input.
