@@ -36,8 +36,8 @@ struct TrainingSplit {
   Dataset training;    // the rows that training steps take their batches from
   Dataset validation;  // the rows that the model is only evaluated on; empty if the recipe asks for none
 };
-// Returns the split that a run on this data with this recipe makes. If the recipe asks for validation rows and the data
-// or the recipe is invalid, throws an Error.
+// Returns the split that a run on this data with this recipe makes. Throws an Error if the data or the recipe is
+// invalid; this is checked only if the recipe asks for validation rows.
 GRADWALK_EXPORT TrainingSplit training_split(const Dataset& data, const Recipe& recipe);
 
 // The split under its old names: `learned` has the rows that a run trains on, `validation` those it holds out.
