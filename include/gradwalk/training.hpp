@@ -6,9 +6,10 @@
 //   while (run.steps() < 100) run.step();
 //   double accuracy = run.classifier().evaluate(data).accuracy();
 //
-// The data, the recipe (the hyperparameters, recipe.hpp), the kind of step (step_kind()) and the size of the team
-// determine a run, bit for bit: a run that is stopped, saved and continued later ends with the same parameters as one
-// that never stops. A run prints nothing and opens no file; model_file.hpp saves it.
+// The data, the recipe (the hyperparameters, recipe.hpp), the kind of step (step_kind()) and the number of processes or
+// threads that train together (the size of the Team, step.hpp) determine a run, bit for bit: a run that is stopped,
+// saved and continued later ends with the same parameters as one that never stops. A run prints nothing and opens no
+// file; model_file.hpp saves it.
 #pragma once
 
 #include <cstdint>

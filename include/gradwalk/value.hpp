@@ -122,8 +122,8 @@ class GRADWALK_EXPORT Value {
 
   // Computes the gradient of this Value with respect to every node below it, times `seed`. Leaves add the result to
   // their gradient; the gradients of other nodes are replaced. The cost is proportional to the number of nodes below,
-  // plus the number of other nodes recorded since the last pass: this pass crosses those, too, and later passes do not.
-  // Throws an Error if this Value was computed under NoGrad.
+  // plus the number of other nodes recorded since the last pass: the pass is a loop over the tape, which skips these
+  // one by one. Later passes do not meet them again. Throws an Error if this Value was computed under NoGrad.
   void backward(double seed = 1.0) const;
   // Makes the deposits of this node alone, like micrograd's _backward(): adds its gradient times the local derivative
   // to the gradient of each input.
