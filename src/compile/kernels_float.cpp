@@ -4,6 +4,6 @@
 #define GRADWALK_NUMBER float
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compile/kernels_float.cpp"
-#include <hwy/foreach_target.h>  // first: it says what the rest is compiled for
+#include "compile/each_target.hpp"  // first: it says what the rest is compiled for
 
 #include "compile/tables-inl.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The table of kernels, made once for each instruction set, and the list of the tables for GRADWALK_NUMBER.
 //
-// A file that defines GRADWALK_NUMBER has included hwy/foreach_target.h, so that it is itself included for each set.
+// A file that defines GRADWALK_NUMBER has included each_target.hpp, so that it is itself included for each set.
 // Floats and doubles have a file each because compiling them takes long. A file that does not define it gets no list.
 #if defined(GRADWALK_COMPILE_TABLES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef GRADWALK_COMPILE_TABLES_INL_HPP

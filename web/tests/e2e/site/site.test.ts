@@ -3,14 +3,17 @@
 // browser's; search, the walkers in the pages and the lesson at /lesson/ work, wide and narrow. Needs tools/build-docs.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type axe from 'axe-core'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url))
 const folder = `${root}build/docs/site/`
 const tool = process.env['GRADWALK'] ?? `${root}build/release/gradwalk`
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8')
 const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
 const pages = files.filter((name) => name.endsWith('.html') && !/^(lesson|walkers)\//.test(name)).sort()
 const sizes = [
@@ -142,5 +145,21 @@ describe.each(sizes)('at $width px', (viewport) => {
       await page.waitForURL(`${address}lesson/`)
       await page.getByRole('heading', { level: 2 }).first().waitFor()
     })
+  })
+
+  test('words and code have the contrast that reading needs, in light and dark', async () => {
+    const wrong: string[] = []
+    for (const colorScheme of ['light', 'dark'] as const)
+      await visit({ viewport, colorScheme }, async (page) => {
+        for (const file of ['', 'tape.html', 'csv.html', 'reference/cpp/loss.html', 'reference/ops.html']) {
+          await page.goto(address + file)
+          await isReady(page)
+          expect(await page.evaluate(() => document.documentElement.classList.contains('dark'))).toBe(colorScheme === 'dark')
+          await page.evaluate(`${axeSource}\n;0`) // a script tag would be refused
+          const { violations } = await page.evaluate(() => (window as unknown as { axe: typeof axe }).axe.run({ runOnly: ['color-contrast'], resultTypes: ['violations'] }))
+          wrong.push(...violations.map(({ id, nodes }) => `/${file}, ${colorScheme}: ${id} at ${nodes.slice(0, 3).map((node) => node.target.join(' ')).join(', ')}`))
+        }
+      })
+    expect(wrong).toEqual([])
   })
 })
