@@ -18,13 +18,16 @@ pytestmark = pytest.mark.skipif(
     shutil.which("mpirun") is None or not list(pathlib.Path(PROGRAM).parent.glob("src/mpi/libgradwalk-mpi.so*")),
     reason="no mpirun, or gradwalk was built without gradwalk::mpi")
 
-ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+# Open MPI 5 complains about networks it cannot use, so it may use none. It may also cut the messages of several processes
+# anywhere, even inside a character.
+ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_btl": "^tcp"}
+TEXT = {"text": True, "errors": "replace"}
 
 
 def mpirun(processes, *arguments, program=PROGRAM, **options):
-    """Runs the command line by mpirun on this machine. Open MPI 5 complains about networks it cannot use, so it may use none."""
+    """Runs the command line by mpirun on this machine."""
     command = ["mpirun", "--oversubscribe", "-n", str(processes), str(program), "train", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, env={**os.environ, **ROOT, "OMPI_MCA_btl": "^tcp"}, stdin=subprocess.DEVNULL, **options)
+    return subprocess.run(command, capture_output=True, **TEXT, timeout=120, env=ENVIRONMENT, stdin=subprocess.DEVNULL, **options)
 
 
 @pytest.fixture
@@ -117,7 +120,7 @@ def is_alive(process):
 
 def started(*arguments, name):
     command = ["mpirun", "--oversubscribe", "-n", "3", str(PROGRAM), "train", *map(str, arguments)]
-    mother = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env={**os.environ, **ROOT}, stdin=subprocess.DEVNULL)
+    mother = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **TEXT, env=ENVIRONMENT, stdin=subprocess.DEVNULL)
     wait_for_file(name)
     children = processes_of(mother.pid)
     assert len(children) == 3
