@@ -93,6 +93,8 @@ def check_licences():
     licences = {path.name[: -len(".txt")]: path.read_text() for path in files if path.parent.name == "licenses"}
     assert libraries and libraries <= set(licences), (libraries, set(licences))
     assert all(len(text) > 900 for text in licences.values()) and "TERMS AND CONDITIONS" in licences["libhwy"]
+    page = next(path for path in files if path.name == "show.html").read_text()
+    assert "Svelte Contributors" in page and "Permission is hereby granted" in page
 
 
 def main():

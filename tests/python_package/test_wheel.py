@@ -78,6 +78,8 @@ def test_the_wheel_describes_itself():
     licences = {path.stem: path.read_text() for path in importlib.metadata.files("gradwalk") if path.parent.name == "licenses"}
     assert carried and carried | {"cli11", "eigen", "nlohmann-json", "pybind11"} <= set(licences)
     assert "TERMS AND CONDITIONS FOR USE, REPRODUCTION, AND DISTRIBUTION" in licences["libhwy"]
+    page = (PACKAGE / "show.html").read_text()
+    assert "Svelte Contributors" in page and "Permission is hereby granted" in page
 
 
 @needs_wheel
