@@ -82,6 +82,8 @@ export interface Deposit {
   before: number
   after: number
   late: boolean
+  /** The learner's own code wrote = where += belongs: what was there is gone. The engine's rules say so themselves. */
+  replaces?: boolean
 }
 
 export type WalkStep =
@@ -89,6 +91,8 @@ export type WalkStep =
   | { kind: 'seed'; pass: number; node: number; before: number; after: number }
   | { kind: 'visit' | 'deposit'; pass: number; node: number; grad: number; deposits: Deposit[] }
   | { kind: 'update'; pass: number; node: number; before: number; after: number }
+  /** The learner's own code wrote a gradient that nobody paid: a zero, mostly. */
+  | { kind: 'set'; pass: number; node: number; before: number; after: number }
   | { kind: 'end'; nodes: { name: string; data: number; grad: number }[] }
 
 export interface Outcome {

@@ -45,6 +45,9 @@ export const edgeKey = (from: number, operand: number) => `${from}:${operand}`
 
 export const stepsOf = (walk: Walk) => walk.steps.filter((step): step is Step => step.kind !== 'end')
 
+/** Whether a deposit took the place of what was there. */
+export const isReplacing = (walk: Walk, deposit: Deposit) => deposit.replaces ?? walk.rule === 'overwrite'
+
 const isInput = (op: string) => op === 'leaf' || op === 'constant'
 const payments = (step: Step) => (step.kind === 'visit' || step.kind === 'deposit' ? step.deposits : [])
 
@@ -94,11 +97,16 @@ function apply(walk: Walk, frame: Frame, step: Step, landed: number) {
     case 'update':
       data[node] = step.after
       break
+    case 'set':
+      for (const [i, one] of walk.nodes.entries()) if (one.op !== 'constant') grad[i] ??= 0
+      grad[node] = step.after
+      for (const coin of coins[node]!) coin.isWiped = true
+      break
     case 'visit':
     case 'deposit': {
       for (const deposit of step.deposits.slice(0, landed)) {
         const { to, amount, late } = deposit
-        if (walk.rule === 'overwrite') for (const coin of coins[to]!) coin.isWiped = true
+        if (isReplacing(walk, deposit)) for (const coin of coins[to]!) coin.isWiped = true
         coins[to]!.push({ amount, deposit, upstream: step.grad, pass: step.pass, late, isWiped: false })
         grad[to] = deposit.after
         paid.set(edgeKey(deposit.from, deposit.operand), deposit)

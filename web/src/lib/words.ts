@@ -3,7 +3,7 @@
 import type { Deposit, Graph, GraphNode, Walk } from '../engine/types.ts'
 import { words } from '../words/index.ts'
 import { plain, signed, term } from './number.ts'
-import type { Frame, Step } from './replay.ts'
+import { isReplacing, type Frame, type Step } from './replay.ts'
 
 const infix = new Set(['+', '-', '*', '/', '**'])
 const shown: Record<string, string> = { '*': '·', '-': '−', '/': '/', '**': '^' }
@@ -57,7 +57,7 @@ export function forwardLine(walk: Walk, step: Step & { kind: 'forward' }): { lef
 
 export function depositLine(walk: Walk, step: Step, deposit: Deposit): string {
   const local = walk.nodes[deposit.from]!.locals[deposit.operand]!
-  const sign = walk.rule === 'overwrite' ? '=' : '+='
+  const sign = isReplacing(walk, deposit) ? '=' : '+='
   const formula = local.with_names.length > 40 ? 'local' : shownName(local.with_names)
   const factor = isPlainName(formula) ? formula : `(${formula})`
   const upstream = 'grad' in step ? step.grad : 0
@@ -79,6 +79,8 @@ export function action(walk: Walk, step: Step): string {
       return words.steps.pays(name, shortened(step.deposits.map((one) => shownName(walk.nodes[one.to]!.name)).join(', '), 24))
     case 'update':
       return words.steps.move(name)
+    case 'set':
+      return words.steps.set(gradOf(name), plain(step.after))
   }
 }
 
@@ -112,6 +114,13 @@ export function tell(walk: Walk, frame: Frame, landed: number, isForward = false
       }
     case 'update':
       return { title: say.update(name), lines: [{ text: name, tone: 'data', result: '', change: hasCome ? `${plain(step.before)} → ${plain(step.after)}` : '' }], remark: '', isWrong: false }
+    case 'set':
+      return {
+        title: say.set(name),
+        lines: [{ text: gradOf(name), tone: 'grad', result: '', change: hasCome ? `${plain(step.before)} → ${plain(step.after)}` : '' }],
+        remark: hasCome && step.before !== 0 ? say.lost(name, plain(step.before)) : '',
+        isWrong: hasCome && step.before !== 0,
+      }
     default:
       return tellVisit(walk, frame, step, landed)
   }
@@ -130,7 +139,7 @@ function tellVisit(walk: Walk, frame: Frame, step: Step & { kind: 'visit' | 'dep
   }))
   const arrived = step.deposits.slice(0, come)
   const late = arrived.find((one) => one.late)
-  const wiped = walk.rule === 'overwrite' ? arrived.find((one) => one.before !== 0) : undefined
+  const wiped = arrived.find((one) => isReplacing(walk, one) && one.before !== 0)
   const title = `${say.visit(name)}, ${say.has} ${signed(step.grad)}.`
   if (late) return { title, lines, remark: say.late(shownName(walk.nodes[late.to]!.name), plain(frame.door[late.to] ?? late.before), signed(late.amount)), isWrong: true }
   if (wiped) return { title, lines, remark: say.wiped(plain(wiped.before), plain(wiped.after)), isWrong: true }

@@ -246,6 +246,7 @@ export const en = {
     visit: (name: string) => `visit ${name}`,
     pays: (name: string, whom: string) => `${name} pays ${whom}`,
     move: (name: string) => `move ${name}`,
+    set: (grad: string, to: string) => `set ${grad} to ${to}`,
     phases: {
       ready: 'leaves only',
       forward: 'forward: filling in data',
@@ -277,6 +278,8 @@ export const en = {
     wiped: (old: string, now: string) => `Wiped out: = forgets what was there. ${old} is gone, ${now} stands alone.`,
     early: (name: string) => `Too early: ${name} has nothing yet, so it pays nothing.`,
     update: (name: string) => `${name} moves against its gradient.`,
+    set: (name: string) => `The gradient of ${name} is set, not paid.`,
+    lost: (name: string, before: string) => `${name} had ${before}: that is gone.`,
     again: (name: string, times: number) => `${name} pays for the ${times === 2 ? 'second' : `${times}th`} time.`,
   },
 
