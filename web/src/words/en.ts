@@ -94,6 +94,21 @@ export const enChapters = {
     visited: 'The *visited set* keeps a shared node from being listed twice. Leave it out, and the node is visited once for every path to it, each time paying all it has:',
     tasks: { 'sort-done': 'Follow the sort until the list is read backwards.', 'sort-broken': 'Run the sort without its visited set.' },
   },
+  write: {
+    title: 'Write it yourself',
+    value: 'You know the rules and the order. Now write them, in Python: a class `Value` whose numbers remember how they were made. It is the class of Andrej Karpathy’s micrograd. Everything but the backward pass is there.',
+    run: 'Run it as often as you like. The graph shows what your code really does: each deposit it makes flies as a coin, and if something goes wrong, the line that did it is marked.',
+    free: 'That is all of it: about forty lines. Download the file, and it runs wherever Python does.',
+    tasks: {
+      'write-rules': 'Write the rules of +, · and tanh, and walk the neuron with them.',
+      'write-double': 'Get 2 for a + a.',
+      'write-backward': 'Write backward() with its sort.',
+      'write-both': 'Walk d = a·b, e = a + b, f = d·e with your own backward().',
+      'write-reduce': 'Write −, and /, with the operations you have.',
+      'write-random': 'Pass all the random graphs.',
+      'write-own': 'Run a program of your own.',
+    },
+  },
   own: {
     title: 'Your own expression',
     type: 'Now type what you like: names, numbers, `+ - * / **`, parentheses, and functions such as `tanh`, `exp`, `log`, `relu`, `sin`. A name given to a number is a leaf; numbers elsewhere are constants and take no gradient. The address of this page always holds your graph and your step: a link to it opens the same.',
@@ -125,6 +140,7 @@ export const en = {
     skip: 'to the chapter',
     skipSteps: 'to the steps',
     starting: 'The engine is starting…',
+    loading: 'Loading',
     failed: (why: string) =>
       `The engine did not start: ${why}. The lesson needs a browser with WebAssembly, and a web server (a folder opened as a file cannot load it).`,
     link: (problems: string) => `Part of this link could not be read (${problems}). The rest starts fresh.`,
