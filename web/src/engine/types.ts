@@ -125,7 +125,8 @@ export interface Parting {
 export interface Walk extends Graph {
   format: 'gradwalk-walk'
   version: 1
-  rule: WalkRule
+  /** 'code': the learner's own code walked it. */
+  rule: WalkRule | 'code'
   order: number[] | null
   visits: number
   visits_needed: string

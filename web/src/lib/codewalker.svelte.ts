@@ -4,12 +4,16 @@ import type { Walk } from '../engine/types.ts'
 import type { CodeWalk } from '../python/codewalk.ts'
 import { duration, momentAt, type Moment } from './beats.ts'
 import { isStill, Playback } from './playback.svelte.ts'
-import { replay, stepsOf, type Frame, type Step } from './replay.ts'
+import { replay, stepsOf, together, type Frame, type Step } from './replay.ts'
 import type { Walking } from './walker.svelte.ts'
 
 export class CodeWalker implements Walking {
   made: CodeWalk | null = $state.raw(null)
-  readonly play = new Playback({ last: () => this.steps.length, duration: (position) => duration(this.steps[position]!) })
+  readonly play = new Playback({
+    last: () => this.steps.length,
+    duration: (position) => duration(this.steps[position]!),
+    together: (position) => (this.walk ? together(this.walk, this.steps, position) : [position, position + 1]),
+  })
   readonly walk: Walk | null = $derived(this.made?.walk ?? null)
   readonly steps: Step[] = $derived(this.walk ? stepsOf(this.walk) : [])
   readonly moment: Moment = $derived(momentAt(this.steps, this.play.at))

@@ -37,6 +37,8 @@ export interface Frame {
   /** By edgeKey: what went along an edge last. */
   paid: Map<string, Deposit>
   visited: Set<number>
+  /** Where leaves are visited one after the other: those visited so far, up to the last step. */
+  leaves: number[]
   phase: Phase
 }
 
@@ -63,13 +65,27 @@ export function replay(walk: Walk, steps: Step[], position: number, landed = 0, 
     deposits: [],
     paid: new Map(),
     visited: new Set(),
+    leaves: [],
     phase: phaseOf(steps, position),
   }
   for (const step of steps.slice(0, position)) apply(walk, frame, step, Infinity)
   const next = steps[position]
   if (isUnderWay && next) apply(walk, frame, next, landed)
+  if (!isUnderWay && position > 0) frame.leaves = steps.slice(together(walk, steps, position - 1)[0], position).flatMap((step) => (isLeafVisit(walk, step) ? [step.node] : []))
   if (frame.step) frame.deposits = payments(frame.step).slice(0, isUnderWay ? landed : Infinity)
   return frame
+}
+
+/** A leaf passes nothing on. */
+const isLeafVisit = (walk: Walk, step: Step | undefined) => step?.kind === 'visit' && step.deposits.length === 0 && walk.nodes[step.node]!.operands.length === 0
+
+/** Leaves that are visited one after the other are one step together: where it begins, and where it ends. */
+export function together(walk: Walk, steps: Step[], position: number): [from: number, to: number] {
+  let [from, to] = [position, position + 1]
+  if (!isLeafVisit(walk, steps[position])) return [from, to]
+  while (isLeafVisit(walk, steps[from - 1])) from--
+  while (isLeafVisit(walk, steps[to])) to++
+  return [from, to]
 }
 
 function apply(walk: Walk, frame: Frame, step: Step, landed: number) {

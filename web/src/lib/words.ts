@@ -3,7 +3,7 @@
 import type { Deposit, Graph, GraphNode, Walk } from '../engine/types.ts'
 import { words } from '../words/index.ts'
 import { plain, signed, term } from './number.ts'
-import { isReplacing, type Frame, type Step } from './replay.ts'
+import { isReplacing, together, type Frame, type Step } from './replay.ts'
 
 const infix = new Set(['+', '-', '*', '/', '**'])
 const shown: Record<string, string> = { '*': '·', '-': '−', '/': '/', '**': '^' }
@@ -63,6 +63,15 @@ export function depositLine(walk: Walk, step: Step, deposit: Deposit): string {
   const upstream = 'grad' in step ? step.grad : 0
   const from = gradOf(called(walk.nodes[deposit.from]!))
   return `${gradOf(called(walk.nodes[deposit.to]!))} ${sign} ${from} · ${factor} = ${term(upstream)} · ${term(deposit.local)}`
+}
+
+/** What one press does: leaves that are visited one after the other are named together. */
+export function actionAt(walk: Walk, steps: Step[], position: number): string {
+  const step = steps[position]
+  if (!step) return ''
+  const [from, to] = together(walk, steps, position)
+  if (to - from === 1) return action(walk, step)
+  return words.steps.visit(shortened(steps.slice(position, to).map((one) => shownName(called(walk.nodes[one.node]!))).join(', '), 24))
 }
 
 /** What a step does, for its button: "compute e", "start backward", "visit f". */
@@ -140,6 +149,7 @@ function tellVisit(walk: Walk, frame: Frame, step: Step & { kind: 'visit' | 'dep
   const arrived = step.deposits.slice(0, come)
   const late = arrived.find((one) => one.late)
   const wiped = arrived.find((one) => isReplacing(walk, one) && one.before !== 0)
+  if (frame.leaves.length > 1) return tellLeaves(walk, frame)
   const title = `${say.visit(name)}, ${say.has} ${signed(step.grad)}.`
   if (late) return { title, lines, remark: say.late(shownName(walk.nodes[late.to]!.name), plain(frame.door[late.to] ?? late.before), signed(late.amount)), isWrong: true }
   if (wiped) return { title, lines, remark: say.wiped(plain(wiped.before), plain(wiped.after)), isWrong: true }
@@ -148,11 +158,22 @@ function tellVisit(walk: Walk, frame: Frame, step: Step & { kind: 'visit' | 'dep
   return { title, lines, remark: step.deposits.length ? say.pays(name) : '', isWrong: false }
 }
 
+/** Leaves that were visited together: each with what it has. */
+function tellLeaves(walk: Walk, { leaves, grad }: Frame): Telling {
+  const say = words.story
+  const list = (of: (node: number) => string) => leaves.map(of).join(', ')
+  const name = (node: number) => shownName(called(walk.nodes[node]!))
+  const isPaid = (walk.rule === 'right' || walk.rule === 'code') && leaves.every((node) => grad[node] === walk.outcomes[node]!.right_grad)
+  const root = shownName(walk.nodes[walk.root]!.name)
+  const remark = isPaid ? say.leaves(list((node) => `∂${root}/∂${name(node)} = ${plain(grad[node]!)}`)) : say.leavesKeep(list((node) => `${name(node)} ${signed(grad[node]!)}`))
+  return { title: `${say.visit(list(name))}.`, lines: [], remark, isWrong: false }
+}
+
 /** A leaf pays nobody: with all its deposits it is done; before them its place does not matter; by a broken rule nothing is claimed. */
 function tellLeaf(walk: Walk, step: Step & { kind: 'visit' | 'deposit' }): string {
   const say = words.story
   const name = shownName(called(walk.nodes[step.node]!))
-  if (walk.rule !== 'right') return say.leafKeeps(name)
   const isPaid = step.grad === walk.outcomes[step.node]!.right_grad
+  if (walk.rule !== 'right' && !(walk.rule === 'code' && isPaid)) return say.leafKeeps(name)
   return isPaid ? say.leaf(name, shownName(walk.nodes[walk.root]!.name), plain(step.grad)) : say.leafEarly(name)
 }

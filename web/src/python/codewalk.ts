@@ -88,6 +88,7 @@ class Follower {
     }))
     const walk: Walk = {
       ...graph.walk,
+      rule: 'code',
       visits: this.#order.length,
       visits_needed: String(this.#order.length),
       late: [],

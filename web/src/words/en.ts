@@ -286,6 +286,8 @@ export const en = {
     visit: (name: string) => `Visit ${name}`,
     has: 'which has',
     leaf: (name: string, root: string, grad: string) => `${name} is a leaf, so we are done here: ∂${root}/∂${name} = ${grad}.`,
+    leaves: (all: string) => `They are leaves, so we are done here: ${all}.`,
+    leavesKeep: (all: string) => `They are leaves: they pay nobody and keep what they have, ${all}.`,
     leafEarly: (name: string) => `${name} is a leaf: it pays nobody, so it does not matter when it is visited. What arrives later counts all the same.`,
     leafKeeps: (name: string) => `${name} is a leaf: it pays nobody and keeps what it has.`,
     pays: (name: string) => `What ${name} has, times the number on the edge, is what arrives.`,
