@@ -253,6 +253,8 @@ export const en = {
     undo: 'undo',
     reset: 'reset',
     position: 'step',
+    more: 'more: speed, undo, reset and views',
+    close: (title: string) => `close: ${title}`,
     of: (position: number, last: number) => `step ${position} of ${last}`,
     speed: 'speed',
     speeds: { slow: 'slow', normal: '1×', fast: 'fast' },
