@@ -118,6 +118,12 @@ describe('programs that fail', () => {
     expect(() => codeWalk(engine, run({ text: solved, program, root: '', wantsLines: false }), refuse)).toThrow('no operation wobble')
   })
 
+  test('nodes without a name are called by what they compute', () => {
+    const names = (program: string) => codeWalk(engine, run({ text: solved, program, root: '', wantsLines: false }), refuse)!.walk.nodes.map((node) => node.name)
+    expect(names('a = Value(1.0)\nb = Value(2.0)\nf = (a*b + a*b + 2).tanh()\nf.backward()')).toEqual(engine.walk('a=1; b=2; f=tanh(a*b + a*b + 2)').nodes.map((node) => node.name))
+    expect(names('a = Value(1.0)\nf = (a + 1) * (a * a)\nf.backward()')).toEqual(['a', '1', 'a + 1', 'a*a', 'f'])
+  })
+
   test('names are found in lists and objects', () => {
     const program = 'class N:\n    def __init__(self):\n        self.w = [Value(1.0), Value(2.0)]\nn = N()\nloss = n.w[0] * n.w[1]\nloss.backward()'
     const { walk } = codeWalk(engine, run({ text: solved, program, root: '', wantsLines: false }), refuse)!

@@ -35,15 +35,16 @@ export function applied(node: GraphNode, operands: string[]): string {
 }
 
 /** As an operand inside another formula: an unnamed sum needs parentheses there, and is shortened first. */
-function operandName(graph: Graph, node: number): string {
+function operandName(graph: Graph, node: number, isArgument = false): string {
   const { op, label } = graph.nodes[node]!
   const name = called(graph.nodes[node]!)
   const text = shortened(shownName(name), 12)
+  if (isArgument) return text
   return op === 'constant' ? (name.startsWith('-') ? `(${text})` : text) : label || /^[\w.#()₀-₉]+$/.test(name) ? text : `(${text})`
 }
 
 /** "a + b" for a card's head. */
-export const formulaOf = (graph: Graph, node: GraphNode) => applied(node, node.operands.map((one) => operandName(graph, one)))
+export const formulaOf = (graph: Graph, node: GraphNode) => applied(node, node.operands.map((one) => operandName(graph, one, !infix.has(node.symbol) && node.op !== 'neg')))
 
 /** "2 + (−3)" */
 export const forwardNumbers = (walk: Walk, step: Step & { kind: 'forward' }) => applied(walk.nodes[step.node]!, step.operands.map(term))
@@ -51,7 +52,7 @@ export const forwardNumbers = (walk: Walk, step: Step & { kind: 'forward' }) => 
 /** "e = a + b" and "2 + (−3)". */
 export function forwardLine(walk: Walk, step: Step & { kind: 'forward' }): { left: string; numbers: string } {
   const node = walk.nodes[step.node]!
-  const formula = applied(node, node.operands.map((one) => operandName(walk, one)))
+  const formula = formulaOf(walk, node)
   return { left: node.label === '' ? formula : `${called(node)} = ${formula}`, numbers: forwardNumbers(walk, step) }
 }
 

@@ -35,7 +35,8 @@ export function graphOf(engine: Engine, trace: Trace, root: number, refuse: { si
   const nodeOf = new Map<number, number>()
   const taken = new Set<string>()
   const add = (op: string, symbol: string, data: number, operands: number[], label: string, name: string) => {
-    lines.push([op, symbol, data, operands.join(' '), operands.map(() => 0).join(' '), label, name].join('\t'))
+    const times = op === 'constant' ? 0 : names.filter((one) => one === name).length
+    lines.push([op, symbol, data, operands.join(' '), operands.map(() => 0).join(' '), label, times ? `${name}#${times + 1}` : name].join('\t'))
     names.push(name)
     return lines.length - 1
   }
@@ -60,11 +61,21 @@ export function graphOf(engine: Engine, trace: Trace, root: number, refuse: { si
     if (needs === undefined) throw new GraphError(refuse.sign(sign))
     if (needs !== from.length) throw new GraphError(refuse.operands(sign, needs, from.length))
     const symbol = { add: '+', sub: '-', mul: '*', div: '/', pow: '**' }[op] ?? op
-    const [x, y] = from.map((one) => (/^[\w.[\]]+$/.test(names[one]!) ? names[one]! : `(${names[one]!})`))
-    nodeOf.set(index, add(op, symbol, data, from, label, label || (y === undefined ? `${symbol}${x!.startsWith('(') ? x! : `(${x!})`}` : `${x!}${symbol}${y}`)))
+    nodeOf.set(index, add(op, symbol, data, from, label, label || formula(op, symbol, from.map((one) => names[one]!))))
   }
   const text = ['# gradwalk-graph changed', ...lines].join('\n')
   return { text, walk: engine.walk(text), nodeOf }
 }
+
+/** An unnamed node is called by what it computes, as the engine calls it. */
+function formula(op: string, symbol: string, operands: string[]): string {
+  if (!infix.includes(op)) return `${symbol}(${operands.join(', ')})`
+  const isSum = op === 'add' || op === 'sub'
+  const isLoose = (name: string) => (isSum ? false : / [-+] /.test(name)) || name.startsWith('-')
+  const [x, y] = operands.map((name, k) => (isLoose(name) || (k === 1 && op !== 'add' && !isPlain.test(name)) ? `(${name})` : name))
+  return isSum ? `${x!} ${symbol} ${y!}` : `${x!}${symbol}${y!}`
+}
+const infix = ['add', 'sub', 'mul', 'div', 'pow']
+const isPlain = /^[\w.[\]]+$/
 
 const plainNumber = (data: number) => String(data)
