@@ -55,9 +55,11 @@ interface MicroPython {
   registerJsModule(name: string, module: object): void
   globals: { get(name: string): unknown }
 }
-export type LoadMicroPython = (options: { heapsize: number; url?: string; stdout: (line: string) => void; stderr: (line: string) => void }) => Promise<MicroPython>
+export type LoadMicroPython = (options: { heapsize: number; pystack: number; url?: string; stdout: (line: string) => void; stderr: (line: string) => void }) => Promise<MicroPython>
 
 const heapSize = 8 << 20
+/** So large that recursion ends at Python's own limit, which has a message. */
+const stackSize = 16_384
 const mostPrinted = 200
 /** Lines are found by running again: no more of them than a drawn walk has, and for no longer than this. */
 const mostLines = 400
@@ -70,7 +72,7 @@ export async function startPython(load: LoadMicroPython, url?: string): Promise<
   const print = (line: string) => {
     if (!isQuiet && trace.printed.length < mostPrinted) trace.printed.push(line.slice(0, 400))
   }
-  const python = await load({ heapsize: heapSize, url, stdout: print, stderr: print })
+  const python = await load({ heapsize: heapSize, pystack: stackSize, url, stdout: print, stderr: print })
   python.registerJsModule('_page', {
     event: (kind: TraceEvent['kind'], value: number, before: number, after: number, hasRead: boolean) =>
       void trace.events.push({ kind, value, before, after, hasRead, line: 0, file: '' }),

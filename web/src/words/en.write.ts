@@ -156,6 +156,7 @@ export const enWrite = {
   again: 'try again',
   begin: 'Run your class, and watch its deposits.',
   graph: 'the graph that your program built, walked by your code',
+  graphBefore: 'the graph of the exercise, before your code has run',
   phase: 'your code',
   phaseRight: 'done: right',
   phaseWrong: 'done: wrong',
@@ -172,6 +173,8 @@ export const enWrite = {
   errorAt: (kind: string, message: string, file: string, line: number) => `${kind} in ${file}, line ${line}: ${message}`,
   error: (kind: string, message: string) => `${kind}: ${message}`,
   errorTitle: 'Python stopped',
+  limitTitle: 'Stopped: it is too much',
+  limitAt: (message: string, file: string, line: number) => `In ${file}, line ${line}: ${message}.`,
   tooLongTitle: 'Stopped: it takes too long',
   tooLong: (seconds: number) => `Your program was still running after ${seconds} seconds. Is there a loop that does not end?`,
   brokenTitle: 'Python could not go on',
@@ -184,5 +187,5 @@ export const enWrite = {
   operands: (sign: string, needs: number, got: number) => `‘${sign}’ needs ${needs === 1 ? 'one operand' : `${needs} operands`}, got ${got}.`,
   large: (nodes: number, most: number) => `The graph has ${nodes} nodes; up to ${most} are drawn.`,
   same: 'The same program in PyTorch and in gradwalk',
-  bounds: 'A program may run for 2 seconds and build 10,000 Values; graphs of up to 120 nodes are drawn. Only the first backward() is walked.',
+  bounds: 'A program may run for 2 seconds and build 10,000 Values; graphs of up to 120 nodes are drawn. Functions can call themselves about 100 levels deep. Only the first backward() is walked.',
 }
