@@ -82,8 +82,10 @@ export interface Deposit {
   before: number
   after: number
   late: boolean
-  /** The learner's own code wrote = where += belongs: what was there is gone. The engine's rules say so themselves. */
+  /** The learner's own code wrote =, and what was there is gone; the engine's walks are told by their rule. */
   replaces?: boolean
+  /** The line of the learner's code that made it; 0 where it is not known. */
+  line?: number
 }
 
 export type WalkStep =

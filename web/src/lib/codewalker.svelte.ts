@@ -20,7 +20,11 @@ export class CodeWalker implements Walking {
   readonly frame: Frame | null = $derived(this.walk && replay(this.walk, this.steps, this.moment.position, this.moment.landed, this.moment.step !== null))
   readonly isDone = $derived(this.moment.position >= this.steps.length)
   /** The lines of the class that the step under way, or the last one, comes from. */
-  readonly lines: number[] = $derived(this.made?.lines[this.moment.step ? this.moment.position : this.moment.position - 1] ?? [])
+  readonly lines: number[] = $derived.by(() => {
+    const { step, active, position } = this.moment
+    const deposit = step && 'deposits' in step && active !== null ? step.deposits[active] : undefined
+    return deposit?.line ? [deposit.line] : (this.made?.lines[step ? position : position - 1] ?? [])
+  })
   /** Whether the first mistake has been seen. */
   readonly isWrongNow = $derived(this.made?.finding != null && this.moment.position > Math.min(this.made.finding.step, this.steps.length - 1))
 

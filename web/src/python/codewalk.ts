@@ -199,7 +199,7 @@ class Follower {
     const amount = isClose(raw, right) ? right : raw
     const late = this.#visits[node]! > 0 && !this.#isLeaf(node)
     const formula = locals[k]!.formula
-    const deposit: Deposit = { from: visit.node, to: node, operand: k, formula, local, amount, before, after, late, replaces: isReplacing }
+    const deposit: Deposit = { from: visit.node, to: node, operand: k, formula, local, amount, before, after, late, replaces: !hasRead, line }
     if (!visit.step) {
       this.#push({ kind: 'deposit', pass: 1, node: visit.node, grad: visit.grad, deposits: [] }, [])
       visit.step = this.#steps.at(-1) as Visit['step']
