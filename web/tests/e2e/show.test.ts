@@ -12,7 +12,7 @@ import { afterAll, expect } from 'vitest'
 import type { Graph, Walk } from '../../src/engine/types.ts'
 import { plain, signed } from '../../src/lib/number.ts'
 import { shownName } from '../../src/lib/words.ts'
-import { narrow, next, show, tableOf, test, textOf, walkToEnd } from './lesson.ts'
+import { count, narrow, next, show, tableOf, test, textOf, walkToEnd } from './lesson.ts'
 import { dist } from './server.ts'
 
 const tool = process.env['GRADWALK'] ?? fileURLToPath(new URL('../../../build/release/gradwalk', import.meta.url))
@@ -38,7 +38,8 @@ const notebook = (...outputs: string[]) =>
 async function checkWalk(page: Page | Frame, walk: Walk) {
   const graph = page.locator('#shown')
   await graph.waitFor()
-  expect(await walkToEnd(graph)).toBe(walk.steps.length - 1)
+  await walkToEnd(graph)
+  expect(await count(graph)).toBe(walk.steps.length - 1)
   const table = await tableOf(graph)
   for (const [i, node] of walk.nodes.entries())
     if (node.op !== 'constant') expect({ node: node.name, ...table[shownName(node.name)] }).toMatchObject({ node: node.name, data: plain(node.data), grad: signed(walk.outcomes[i]!.grad) })
