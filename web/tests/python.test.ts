@@ -118,6 +118,13 @@ describe('programs that fail', () => {
     expect(() => codeWalk(engine, run({ text: solved, program, root: '', wantsLines: false }), refuse)).toThrow('no operation wobble')
   })
 
+  test('a graph of thousands of nodes is walked, or refused by name', () => {
+    const sum = (n: number) => `a = Value(1.0)\nxs = [a * float(i) for i in range(${n})]\ntotal = a\nfor x in xs:\n    total = total + x\n`
+    const walkOf = (n: number) => codeWalk(engine, run({ text: solved, program: sum(n), root: 'total', wantsLines: false }), refuse)!
+    expect(walkOf(600)).toMatchObject({ finding: null })
+    expect(() => walkOf(1500)).toThrow('at most 2000 nodes')
+  })
+
   test('nodes without a name are called by what they compute', () => {
     const names = (program: string) => codeWalk(engine, run({ text: solved, program, root: '', wantsLines: false }), refuse)!.walk.nodes.map((node) => node.name)
     expect(names('a = Value(1.0)\nb = Value(2.0)\nf = (a*b + a*b + 2).tanh()\nf.backward()')).toEqual(engine.walk('a=1; b=2; f=tanh(a*b + a*b + 2)').nodes.map((node) => node.name))

@@ -2,7 +2,7 @@
 // What the learner's program did, as a walk that the page can draw, and the first thing that went wrong in it, by name. Gradients
 // are the program's own; data, local derivatives and the right gradients are the engine's.
 import type { Engine } from '../engine/engine.ts'
-import type { Deposit, Outcome, Walk, WalkStep } from '../engine/types.ts'
+import type { Deposit, Outcome, Walk } from '../engine/types.ts'
 import type { Step } from '../lib/replay.ts'
 import { graphOf, type ProgramGraph } from './graph.ts'
 import type { Trace, TraceEvent } from './python.ts'
@@ -40,7 +40,15 @@ export interface CodeWalk {
 /** Programs may add deposits up in another order than the engine. */
 export const isClose = (x: number, y: number) => x === y || Math.abs(x - y) <= 1e-9 * Math.max(1, Math.abs(x), Math.abs(y)) || (Number.isNaN(x) && Number.isNaN(y))
 
-type Visit = { node: number; grad: number; used: number[]; step: (WalkStep & { kind: 'visit' | 'deposit' }) | null; lines: number[]; isFirst: boolean }
+interface Visit {
+  node: number
+  grad: number
+  /** Operands that have been paid, by their place. */
+  used: number[]
+  /** Where its next deposit goes: an index of the steps; null where another step has come between. */
+  step: number | null
+  lines: number[]
+}
 
 export function codeWalk(engine: Engine, trace: Trace, refuse: Parameters<typeof graphOf>[3]): CodeWalk | null {
   const begin = trace.events.findIndex((event) => event.kind === 'begin')
@@ -55,6 +63,8 @@ class Follower {
   readonly #lines: number[][] = []
   readonly #grad: number[]
   readonly #visits: number[]
+  /** By node: the nodes that it is an operand of. */
+  readonly #users: number[][]
   readonly #first: (number | null)[]
   readonly #order: number[] = []
   readonly #open: Visit[] = []
@@ -68,6 +78,8 @@ class Follower {
     const { nodes, steps, outcomes } = graph.walk
     this.#grad = nodes.map(() => 0)
     this.#visits = nodes.map(() => 0)
+    this.#users = nodes.map(() => [])
+    for (const [i, { operands }] of nodes.entries()) for (const operand of new Set(operands)) this.#users[operand]!.push(i)
     this.#first = nodes.map(() => null)
     this.#steps = steps.filter((step): step is Step => step.kind === 'forward')
     this.#lines = this.#steps.map(() => [])
@@ -145,7 +157,7 @@ class Follower {
   }
 
   #enter(node: number, line: number) {
-    const { root, nodes } = this.#walk
+    const { root } = this.#walk
     const grad = this.#grad[node]!
     if (this.#order.length === 0 && this.#open.length === 0) {
       const seeded = this.#grad[root]!
@@ -153,7 +165,7 @@ class Follower {
       else if (!isClose(seeded, 1)) this.#find('seed-value', root, null, seeded, 1, this.#lines.at(-1) ?? [])
     }
     if (this.#open.length) this.#isNested = true
-    const users = nodes.flatMap((one, i) => (one.operands.includes(node) ? [i] : []))
+    const users = this.#users[node]!
     this.#push({ kind: 'visit', pass: 1, node, grad, deposits: [] }, line ? [line] : [])
     // Its name is known when all visits are.
     if (!this.#isLeaf(node) && (this.#visits[node]! > 0 || users.some((user) => this.#visits[user] === 0 || this.#open.some((visit) => visit.node === user))))
@@ -161,7 +173,7 @@ class Follower {
     this.#visits[node]! += 1
     this.#first[node] ??= grad
     this.#order.push(node)
-    this.#open.push({ node, grad, used: [], step: this.#steps.at(-1) as Visit['step'], lines: [], isFirst: true })
+    this.#open.push({ node, grad, used: [], step: this.#steps.length - 1, lines: [] })
   }
 
   #leave(node: number) {
@@ -200,12 +212,13 @@ class Follower {
     const late = this.#visits[node]! > 0 && !this.#isLeaf(node)
     const formula = locals[k]!.formula
     const deposit: Deposit = { from: visit.node, to: node, operand: k, formula, local, amount, before, after, late, replaces: !hasRead, line }
-    if (!visit.step) {
+    if (visit.step === null) {
       this.#push({ kind: 'deposit', pass: 1, node: visit.node, grad: visit.grad, deposits: [] }, [])
-      visit.step = this.#steps.at(-1) as Visit['step']
+      visit.step = this.#steps.length - 1
     }
-    visit.step!.deposits.push(deposit)
-    if (line) this.#lines[this.#steps.indexOf(visit.step as Step)]!.push(line)
+    const step = this.#steps[visit.step]!
+    if ('deposits' in step) step.deposits.push(deposit)
+    if (line) this.#lines[visit.step]!.push(line)
     this.#grad[node] = after
     const lines = line ? [line] : []
     if (isReplacing) this.#find('overwrite', node, visit.node, after, before + right, lines)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The graph that a program built, as a listing that the engine reads. The engine computes its data and derivatives; the program's
 // own numbers are compared with them.
-import type { Engine } from '../engine/engine.ts'
+import { EngineError, type Engine } from '../engine/engine.ts'
 import type { Walk } from '../engine/types.ts'
 import type { Trace } from './python.ts'
 
@@ -34,9 +34,11 @@ export function graphOf(engine: Engine, trace: Trace, root: number, refuse: { si
   const names: string[] = []
   const nodeOf = new Map<number, number>()
   const taken = new Set<string>()
+  const uses = new Map<string, number>()
   const add = (op: string, symbol: string, data: number, operands: number[], label: string, name: string) => {
-    const times = op === 'constant' ? 0 : names.filter((one) => one === name).length
-    lines.push([op, symbol, data, operands.join(' '), operands.map(() => 0).join(' '), label, times ? `${name}#${times + 1}` : name].join('\t'))
+    const times = op === 'constant' ? 1 : (uses.get(name) ?? 0) + 1
+    if (op !== 'constant') uses.set(name, times)
+    lines.push([op, symbol, data, operands.join(' '), operands.map(() => 0).join(' '), label, times > 1 ? `${name}#${times}` : name].join('\t'))
     names.push(name)
     return lines.length - 1
   }
@@ -61,10 +63,14 @@ export function graphOf(engine: Engine, trace: Trace, root: number, refuse: { si
     if (needs === undefined) throw new GraphError(refuse.sign(sign))
     if (needs !== from.length) throw new GraphError(refuse.operands(sign, needs, from.length))
     const symbol = { add: '+', sub: '-', mul: '*', div: '/', pow: '**' }[op] ?? op
-    nodeOf.set(index, add(op, symbol, data, from, label, label || formula(op, symbol, from.map((one) => names[one]!))))
+    nodeOf.set(index, add(op, symbol, data, from, label, label || named(formula(op, symbol, from.map((one) => names[one]!)), lines.length)))
   }
   const text = ['# gradwalk-graph changed', ...lines].join('\n')
-  return { text, walk: engine.walk(text), nodeOf }
+  try {
+    return { text, walk: engine.walk(text), nodeOf }
+  } catch (error) {
+    throw error instanceof EngineError ? new GraphError(error.message) : error
+  }
 }
 
 /** An unnamed node is called by what it computes, as the engine calls it. */
@@ -75,6 +81,8 @@ function formula(op: string, symbol: string, operands: string[]): string {
   const [x, y] = operands.map((name, k) => (isLoose(name) || (k === 1 && op !== 'add' && !isPlain.test(name)) ? `(${name})` : name))
   return isSum ? `${x!} ${symbol} ${y!}` : `${x!}${symbol}${y!}`
 }
+/** Formulas of formulas grow long; nobody reads them then. */
+const named = (name: string, index: number) => (name.length > 60 ? `t${index}` : name)
 const infix = ['add', 'sub', 'mul', 'div', 'pow']
 const isPlain = /^[\w.[\]]+$/
 

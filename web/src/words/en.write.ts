@@ -187,5 +187,5 @@ export const enWrite = {
   operands: (sign: string, needs: number, got: number) => `‘${sign}’ needs ${needs === 1 ? 'one operand' : `${needs} operands`}, got ${got}.`,
   large: (nodes: number, most: number) => `The graph has ${nodes} nodes; up to ${most} are drawn.`,
   same: 'The same program in PyTorch and in gradwalk',
-  bounds: 'A program may run for 2 seconds and build 10,000 Values; graphs of up to 120 nodes are drawn. Functions can call themselves about 100 levels deep. Only the first backward() is walked.',
+  bounds: 'A program may run for 2 seconds and build 10,000 Values. Graphs of up to 2,000 nodes are checked, and up to 120 are drawn. Functions can call themselves about 100 levels deep. Only the first backward() is walked.',
 }
