@@ -98,7 +98,7 @@ export const enChapters = {
     title: 'Write it yourself',
     value: 'You know the rules and the order. Now write them, in Python: a class `Value` whose numbers remember how they were made. It is the class of Andrej Karpathy’s micrograd. Everything but the backward pass is there.',
     run: 'Run it as often as you like. The graph shows what your code really does: each deposit it makes flies as a coin, and if something goes wrong, the line that did it is marked.',
-    free: 'That is all of it: about forty lines. Download the file, and it runs wherever Python does.',
+    free: 'That is all of it, in fewer than a hundred lines. Download the file, and it runs wherever Python does.',
     tasks: {
       'write-rules': 'Write the rules of +, · and tanh, and walk the neuron with them.',
       'write-double': 'Get 2 for a + a.',
