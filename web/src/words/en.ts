@@ -104,7 +104,7 @@ export const enChapters = {
       'write-double': 'Get 2 for a + a.',
       'write-backward': 'Write backward() with its sort.',
       'write-both': 'Walk d = a·b, e = a + b, f = d·e with your own backward().',
-      'write-reduce': 'Write −, and /, with the operations you have.',
+      'write-reduce': 'Write − and / with the operations you have.',
       'write-random': 'Pass all the random graphs.',
       'write-own': 'Run a program of your own.',
     },

@@ -89,7 +89,7 @@ const mistakes: Record<MistakeName, { title: string; why: (facts: Facts) => stri
     why: ({ node, by, right, at }) => `${by} pays ${node} with its data${at}. What a node passes on is its gradient: out.grad. Then ${node} gets ${right}.`,
   },
   'tanh-input': {
-    title: 'tanh is asked with its input',
+    title: 'self.data where out.data belongs',
     why: ({ node, right, at }) => `The derivative of tanh is 1 − t², and t is the result: out.data, not self.data${at}. Then ${node} gets ${right}.`,
   },
   'tanh-square': {
@@ -126,7 +126,7 @@ export const enWrite = {
   label: 'write the Value class yourself',
   keys: 'your code and what it does; arrow keys step',
   exercises: {
-    add: { title: '+', task: 'f is a sum. When f moves, so does each operand, one for one. Replace `pass` in `__add__`: pay `self` and `other` with what `out` has.' },
+    add: { title: '+', task: 'f is a sum: it moves one for one with each of its operands. Replace `pass` in `__add__`: pay `self` and `other` with what `out` has.' },
     mul: { title: '·', task: 'Multiply swaps: each factor is paid times the other. Write `_backward` in `__mul__`. You need `self.data`, `other.data` and `out.grad`.' },
     tanh: { title: 'tanh', task: 'tanh lets part of the gradient through: 1 − t², where t is its result. Write `_backward` in `tanh`, and walk the neuron.' },
     double: { title: 'a + a', task: 'The same class, and one node used twice. Does `a` get 2? If not, look at how you write to `grad`.' },
