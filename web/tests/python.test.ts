@@ -71,7 +71,7 @@ describe('wrong classes', () => {
     if (line) expect(finding!.lines).toContain(lineOf(text, line))
     const steps = stepsOf(walk)
     const frame = replay(walk, steps, steps.length)
-    for (const [i, node] of walk.nodes.entries()) if (node.op !== 'constant') expect(frame.grad[i] ?? 0, node.name).toBe(walk.outcomes[i]!.grad)
+    for (const [i, node] of walk.nodes.entries()) if (node.op !== 'constant') expect(frame.grad[i], node.name).toBe(walk.outcomes[i]!.grad)
   })
 
   test('= passes where no node is used twice, and fails on a + a', () => {

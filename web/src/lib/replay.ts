@@ -103,7 +103,7 @@ function apply(walk: Walk, frame: Frame, step: Step, landed: number) {
       }
       break
     case 'seed':
-      for (const [i, one] of walk.nodes.entries()) if (one.op !== 'constant') grad[i] ??= 0
+      beginBackward(walk, grad)
       grad[node] = step.after
       coins[node] = [{ amount: step.after, deposit: null, upstream: step.after, pass: step.pass, late: false, isWiped: false }]
       visited.clear()
@@ -114,12 +114,13 @@ function apply(walk: Walk, frame: Frame, step: Step, landed: number) {
       data[node] = step.after
       break
     case 'set':
-      for (const [i, one] of walk.nodes.entries()) if (one.op !== 'constant') grad[i] ??= 0
+      beginBackward(walk, grad)
       grad[node] = step.after
       for (const coin of coins[node]!) coin.isWiped = true
       break
     case 'visit':
     case 'deposit': {
+      beginBackward(walk, grad) // where the learner's code forgot the seed
       for (const deposit of step.deposits.slice(0, landed)) {
         const { to, amount, late } = deposit
         if (isReplacing(walk, deposit)) for (const coin of coins[to]!) coin.isWiped = true
@@ -133,6 +134,11 @@ function apply(walk: Walk, frame: Frame, step: Step, landed: number) {
       if (step.deposits.length || (step.kind === 'visit' && walk.rule !== 'recursion' && walk.nodes[node]!.operands.length)) door[node] = step.grad
     }
   }
+}
+
+/** From now on all gradients are numbers. */
+function beginBackward(walk: Walk, grad: (number | null)[]) {
+  for (const [i, one] of walk.nodes.entries()) if (one.op !== 'constant') grad[i] ??= 0
 }
 
 function phaseOf(steps: Step[], position: number): Phase {

@@ -112,7 +112,9 @@ test('with = the second coin strikes out the first, and a wrong order shows late
 })
 
 test('the coins fly as the code deposits them, and the line that is at work is marked', async ({ visit }) => {
-  const write = await openWrite(await visit({ reducedMotion: 'no-preference' }))
+  const visiting = await visit({ reducedMotion: 'no-preference' })
+  await visiting.page.addInitScript(() => localStorage.setItem('gradwalk-lesson-view', JSON.stringify({ speed: 'slow' })))
+  const write = await openWrite(visiting)
   await write.getByTestId('editor').fill(solved)
   await choose(write, 'mul')
   await run(write)
