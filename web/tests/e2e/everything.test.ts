@@ -96,7 +96,7 @@ const doing: Record<string, (page: Page) => Promise<void>> = {
   },
   async write(page) {
     const write = figure(page, 'write-value')
-    await expect.poll(() => write.getByTestId('run').isEnabled()).toBe(true)
+    await expect.poll(() => write.getByTestId('run').isEnabled(), { timeout: 60_000 }).toBe(true)
     await write.getByTestId('editor').fill(solved)
     for (const { id } of exercises) {
       await write.locator(`[data-exercise=${id}]`).click()

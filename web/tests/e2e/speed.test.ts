@@ -21,7 +21,7 @@ test('everything that the lesson loads before Python is asked for is under 500 K
   const before = size()
   expect([...asked].filter((file) => file.includes('python'))).toEqual([])
   await open('#write')
-  await expect.poll(() => figure(page, 'write-value').getByTestId('run').isEnabled()).toBe(true)
+  await expect.poll(() => figure(page, 'write-value').getByTestId('run').isEnabled(), { timeout: 60_000 }).toBe(true)
   console.log(`${(before / 1000).toFixed(1)} KB compressed, and ${((size() - before) / 1000).toFixed(1)} KB for Python`)
   expect([...asked].filter((file) => file.includes('python')).length).toBeGreaterThan(1)
   expect(before).toBeLessThan(500_000)
@@ -39,7 +39,7 @@ test('Python comes with a progress bar', async ({ visit }) => {
   await page.getByTestId('loading').getByRole('progressbar').waitFor()
   expect(await page.getByTestId('run').isDisabled()).toBe(true)
   go()
-  await expect.poll(() => page.getByTestId('run').isEnabled()).toBe(true)
+  await expect.poll(() => page.getByTestId('run').isEnabled(), { timeout: 60_000 }).toBe(true)
   expect(await page.getByTestId('loading').count()).toBe(0)
 })
 

@@ -14,7 +14,7 @@ async function openWrite({ page, open }: Visit): Promise<Locator> {
   await open('#write')
   const write = figure(page, 'write-value')
   await write.getByTestId('editor').waitFor()
-  await expect.poll(() => write.getByTestId('run').isEnabled()).toBe(true)
+  await expect.poll(() => write.getByTestId('run').isEnabled(), { timeout: 60_000 }).toBe(true)
   return write
 }
 const choose = (write: Locator, id: string) => write.locator(`[data-exercise=${id}]`).click()
@@ -213,7 +213,7 @@ test('the editor indents, unindents, runs with Ctrl+Enter, and lets the keyboard
   await page.keyboard.press('Shift+Tab')
   expect(await editor.inputValue()).toBe('if True:\nx = 1   ')
   await page.keyboard.press('Control+Enter')
-  await expect.poll(() => verdictOf(write)).toBe('error')
+  await expect.poll(() => verdictOf(write), { timeout: 20_000 }).toBe('error')
   await page.keyboard.press('Escape')
   await page.keyboard.press('Tab')
   expect(await page.evaluate(() => document.activeElement?.getAttribute('data-testid'))).not.toBe('editor')
