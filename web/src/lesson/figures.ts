@@ -13,9 +13,7 @@ import RulesFigure from '../figures/RulesFigure.svelte'
 import SortFigure from '../figures/SortFigure.svelte'
 import SquareFigure from '../figures/SquareFigure.svelte'
 import SweepFigure from '../figures/SweepFigure.svelte'
-import TrainFigure from '../figures/TrainFigure.svelte'
 import WiggleFigure from '../figures/WiggleFigure.svelte'
-import WriteFigure from '../figures/WriteLoader.svelte'
 import FormulaFigure from '../parts/Formula.svelte'
 
 export const figures = {
@@ -32,10 +30,15 @@ export const figures = {
   quiz: QuizFigure,
   rules: RulesFigure,
   own: OwnExpressionFigure,
-  train: TrainFigure,
-  write: WriteFigure,
 }
-type Kinds = typeof figures
+
+/** These are loaded when their chapter is opened. */
+export const loaders = {
+  train: () => import('../figures/TrainFigure.svelte'),
+  write: () => import('../figures/WriteFigure.svelte'),
+}
+type Loaded = { [Kind in keyof typeof loaders]: Awaited<ReturnType<(typeof loaders)[Kind]>>['default'] }
+type Kinds = typeof figures & Loaded
 
 export type FigureSpec =
   | { [Kind in keyof Kinds]: { figure: Kind } & ComponentProps<Kinds[Kind]> }[keyof Kinds]
