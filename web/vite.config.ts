@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// <reference types="vitest/config" />
 // Builds the lesson into dist/. Every address in it is relative, so the folder works on any static host, at any path.
 import { statSync } from 'node:fs'
 import { svelte } from '@sveltejs/vite-plugin-svelte'
@@ -33,4 +34,6 @@ export default defineConfig({
   worker: { format: 'es' },
   server: { fs: { allow: ['..'] } },
   build: { target: 'es2022', assetsInlineLimit: 0, modulePreload: { polyfill: false } },
+  // For a machine that has much else to do.
+  test: { testTimeout: 300_000 },
 })
