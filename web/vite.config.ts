@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
+/// <reference types="vitest/config" />
 // Builds the lesson into dist/. Every address in it is relative, so the folder works on any static host, at any path.
+import { statSync } from 'node:fs'
 import { svelte } from '@sveltejs/vite-plugin-svelte'
 import { defineConfig, type Plugin } from 'vite'
 
@@ -22,10 +24,16 @@ function katexFonts(): Plugin {
   }
 }
 
+/** Of MicroPython, for the bar that shows how much of it has come. */
+const pythonBytes = statSync(new URL('node_modules/@micropython/micropython-webassembly-pyscript/micropython.wasm', import.meta.url)).size
+
 export default defineConfig({
   base: './',
+  define: { __PYTHON_BYTES__: pythonBytes },
   plugins: [katexFonts(), svelte()],
   worker: { format: 'es' },
   server: { fs: { allow: ['..'] } },
   build: { target: 'es2022', assetsInlineLimit: 0, modulePreload: { polyfill: false } },
+  // For a machine that has much else to do.
+  test: { testTimeout: 300_000 },
 })

@@ -16,13 +16,15 @@ const moons: TrainingOptions = {
   ...{ kind: 'moons', samples: 100, noise: 0.1, seed: 1337, hidden: [16, 16], rate: 0.5, activation: 'relu' },
 }
 
-test('moons are learned, at 200 steps a second or more', () => {
+test('moons are learned, at 200 steps or more in a second of its own time', () => {
   const training = engine.createTraining(moons)
   const before = training.step(0)
   expect(before).toEqual({ step: 0, loss: NaN, accuracy: NaN })
-  const begin = performance.now()
+  // What others do on the machine is left out.
+  const begin = process.cpuUsage()
   const after = training.step(300)
-  const speed = 300 / ((performance.now() - begin) / 1000)
+  const { user, system } = process.cpuUsage(begin)
+  const speed = 300 / ((user + system) / 1e6)
   console.log(`moons: ${speed.toFixed(0)} steps a second, loss ${after.loss.toFixed(4)}, accuracy ${after.accuracy}`)
   expect(after.step).toBe(300)
   expect(after.accuracy).toBeGreaterThanOrEqual(0.99)
@@ -32,7 +34,7 @@ test('moons are learned, at 200 steps a second or more', () => {
   expect(loss[0]).toBeGreaterThan(loss[299]!)
 })
 
-test('the spiral has three classes and is learned', { timeout: 30_000 }, () => {
+test('the spiral has three classes and is learned', () => {
   const training = engine.createTraining({ ...moons, kind: 'spiral', samples: 150, noise: 0.02, rate: 0.5, activation: 'tanh' })
   expect(new Set(training.points().label)).toEqual(new Set([0, 1, 2]))
   const after = training.step(2000)

@@ -4,7 +4,6 @@ import type { ComponentProps } from 'svelte'
 import BrokenFigure from '../figures/BrokenFigure.svelte'
 import GraphFigure from '../figures/GraphFigure.svelte'
 import NudgeFigure from '../figures/NudgeFigure.svelte'
-import OpeningFigure from '../figures/OpeningFigure.svelte'
 import OrderFigure from '../figures/OrderFigure.svelte'
 import OwnExpressionFigure from '../figures/OwnExpressionFigure.svelte'
 import PathsFigure from '../figures/PathsFigure.svelte'
@@ -13,7 +12,6 @@ import RulesFigure from '../figures/RulesFigure.svelte'
 import SortFigure from '../figures/SortFigure.svelte'
 import SquareFigure from '../figures/SquareFigure.svelte'
 import SweepFigure from '../figures/SweepFigure.svelte'
-import TrainFigure from '../figures/TrainFigure.svelte'
 import WiggleFigure from '../figures/WiggleFigure.svelte'
 import FormulaFigure from '../parts/Formula.svelte'
 
@@ -27,13 +25,24 @@ export const figures = {
   sweep: SweepFigure,
   square: SquareFigure,
   paths: PathsFigure,
-  opening: OpeningFigure,
   quiz: QuizFigure,
   rules: RulesFigure,
   own: OwnExpressionFigure,
-  train: TrainFigure,
 }
-type Kinds = typeof figures
+
+/** These are loaded when their chapter is opened, beside the engine. */
+export const loaders = {
+  opening: () => import('../figures/OpeningFigure.svelte'),
+  train: () => import('../figures/TrainFigure.svelte'),
+  write: () => import('../figures/WriteFigure.svelte'),
+}
+type Loaded = { [Kind in keyof typeof loaders]: Awaited<ReturnType<(typeof loaders)[Kind]>>['default'] }
+type Kinds = typeof figures & Loaded
+
+/** Loads a kind of figure, if it is not there yet. What fails is told where the figure should stand. */
+export async function preload(kind: string): Promise<void> {
+  if (kind in loaders) await loaders[kind as keyof typeof loaders]().catch(() => {})
+}
 
 export type FigureSpec =
   | { [Kind in keyof Kinds]: { figure: Kind } & ComponentProps<Kinds[Kind]> }[keyof Kinds]

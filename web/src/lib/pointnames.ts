@@ -2,7 +2,7 @@
 // The walk of a training point in the names of the network's picture: x₁, h₄, k₁ and s for neurons, and inside one of them w₁, b,
 // and z for the sum. The engine names parameters as the library does, layers.0.neurons.3.w.1, and most other nodes t1, t2, ….
 import type { GraphNode, NodeGroup, PointWalk } from '../engine/types.ts'
-import { words } from '../words/index.ts'
+import { figureWords } from '../words/index.ts'
 import { neuronName, subscript } from './netshape.ts'
 import { applied, shortened } from './words.ts'
 
@@ -49,7 +49,7 @@ export function pictured(walk: PointWalk): PointWalk {
     renamed.set(node.name, shorts[i]!)
     const owner = ownerOf(walk.groups[i]!)
     const isNamed = node.label !== '' || sums.has(i)
-    const name = owner === '' || owner === shorts[i] || node.op === 'constant' ? shorts[i]! : words.train.within(shorts[i]!, owner)
+    const name = owner === '' || owner === shorts[i] || node.op === 'constant' ? shorts[i]! : figureWords.train.within(shorts[i]!, owner)
     return { ...node, name, short: shorts[i]!, label: isNamed ? shorts[i]! : '' }
   })
   const rename = (formula: string) => formula.replace(/[A-Za-z_][\w.#]*/g, (name) => renamed.get(name) ?? name)

@@ -12,7 +12,7 @@ import type {
   TrainResponse,
 } from '../engine/types.ts'
 import { isStill } from './playback.svelte.ts'
-import { words } from '../words/index.ts'
+import { figureWords } from '../words/index.ts'
 
 const cells = 48
 /** Cells a side of what a neuron sees. */
@@ -57,7 +57,7 @@ export class Trainer {
   constructor(module: WebAssembly.Module) {
     this.#worker = new Worker(new URL('../engine/train.worker.ts', import.meta.url), { type: 'module' })
     this.#worker.onmessage = (event: MessageEvent<TrainResponse>) => this.#hear(event.data)
-    this.#worker.onerror = () => (this.message = words.train.notStarted)
+    this.#worker.onerror = () => (this.message = figureWords.train.notStarted)
     this.#send({ type: 'init', module })
     this.#send({ type: 'network', grid })
   }
@@ -182,7 +182,7 @@ export class Trainer {
   }
   setPoints(points: Points) {
     if (points.x.length > mostPoints) {
-      this.message = words.train.full1000(mostPoints)
+      this.message = figureWords.train.full1000(mostPoints)
       return
     }
     this.message = ''

@@ -15,7 +15,7 @@ const neuronOf = (group: NodeGroup) => `${layerOf(group)}, neuron ${group.neuron
 
 /** A network's box in words; a neuron has the name it has in the picture. */
 export function boxTitle(box: string, graph: Graph): string {
-  const say = words.train.box
+  const say = words.box
   const [layer, neuron] = (box.match(/\d+/g) ?? []).map(Number)
   if (layer === undefined) return box === 'loss' ? say.loss : say.input
   if (neuron === undefined) return say.layer(String(layer))
@@ -84,7 +84,7 @@ function boxCard(graph: Graph, frame: Frame, box: string, boxes: (string | null)
   const output = isNeuron || isName || box === 'loss' ? inside.at(-1)! : null
   const isCurrent = frame.step !== null && inside.includes(frame.step.node)
   const neurons = isNeuron || isName ? 0 : new Set((graph as PointWalk).groups?.filter((_, i) => boxes[i] === box).map((group) => group.neuron)).size
-  const count = words.train.nodes(inside.length)
+  const count = words.box.nodes(inside.length)
   const title = isName ? graph.nodes[output!]!.name : boxTitle(box, graph)
   return {
     id: box,
@@ -101,7 +101,7 @@ function boxCard(graph: Graph, frame: Frame, box: string, boxes: (string | null)
     door: null,
     isLate: false,
     mark: isCurrent ? 'current' : '',
-    note: box.startsWith('layer') && neurons > 1 ? words.train.neurons(neurons) + count : count,
+    note: box.startsWith('layer') && neurons > 1 ? words.box.neurons(neurons) + count : count,
   }
 }
 
