@@ -58,6 +58,58 @@ TEST(TheFunctionsOfCmath, HaveTheGradientsOfTheirValuesAlsoOutsideTheTable) {
   check([](const auto& v) { return fdim(v[2], v[1]) + fdim(v[0], v[1]) + fdim(1, v[0]); });
 }
 
+template <class T> std::vector<T> more_of_cpp(const T& x, const T& y, const T& z) {
+  using std::clamp, std::lerp, std::ldexp;
+  T count = x;
+  const T before = count++, after = ++count, above = count--, below = --count;
+  return {clamp(x, y, z),
+          clamp(z, x, y),
+          clamp(T(x + y), x, y),
+          lerp(x, y, z),
+          lerp(x, y, T(1)),
+          lerp(y, x, T(0)),
+          ldexp(x, 3),
+          ldexp(z, -1030),
+          before,
+          after,
+          above,
+          below,
+          count};
+}
+
+TEST(CodeForDouble, FindsClampLerpLdexpIncrementsAndEnumerations) {
+  const std::vector<double> wanted = more_of_cpp(-0.3, 1.7, 7.9);
+  const std::vector<Value> got = more_of_cpp(Value(-0.3), Value(1.7), Value(7.9));
+  ASSERT_EQ(got.size(), wanted.size());
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i].data(), wanted[i], 1e-15 * std::abs(wanted[i])) << i;
+  enum Units { dozen = 12 };
+  EXPECT_EQ((Value(2) * dozen).data(), 24);
+  EXPECT_EQ((dozen - Value(2)).data(), 10);
+  EXPECT_EQ(clamp(Value(5), 0, 2.5).data(), 2.5);
+  EXPECT_EQ(lerp(1, Value(3), 2u).data(), 5);
+  EXPECT_EQ(ldexp(Value(0x1p-1000), 2000).data(), 0x1p1000);
+}
+
+TEST(CodeForDouble, RecordsClampLerpAndLdexp) {
+  const auto check = [](const auto& f) {
+    const GradientCheck result = check_gradient(f, {-0.3, 1.7, 7.9}, 1e-8);
+    EXPECT_TRUE(result) << result.message;
+  };
+  check([](const auto& v) { return clamp(v[0], v[1], v[2]) * clamp(v[1], v[0], 3); });
+  check([](const auto& v) { return lerp(v[0], v[1], v[2]) + lerp(v[0], 2, v[1]) + lerp(1, v[2], 0.25f); });
+  check([](const auto& v) { return ldexp(v[0] * v[1], 4); });
+  check([](const auto& v) {
+    auto x = v[0], y = v[1];
+    const auto before = x++ * v[2];
+    return before + ++x * --y;
+  });
+  // using std::clamp must not compare without recording
+  using std::clamp;
+  const Value x = 5, low = 0, high = 2;
+  Value inside = clamp(x, low, high);
+  EXPECT_EQ(inside.op(), Op::min);
+}
+
 TEST(Fdim, IsZeroWhereItsOperandsAreEqualAndNotANumberWhereOneIs) {
   EXPECT_EQ(fdim(Value(Data::infinity()), Value(Data::infinity())).data(), 0);
   EXPECT_TRUE(std::isnan(fdim(Value(Data::quiet_NaN()), 1).data()));

@@ -71,6 +71,9 @@ class GRADWALK_EXPORT CsvError : public Error {
  public:
   CsvError(std::string_view name, std::string_view needs, std::string_view got, std::string_view advice,
            std::size_t at_line = 0, std::size_t at_column = 0, std::string_view column_name = {});
+  CsvError(const CsvError&) = default;
+  CsvError& operator=(const CsvError&) = default;
+  ~CsvError() override;
   std::size_t line, column;  // counted from 1; 0 if the Error is not about one line or one column
 };
 

@@ -16,6 +16,10 @@ class GRADWALK_EXPORT Error : public std::runtime_error {
  public:
   // Builds the message "<call>: needs <needs>, got <got>; <advice>".
   Error(std::string_view call, std::string_view needs, std::string_view got, std::string_view advice);
+  Error(const Error&) = default;
+  Error& operator=(const Error&) = default;
+  // Defined in the library, so that the type has one identity there and every plugin's `catch (Error&)` catches it.
+  ~Error() override;
 };
 
 }  // namespace gradwalk

@@ -35,6 +35,9 @@ class GRADWALK_EXPORT ExpressionError : public Error {
   // Builds the message for the byte `at` of the text.
   ExpressionError(std::string_view text, std::size_t at, std::string_view needs, std::string_view got,
                   std::string_view advice);
+  ExpressionError(const ExpressionError&) = default;
+  ExpressionError& operator=(const ExpressionError&) = default;
+  ~ExpressionError() override;
   std::size_t line;    // the line of the error, counted from 1
   std::size_t column;  // the column of the error in characters, not bytes, counted from 1
 };

@@ -5,6 +5,7 @@
 // A template that says `using std::hypot; hypot(x, y)` finds these functions by argument-dependent lookup.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <limits>
@@ -35,6 +36,35 @@ template <class X, class Y>
   requires Operands<X, Y>
 Value fdim(const X& x, const Y& y) {
   return select(x <= y, 0, x - y);
+}
+
+// x, or the nearer of the bounds where x is outside: min(max(x, low), high). The first form is preferred to
+// std::clamp(), which would compare and record nothing.
+inline Value clamp(const Value& x, const Value& low, const Value& high) { return min(max(x, low), high); }
+template <class X, class Low, class High>
+  requires Operands<X, Low, High>
+Value clamp(X&& x, Low&& low, High&& high) {
+  return min(max(Value(std::forward<X>(x)), std::forward<Low>(low)), std::forward<High>(high));
+}
+
+// (1 - t) * a + t * b: a where t is 0, b where t is 1.
+template <class A, class B, class T>
+  requires Operands<A, B, T>
+Value lerp(const A& a, const B& b, const T& t) {
+  if constexpr (AnyValue<T>) {
+    return (1 - t) * a + t * b;
+  } else {
+    const double part = t;
+    return (1 - part) * a + part * b;
+  }
+}
+
+// x times a power of two. A factor that no double can hold is applied in two steps.
+template <AnyValue X> Value ldexp(X&& x, int exponent) {
+  const int first = exponent / 2;
+  if (std::abs(exponent) < std::numeric_limits<double>::max_exponent)
+    return std::forward<X>(x) * std::ldexp(1.0, exponent);
+  return std::forward<X>(x) * std::ldexp(1.0, first) * std::ldexp(1.0, exponent - first);
 }
 
 // These are comparisons: if one becomes a bool while a graph is recorded, the compiled program guards it.

@@ -41,9 +41,10 @@ struct Operations {
 };
 }  // namespace detail
 
-// The types that convert to a constant operand: integers, bool and floating-point types.
+// The types that convert to a constant operand: integers, bool, floating-point types and enumerations that are not enum
+// classes.
 template <class T>
-concept Number = std::is_arithmetic_v<T>;
+concept Number = std::is_arithmetic_v<T> || (std::is_enum_v<T> && std::is_convertible_v<T, int>);
 // Value, with or without const and reference. It constrains forwarding references, whose deduced type distinguishes a
 // temporary from a Value that lives on.
 template <class T>
@@ -192,6 +193,19 @@ class GRADWALK_EXPORT Value {
   GRADWALK_OPERATOR(*, Op::mul)
   GRADWALK_OPERATOR(/, Op::div)
 #undef GRADWALK_OPERATOR
+  // ++x is x += 1. x++ does the same and returns the old Value.
+  Value& operator++() { return *this += 1; }
+  Value& operator--() { return *this -= 1; }
+  Value operator++(int) {
+    Value before(*this);
+    ++*this;
+    return before;
+  }
+  Value operator--(int) {
+    Value before(*this);
+    --*this;
+    return before;
+  }
 
   // Comparisons compare the data. They return a Condition, which converts to bool and which select() can record
   // (choice.hpp).

@@ -24,6 +24,7 @@ CsvError::CsvError(std::string_view name, std::string_view needs, std::string_vi
     : Error(detail::printable(name), needs, with_place(got, at_line, at_column, column_name), advice),
       line(at_line),
       column(at_column) {}
+CsvError::~CsvError() = default;
 
 namespace detail {
 

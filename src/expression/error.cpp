@@ -45,5 +45,6 @@ ExpressionError::ExpressionError(std::string_view text, std::size_t at, std::str
   for (const char c : text.substr(line_start(text, at), at - line_start(text, at)))
     column += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
 }
+ExpressionError::~ExpressionError() = default;
 
 }  // namespace gradwalk

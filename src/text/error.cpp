@@ -17,5 +17,6 @@ std::string sentence(std::string_view call, std::string_view needs, std::string_
 
 Error::Error(std::string_view call, std::string_view needs, std::string_view got, std::string_view advice)
     : std::runtime_error(sentence(call, needs, got, advice)) {}
+Error::~Error() = default;
 
 }  // namespace gradwalk
