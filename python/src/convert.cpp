@@ -13,6 +13,13 @@ std::string wanted(const Place& place, const std::string& needs) {
   return place.name.empty() ? needs : needs + " for " + std::string(place.name);
 }
 
+std::string advice_for(py::handle item) {
+  if (is_value(item.ptr())) return "use its .data";
+  if (PyFloat_Check(item.ptr()) != 0 || PyLong_Check(item.ptr()) != 0) return "make it a Value, as in Value(2.0)";
+  const bool is_list = PySequence_Check(item.ptr()) != 0 && PyUnicode_Check(item.ptr()) == 0;
+  return is_list ? "give one list without lists in it" : "convert it to a float";
+}
+
 // Calls `take` with each item of a list, a tuple, an array or another iterable. The list may change meanwhile, because
 // a conversion can run Python code.
 template <class Take> void for_each_item(py::handle list, const Place& place, const char* needs, Take take) {
@@ -29,8 +36,7 @@ template <class Take> void for_each_item(py::handle list, const Place& place, co
     const auto item = py::reinterpret_borrow<py::object>(PySequence_Fast_GET_ITEM(items.ptr(), i));
     if (!take(item.ptr()))
       throw py::type_error(std::string(place.call) + ": needs " + wanted(place, needs) + ", got " + described(item) +
-                           " at index " + std::to_string(i) + "; " +
-                           (is_value(item.ptr()) ? "use its .data" : "give one list without lists in it"));
+                           " at index " + std::to_string(i) + "; " + advice_for(item));
   }
 }
 
@@ -174,7 +180,7 @@ std::uint64_t to_count(py::handle object, const Place& place, std::uint64_t most
     throw Error(place.call,
                 wanted(place, most == UINT64_MAX ? "a whole number of 0 or more"
                                                  : "a whole number from 0 to " + std::to_string(most)),
-                short_text(number), "give a smaller one or 0");
+                short_text(number), "give one in this range");
   return count;
 }
 
@@ -185,7 +191,7 @@ std::int64_t to_integer(py::handle object, const Place& place, std::int64_t leas
   if (overflow != 0 || integer < least || integer > most)
     throw Error(place.call,
                 wanted(place, "a whole number from " + std::to_string(least) + " to " + std::to_string(most)),
-                short_text(number), "give a smaller one");
+                short_text(number), "give one in this range");
   return integer;
 }
 
@@ -360,7 +366,8 @@ std::vector<py::object> Signature::match(const py::args& arguments, const py::kw
   std::size_t by_position = 0;
   for (const Parameter& parameter : parameters_) by_position += parameter.by_position ? 1 : 0;
   if (arguments.size() > by_position)
-    refuse("at most " + std::to_string(by_position) + " arguments by position", std::to_string(arguments.size()));
+    refuse("at most " + std::to_string(by_position) + (by_position == 1 ? " argument" : " arguments") + " by position",
+           std::to_string(arguments.size()));
   for (std::size_t i = 0; i < arguments.size(); ++i) given[i] = arguments[i];
   std::size_t used = 0;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {

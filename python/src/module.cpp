@@ -27,8 +27,11 @@ void add_value(PyObject* module) {
   shared_tape = new SharedTape;  // never deleted, because Values may outlive the interpreter's threads
   shared_tape->use();
   value_type = make_value_type();
+  condition_type = make_condition_type();
   if (PyModule_AddObjectRef(module, "Value", reinterpret_cast<PyObject*>(value_type)) != 0) throw_python_error();
-  for (PyMethodDef* functions : {op_functions(), own_functions})
+  if (PyModule_AddObjectRef(module, "Condition", reinterpret_cast<PyObject*>(condition_type)) != 0)
+    throw_python_error();
+  for (PyMethodDef* functions : {op_functions(), other_functions(), own_functions})
     if (PyModule_AddFunctions(module, functions) != 0) throw_python_error();
 }
 

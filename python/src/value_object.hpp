@@ -52,14 +52,20 @@ inline bool is_value(PyObject* object) {
 }
 inline Value& value_in(PyObject* object) { return reinterpret_cast<ValueObject*>(object)->value(); }
 
+// The tape, for a destructor: another thread may hold the tape while it runs without the interpreter's lock.
+void take_tape_to_free() noexcept;
+
 PyObject* new_object(Value&& value);  // a new object, for a node that has none
 PyObject* object_of(Value&& value);   // the object of the node, or a new one
 
-// Converts any Python number: int, float, bool, NumPy scalars, fractions. Objects with a length are not numbers.
+// Converts any Python number: int, float, bool, NumPy scalars, fractions. Objects with a length are not numbers, and
+// neither is a Value, whose graph would be lost.
 enum class Conversion { done, not_a_number, failed };
 Conversion to_number(PyObject* object, double& number);
 double need_number(PyObject* object, const char* call);  // raises TypeError if it is not a number
 
+// Sets an Error as a Python ValueError, with the names that Python uses.
+void raise_error(const Error& error) noexcept;
 // Sets the current C++ exception as the Python error. Returns nullptr.
 PyObject* raise_as_python() noexcept;
 [[noreturn]] void throw_type_error(const char* call, const char* needs, PyObject* got, const char* advice);
@@ -86,16 +92,39 @@ template <class Work> int guarded_int(Work work) noexcept {
 Value custom_node(double data, PyObject* children, const char* name);
 void set_step_back(PyObject* self, PyObject* function);
 
-// Methods and functions for every op of the table (operators.cpp).
+// Methods and functions for every op of the table (operators.cpp). `other_` are those that are made of ops, or are ops
+// under a name of NumPy.
 extern PyNumberMethods number_methods;
 PyMethodDef* op_methods();
+PyMethodDef* other_methods();
 PyMethodDef* op_functions();
+PyMethodDef* other_functions();
 PyObject* compare(PyObject* x, PyObject* y, int how);
+
+// NumPy calls this method of Values and Conditions in place of its own loops (numpy_calls.cpp).
+PyObject* array_ufunc(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords);
+// Applies a function of gradwalk to each item of its array arguments, or raises `call: needs <needs>, ...`.
+PyObject* of_arrays(const char* call, const char* needs, PyObject* const* arguments, Py_ssize_t count);
+
+// The results of comparisons (condition_type.cpp).
+extern PyTypeObject* condition_type;
+inline bool is_condition(PyObject* object) { return Py_TYPE(object) == condition_type; }
+Condition& condition_in(PyObject* object);
+PyObject* new_condition(Condition&& condition);
+PyTypeObject* make_condition_type();
 
 // Conversion of graphs to plain data, for pickle (flat_graph.cpp).
 PyObject* flatten(PyObject*, PyObject* root);
 PyObject* restore(PyObject*, PyObject* arguments);
 
 PyTypeObject* make_value_type();
+
+// For tables of methods and slots.
+template <class Function> PyCFunction as_method(Function function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+template <class Function> PyType_Slot slot(int number, Function* function) {
+  return {number, reinterpret_cast<void*>(function)};
+}
 
 }  // namespace gradwalk::python
