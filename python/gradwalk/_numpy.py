@@ -15,13 +15,9 @@ from . import _core, _functions
 Condition, Value = _core.Condition, _core.Value
 
 
-def _same(name: str) -> Callable[..., Any]:
-    return getattr(_core, name)
-
-
 # What records each ufunc. Ufuncs that are not here are refused, because they would take a Value out of its graph.
 _RECORDED: Dict[str, Callable[..., Any]] = {
-    **{name: _same(name) for name in _core._op_names if isinstance(getattr(numpy, name, None), numpy.ufunc)},
+    **{name: getattr(_core, name) for name in _core._op_names if isinstance(getattr(numpy, name, None), numpy.ufunc)},
     "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv, "true_divide": operator.truediv,
     "power": operator.pow, "float_power": operator.pow, "remainder": operator.mod, "floor_divide": operator.floordiv,
     "negative": operator.neg, "positive": operator.pos, "absolute": _core.abs, "fabs": _core.abs, "conjugate": operator.pos,
@@ -32,8 +28,8 @@ _RECORDED: Dict[str, Callable[..., Any]] = {
     "deg2rad": Value.radians, "logaddexp": lambda x, y: _functions.logsumexp([x, y]),
     "isnan": _functions.isnan, "isinf": _functions.isinf, "isfinite": _functions.isfinite,
 }
-# NumPy's own loops over arrays decide these by branches, or have none for objects.
-_BRANCHING = {"maximum", "minimum", "fmax", "fmin", "sign", "clip", "copysign", "logaddexp", "float_power", "isnan", "isinf", "isfinite"}
+# NumPy's own loops over arrays of objects use these operators, and are fast.
+_OPERATORS = {"add", "subtract", "multiply", "divide", "true_divide", "power", "remainder", "floor_divide", "negative", "positive", "absolute", "square", "reciprocal"}
 # Comparisons are Conditions. Of arrays, NumPy's own loops make arrays of bools.
 _COMPARISONS: Dict[str, Callable[..., Any]] = {
     "less": operator.lt, "less_equal": operator.le, "greater": operator.gt, "greater_equal": operator.ge,
@@ -72,14 +68,14 @@ def _plain(x: Any, name: str) -> Any:
 def call_ufunc(ufunc: Any, method: str, inputs: Tuple[Any, ...], keywords: Dict[str, Any]) -> Any:
     """Calls a ufunc of NumPy that has a Value among its inputs."""
     name = ufunc.__name__
-    recorded = _RECORDED.get(name) or _COMPARISONS.get(name)
+    recorded = _COMPARISONS.get(name) or _RECORDED.get(name)
     if recorded is None and name != "matmul" and not name.endswith("(vectorized)"):
         raise TypeError(f"numpy.{name}: needs numbers, got a Value; use its .data, or an operation of gradwalk")
-    is_plain = recorded is not None and method == "__call__" and not keywords
-    if is_plain and not any(map(_is_array, inputs)):
-        return recorded(*(_plain(x, name) for x in inputs))
-    if is_plain and name in _BRANCHING:
-        return numpy.frompyfunc(recorded, ufunc.nin, 1)(*map(_boxed, inputs))
+    if recorded is not None and method == "__call__" and not keywords:
+        if not any(map(_is_array, inputs)):
+            return recorded(*(_plain(x, name) for x in inputs))
+        if name not in _OPERATORS and name not in _COMPARISONS:
+            return numpy.frompyfunc(recorded, ufunc.nin, 1)(*map(_boxed, inputs))
     return getattr(ufunc, method)(*map(_boxed, inputs), **keywords)
 
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Bindings of functions on whole graphs: order, derivatives, pictures and walks.
 #include <memory>
+#include <new>
 #include <optional>
+#include <stdexcept>
 
 #include "bind.hpp"
 #include "convert.hpp"
@@ -172,6 +174,14 @@ void bind_graphs(py::module_& module) {
       if (pending) std::rethrow_exception(pending);
     } catch (const Error& error) {
       raise_error(error);
+    } catch (const std::bad_alloc&) {
+      PyErr_NoMemory();
+    } catch (const std::length_error&) {  // of a container that cannot be so large
+      PyErr_NoMemory();
+    } catch (const py::cast_error&) {  // a conversion of pybind11 that no check of ours has forestalled
+      PyErr_SetString(PyExc_TypeError,
+                      "gradwalk: needs an argument or a result of another type, got one that does not fit; see help() "
+                      "of the function");
     }
   });
   bind_looking(module);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -43,6 +44,8 @@ PyObject* raise_as_python() noexcept {
   } catch (pybind11::builtin_exception& error) {
     error.set_error();
   } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::length_error&) {  // of a container that cannot be so large
     PyErr_NoMemory();
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());

@@ -293,7 +293,9 @@ PyObject* round_to(PyObject* self, PyObject* const* arguments, Py_ssize_t count)
 
 // Formatting is for people, so a recording does not count it as a number that leaves the graph.
 PyObject* format(PyObject* self, PyObject* how) {
-  if (PyUnicode_Check(how) != 0 && PyUnicode_GET_LENGTH(how) == 0) return PyObject_Str(self);
+  if (PyUnicode_Check(how) == 0)
+    return guarded([&]() -> PyObject* { throw_type_error("format", "text", how, "give a str, as in '.3f'"); });
+  if (PyUnicode_GET_LENGTH(how) == 0) return PyObject_Str(self);
   PyObject* const number = get_data(self, nullptr);
   PyObject* const shown = number != nullptr ? PyObject_Format(number, how) : nullptr;
   Py_XDECREF(number);
