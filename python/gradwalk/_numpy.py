@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """NumPy's functions of Values, and gradwalk's functions of arrays. Imported only when NumPy calls, or an array is given.
 
-numpy.exp(v) of a Value calls call_ufunc(), which records the operation of that name. Of an array of Values NumPy calls
-a method of each item instead, such as v.arctan(), so Value has methods under NumPy's names, too.
+numpy.exp(v) of a Value calls call_ufunc(), which records the operation of that name. If it gets an array of Values, NumPy
+calls a method of each item instead, such as v.arctan(). So Value has methods under NumPy's names, too.
 """
 
 import operator
@@ -15,7 +15,7 @@ from . import _core, _functions
 Condition, Value = _core.Condition, _core.Value
 
 
-# What records each ufunc. Ufuncs that are not here are refused, because they would take a Value out of its graph.
+# The function that records each ufunc. Other ufuncs are refused, because they would take a Value out of its graph.
 _RECORDED: Dict[str, Callable[..., Any]] = {
     **{name: getattr(_core, name) for name in _core._op_names if isinstance(getattr(numpy, name, None), numpy.ufunc)},
     "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv, "true_divide": operator.truediv,
@@ -30,7 +30,7 @@ _RECORDED: Dict[str, Callable[..., Any]] = {
 }
 # NumPy's own loops over arrays of objects use these operators, and are fast.
 _OPERATORS = {"add", "subtract", "multiply", "divide", "true_divide", "power", "remainder", "floor_divide", "negative", "positive", "absolute", "square", "reciprocal"}
-# Comparisons are Conditions. Of arrays, NumPy's own loops make arrays of bools.
+# Comparisons are Conditions. If an array is among the operands, NumPy's own loops make an array of bools.
 _COMPARISONS: Dict[str, Callable[..., Any]] = {
     "less": operator.lt, "less_equal": operator.le, "greater": operator.gt, "greater_equal": operator.ge,
     "equal": lambda x, y: _core.equal(x, y) != 0, "not_equal": lambda x, y: _core.not_equal(x, y) != 0,

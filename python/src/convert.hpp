@@ -121,7 +121,7 @@ bool is_array(py::handle object);
 py::object array_of_values(const std::vector<Value>& values, const std::vector<py::ssize_t>& shape);
 py::object array_of_numbers(const Numbers& numbers, const std::vector<py::ssize_t>& shape);
 
-// What the user's function returned: "<call>: needs a function that returns a Value, got one that returns str; ...".
+// The result of the user's function, or "<call>: needs a function that returns a Value, got one that returns str; ...".
 Value returned_value(const py::object& returned, const char* call);
 // A list, a tuple or an array of Values, or one Value.
 std::vector<Value> returned_values(const py::object& returned, const char* call);

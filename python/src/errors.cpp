@@ -13,7 +13,7 @@
 namespace gradwalk::python {
 
 void raise_error(const Error& error) noexcept {
-  // What the engine's messages call by its C++ name, and Python by another.
+  // Phrases of the engine's messages that name something as C++ does, and as Python does.
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> names{{
       {"a NoGrad guard; call it before the guard or after its end",
        "a no_grad block; call it before or after the block"},
