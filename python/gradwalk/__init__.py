@@ -13,6 +13,7 @@ gradwalk.micrograd runs unmodified micrograd programs. docs/python.md describes 
 """
 
 import builtins as _builtins
+import copyreg as _copyreg
 import os as _os
 import typing as _typing
 
@@ -124,6 +125,18 @@ def _array_function_(self: _typing.Any, function: _typing.Any, types: _typing.An
 
     return _numpy.array_function(function, arguments, keywords)
 
+
+def _reduce_(self: _typing.Any) -> _typing.Any:
+    """Pickles an object of a bound class by its state. pybind11's own way ends the process with protocols 0 and 1."""
+    get_state = getattr(type(self), "__getstate__", None)
+    if get_state is None or get_state is getattr(object, "__getstate__", None):
+        raise TypeError(f"pickle: needs an object that can be stored, got {type(self).__name__}; store what it was made of")
+    return _copyreg.__newobj__, (type(self),), self.__getstate__()  # type: ignore[attr-defined]
+
+
+for _class in vars(_core).values():
+    if isinstance(_class, type) and type(_class) is not type and "__reduce__" not in vars(_class):
+        _class.__reduce__ = _reduce_  # type: ignore[method-assign,assignment]
 
 Value._repr_svg_ = _repr_svg_  # type: ignore[method-assign,assignment]
 Value.clip = _clip  # type: ignore[method-assign,assignment]

@@ -37,18 +37,7 @@ void add_value(PyObject* module) {
 
 // cls.__new__(cls) makes an object without a C++ object inside. pybind11 would allocate one on its first use and leave
 // it uninitialized, so allocating is refused.
-//
-// pybind11 ends the process if its own base class is called, as pickle does with protocols 0 and 1. That is refused,
-// too.
 void refuse_empty_objects(const py::module_& module) {
-  static auto* const base = reinterpret_cast<PyTypeObject*>(py::detail::get_internals().instance_base);
-  static const newfunc make_object = base->tp_new;
-  base->tp_new = [](PyTypeObject* type, PyObject* arguments, PyObject* keywords) -> PyObject* {
-    if (type != base) return make_object(type, arguments, keywords);
-    PyErr_SetString(PyExc_TypeError,
-                    "gradwalk: needs one of its classes, got their base; pickle with protocol 2 or later");
-    return nullptr;
-  };
   for (const auto& [name, thing] : py::dict(module.attr("__dict__")))
     if (PyType_Check(thing.ptr()) != 0)
       if (py::detail::type_info* const type = py::detail::get_type_info(reinterpret_cast<PyTypeObject*>(thing.ptr())))

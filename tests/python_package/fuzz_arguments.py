@@ -49,23 +49,6 @@ def endless_list():
     return items
 
 
-class Shrinking:
-    """Empties the list that it is in while it is converted."""
-
-    def __init__(self, items):
-        self.items = items
-
-    def __float__(self):
-        self.items.clear()
-        return 1.0
-
-
-def shrinking_list():
-    items = []
-    items.extend([Shrinking(items), 2.0, 3.0])
-    return items
-
-
 def deep_list():
     items = [1.0]
     for _ in range(2000):
@@ -99,7 +82,7 @@ def arguments(gradwalk, numpy):
              range(3), slice(1), Ellipsis, NotImplemented, int, float, Value, Exception, print, len, gradwalk, object, fractions.Fraction(1, 3),
              decimal.Decimal("1.5"), "/nope/nope", ".", "file"]
     makers = [lambda x=x: x for x in plain]
-    makers += [list, dict, set, object, endless_list, shrinking_list, deep_list, lambda: Own(2.0), under_no_grad, long_chain, inner]
+    makers += [list, dict, set, object, endless_list, deep_list, lambda: Own(2.0), under_no_grad, long_chain, inner]
     makers += [lambda: [1.0, 2.0], lambda: [1, 2, 3], lambda: [[1.0, 2.0], [3.0, 4.0]], lambda: [[1.0], [2.0, 3.0]], lambda: [None], lambda: ["a"],
                lambda: [Value(1.0), Value(2.0)], lambda: [Value(1.0), 2.0], lambda: (Value(1.0),), lambda: {Value(1.0)}, lambda: {"a": 1}, lambda: {"steps": 1},
                lambda: [[Value(1.0)]], lambda: (x for x in (1.0, 2.0)), lambda: (Value(x) for x in (1.0, 2.0)), lambda: map(int, "1x"), lambda: iter([]),

@@ -3,6 +3,7 @@
 
 import inspect
 import math
+import pickle
 import subprocess
 import sys
 
@@ -468,3 +469,27 @@ def test_errors_are_the_engines(call, message):
     with pytest.raises((TypeError, ValueError, FileNotFoundError)) as raised:
         call()
     assert str(raised.value) == message
+
+
+@pytest.mark.parametrize("protocol", range(5))
+def test_objects_without_a_state_are_not_pickled(protocol):
+    program = compiled(lambda row: row[0] * row[1])
+    with pytest.raises(TypeError, match="pickle: needs an object that can be stored, got Program; store what it was made of"):
+        pickle.dumps(program, protocol)
+    with pytest.raises(TypeError, match="needs an object that __init__ has made, got an empty one"):
+        gradwalk.Program.__new__(gradwalk.Program).run()
+
+
+def test_a_list_may_shrink_while_it_is_converted():
+    """numpy.array() of such a list crashes, so fuzz_arguments.py has none."""
+    class Shrinking:
+        def __init__(self, items):
+            self.items = items
+
+        def __float__(self):
+            self.items.clear()
+            return 3.0
+
+    items = []
+    items.extend([Shrinking(items), 2.0, 3.0])
+    assert gradwalk.gradient(lambda x: x[0] * len(x), items) == [1]
