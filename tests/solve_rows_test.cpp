@@ -64,7 +64,8 @@ TEST(SolveRows, FitEqualsTheFitOfAllResiduals) {
     EXPECT_EQ(by_rows.rank, 3u);
     EXPECT_THAT(by_rows.x, Pointwise(DoubleNear(1e-9), whole.x));
     EXPECT_THAT(by_rows.residuals, Pointwise(DoubleNear(1e-9), whole.residuals));
-    if (count > 3) EXPECT_THAT(by_rows.standard_errors, Pointwise(DoubleNear(1e-9), whole.standard_errors));
+    if (count == 3) continue;  // no residuals to spare
+    EXPECT_THAT(by_rows.standard_errors, Pointwise(DoubleNear(1e-9), whole.standard_errors));
   }
 }
 

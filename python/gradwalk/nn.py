@@ -17,7 +17,7 @@ MLP of [Layer of [ReLUNeuron(2), ReLUNeuron(2), ReLUNeuron(2)], Layer of [Linear
 import random
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
-from ._core import Value
+from ._core import Optimizer, Value
 from ._forms import is_array, object_array, refuse
 
 Inputs = Sequence[Union[Value, float]]
@@ -115,6 +115,13 @@ def _row(name: str, nin: int, x: Any) -> Any:
     if nin and isinstance(x[0], (list, tuple)):
         refuse(name, "the numbers of one row", "a list of rows", "give an array, numpy.array(rows), or call it for each row")
     return x
+
+
+def _optimizer_with_state(parameters: List[Value], config: Any, state: Dict[str, Any]) -> Optimizer:
+    """Restores a pickled Optimizer."""
+    optimizer = Optimizer(parameters, config)
+    optimizer.load_state_dict(state)
+    return optimizer
 
 
 class Neuron(Module):

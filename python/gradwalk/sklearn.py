@@ -216,8 +216,8 @@ class _Perceptron(BaseEstimator):
         return X.tocsr() if issparse(X) else X, y
 
     def _split(self, X: Any, columns: Any) -> Tuple[Any, Any, Any, Any]:
-        """Holds out validation_fraction of the rows, with the same share of each class."""
-        stratified = columns if isinstance(self, ClassifierMixin) and columns.ndim == 1 else None
+        """Holds out validation_fraction of the rows; of two classes the same share each, as in scikit-learn."""
+        stratified = columns if isinstance(self, ClassifierMixin) and self.n_outputs_ == 1 else None
         split = train_test_split(X, columns, random_state=self._random, test_size=self.validation_fraction, stratify=stratified)
         if split[1].shape[0] < 2:
             self._refuse("at least two rows for validation", split[1].shape[0], "increase validation_fraction, or give more rows")

@@ -168,20 +168,12 @@ void bind_optimizers(py::module_& module) {
           [](const py::object& self) {
             const auto& optimizer = self.cast<const Optimizer&>();
             return py::make_tuple(
-                py::module_::import("gradwalk._core").attr("_optimizer_with_state"),
+                py::module_::import("gradwalk.nn").attr("_optimizer_with_state"),
                 py::make_tuple(optimizer.parameters(), optimizer.config(), self.attr("state_dict")()));
           },
           py::call_guard<Entered>())
       .def_property_readonly("config", &Optimizer::config, "The rule and its settings.")
       .def_property_readonly("parameters", &Optimizer::parameters, py::call_guard<Entered>(), "The parameters.");
-  module.def(
-      "_optimizer_with_state",
-      [](const Values& parameters, const OptimizerConfig& config, const py::dict& state) {
-        Optimizer optimizer(parameters, config);
-        optimizer.set_state(optimizer_state(state, "Optimizer"));
-        return optimizer;
-      },
-      py::call_guard<Entered>());
   module.def(
       "clip_gradient_norm",
       [](const py::object& parameters, double most) {
