@@ -2,6 +2,7 @@
 // Evaluates a function of one row over all rows, by programs whose inputs are the numbers of a row.
 #include "rows_function.hpp"
 
+#include <Eigen/Cholesky>
 #include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
@@ -79,6 +80,28 @@ class BlockwiseQr {
   Eigen::Index n_, block_;
   Matrix stack_;  // R on top of the next block
 };
+
+// Computes R and Q'r from the products of columns, J'J and J'r, which takes a quarter of the time of QR. It squares the
+// condition number, so it returns nothing where the columns, scaled to length 1, are not clearly independent.
+template <class Fill> std::optional<Reduced> by_products(Eigen::Index rows, Eigen::Index n, Fill fill) {
+  constexpr Eigen::Index block = 256;
+  constexpr double least_rcond = 1e-8;
+  Matrix some(std::min(rows, block), n + 1), products = Matrix::Zero(n + 1, n + 1);
+  for (Eigen::Index begin = 0; begin < rows; begin += block) {
+    const Eigen::Index count = std::min(block, rows - begin);
+    fill(some.topRows(count), begin);
+    products.noalias() += some.topRows(count).transpose() * some.topRows(count);
+  }
+  const Vector lengths = products.diagonal().head(n).cwiseSqrt();
+  if (!products.allFinite() || !(lengths.minCoeff() > 0)) return std::nullopt;
+  const Vector scale = lengths.cwiseInverse();
+  const Matrix scaled = scale.asDiagonal() * products.topLeftCorner(n, n) * scale.asDiagonal();
+  const Eigen::LLT<Matrix> factors(scaled);
+  if (factors.info() != Eigen::Success || !(factors.rcond() > least_rcond)) return std::nullopt;
+  const Matrix lower = factors.matrixL();
+  return Reduced{lower.transpose() * lengths.asDiagonal(),
+                 factors.matrixL().solve(scale.cwiseProduct(products.col(n).head(n)))};
+}
 
 }  // namespace
 
@@ -227,10 +250,12 @@ Reduced RowsFunction::linear(const Vector& x, const Vector& values) {
   const Eigen::Index n = x.size();
   if (values.size() <= n || outputs_ != 1 || !evaluate_table(x)) return Function::linear(x, values);
   const Eigen::Map<const Table> table(table_.data(), values.size(), 1 + n);
-  return BlockwiseQr(values.size(), n).run(values.size(), [&](auto block, Eigen::Index begin) {
+  const auto fill = [&](auto block, Eigen::Index begin) {
     block.leftCols(n) = table.block(begin, 1, block.rows(), n);
     block.col(n) = table.block(begin, 0, block.rows(), 1);
-  });
+  };
+  if (std::optional<Reduced> quickly = by_products(values.size(), n, fill)) return *std::move(quickly);
+  return BlockwiseQr(values.size(), n).run(values.size(), fill);
 }
 
 Matrix RowsFunction::hessian(const Vector& x) {
