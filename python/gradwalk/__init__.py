@@ -24,6 +24,9 @@ from . import nn
 from ._functions import _clip, clip, isfinite, isinf, isnan, leaky_relu, logsumexp, no_grad, softmax, where
 from ._show import show
 from .nn import MLP, Layer, Module, Neuron
+from ._compile import CompiledFunction, compile, compile_derivatives
+from ._derivatives import grad, hessian, hvp, jacobian, jvp, value_and_grad
+from ._solve import fit, minimize, root
 
 _os.register_at_fork(before=_core._before_fork)
 

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Bindings for training: losses, optimizers, synthetic data, and parameters in files.
-#include <pybind11/numpy.h>
-
 #include <algorithm>
 #include <string>
 #include <variant>
 
-#include "bind.hpp"
+#include "given.hpp"
 #include "gradwalk/data.hpp"
 #include "gradwalk/loss.hpp"
 #include "gradwalk/optim.hpp"
@@ -66,11 +64,13 @@ void bind_losses(py::module_& module) {
       [](const Values& scores, const Value& label) { return softmax_cross_entropy(scores, label); }, py::arg("scores"),
       py::arg("label"), py::call_guard<Entered>());
   module.def(
-      "l1_penalty", [](const Values& parameters) { return l1_penalty(parameters); }, py::arg("parameters"),
-      py::call_guard<Entered>(), "Returns the sum of the absolute values.");
+      "l1_penalty",
+      [](const py::object& parameters) { return l1_penalty(values_given(parameters, "l1_penalty", "Values")); },
+      py::arg("parameters"), py::call_guard<Entered>(), "Returns the sum of the absolute values.");
   module.def(
-      "l2_penalty", [](const Values& parameters) { return l2_penalty(parameters); }, py::arg("parameters"),
-      py::call_guard<Entered>(), "Returns the sum of the squares.");
+      "l2_penalty",
+      [](const py::object& parameters) { return l2_penalty(values_given(parameters, "l2_penalty", "Values")); },
+      py::arg("parameters"), py::call_guard<Entered>(), "Returns the sum of the squares.");
 }
 
 void bind_optimizers(py::module_& module) {
@@ -79,6 +79,11 @@ void bind_optimizers(py::module_& module) {
       .def(py::init([](double lr, double momentum, double weight_decay) { return SGD{lr, momentum, weight_decay}; }),
            py::arg("lr") = SGD{}.lr, py::arg("momentum") = SGD{}.momentum, py::arg("weight_decay") = SGD{}.weight_decay)
       .def_readwrite("lr", &SGD::lr, "The learning rate.")
+      .def("__reduce__",
+           [](const py::object& self) {
+             const auto& c = self.cast<const SGD&>();
+             return py::make_tuple(py::type::of(self), py::make_tuple(c.lr, c.momentum, c.weight_decay));
+           })
       .def_readwrite("momentum", &SGD::momentum, "The momentum.")
       .def_readwrite("weight_decay", &SGD::weight_decay, "The weight decay.");
   py::class_<Adam>(module, "Adam", "Adam, with the formulas of PyTorch.")
@@ -86,39 +91,94 @@ void bind_optimizers(py::module_& module) {
                [](double lr, double beta1, double beta2, double epsilon) { return Adam{lr, beta1, beta2, epsilon}; }),
            py::arg("lr") = Adam{}.lr, py::arg("beta1") = Adam{}.beta1, py::arg("beta2") = Adam{}.beta2,
            py::arg("epsilon") = Adam{}.epsilon)
-      .def_readwrite("lr", &Adam::lr, "The learning rate.");
+      .def_readwrite("lr", &Adam::lr, "The learning rate.")
+      .def_readwrite("beta1", &Adam::beta1, "The decay of the mean of gradients.")
+      .def_readwrite("beta2", &Adam::beta2, "The decay of the mean of squares.")
+      .def_readwrite("epsilon", &Adam::epsilon, "Added to the root of the mean of squares.")
+      .def("__reduce__", [](const py::object& self) {
+        const auto& c = self.cast<const Adam&>();
+        return py::make_tuple(py::type::of(self), py::make_tuple(c.lr, c.beta1, c.beta2, c.epsilon));
+      });
   py::class_<AdamW>(module, "AdamW", "AdamW: p *= 1 - lr * weight_decay, then a step of Adam.")
       .def(py::init([](double lr, double beta1, double beta2, double epsilon, double weight_decay) {
              return AdamW{lr, beta1, beta2, epsilon, weight_decay};
            }),
            py::arg("lr") = AdamW{}.lr, py::arg("beta1") = AdamW{}.beta1, py::arg("beta2") = AdamW{}.beta2,
            py::arg("epsilon") = AdamW{}.epsilon, py::arg("weight_decay") = AdamW{}.weight_decay)
-      .def_readwrite("lr", &AdamW::lr, "The learning rate.");
+      .def_readwrite("lr", &AdamW::lr, "The learning rate.")
+      .def_readwrite("beta1", &AdamW::beta1, "The decay of the mean of gradients.")
+      .def_readwrite("beta2", &AdamW::beta2, "The decay of the mean of squares.")
+      .def_readwrite("epsilon", &AdamW::epsilon, "Added to the root of the mean of squares.")
+      .def_readwrite("weight_decay", &AdamW::weight_decay, "The weight decay.")
+      .def("__reduce__", [](const py::object& self) {
+        const auto& c = self.cast<const AdamW&>();
+        return py::make_tuple(py::type::of(self), py::make_tuple(c.lr, c.beta1, c.beta2, c.epsilon, c.weight_decay));
+      });
 
   py::class_<RMSprop>(module, "RMSprop",
                       "RMSprop: v = alpha * v + (1 - alpha) * grad ** 2; p -= lr * grad / (sqrt(v) + epsilon)")
       .def(py::init([](double lr, double alpha, double epsilon) { return RMSprop{lr, alpha, epsilon}; }),
            py::arg("lr") = RMSprop{}.lr, py::arg("alpha") = RMSprop{}.alpha, py::arg("epsilon") = RMSprop{}.epsilon)
-      .def_readwrite("lr", &RMSprop::lr, "The learning rate.");
+      .def_readwrite("lr", &RMSprop::lr, "The learning rate.")
+      .def_readwrite("alpha", &RMSprop::alpha, "The decay of the mean of squares.")
+      .def_readwrite("epsilon", &RMSprop::epsilon, "Added to the root of the mean of squares.")
+      .def("__reduce__", [](const py::object& self) {
+        const auto& c = self.cast<const RMSprop&>();
+        return py::make_tuple(py::type::of(self), py::make_tuple(c.lr, c.alpha, c.epsilon));
+      });
   py::class_<Adagrad>(module, "Adagrad", "Adagrad: v += grad ** 2; p -= lr * grad / (sqrt(v) + epsilon)")
       .def(py::init([](double lr, double epsilon) { return Adagrad{lr, epsilon}; }), py::arg("lr") = Adagrad{}.lr,
            py::arg("epsilon") = Adagrad{}.epsilon)
-      .def_readwrite("lr", &Adagrad::lr, "The learning rate.");
+      .def_readwrite("lr", &Adagrad::lr, "The learning rate.")
+      .def_readwrite("epsilon", &Adagrad::epsilon, "Added to the root of the mean of squares.")
+      .def("__reduce__", [](const py::object& self) {
+        const auto& c = self.cast<const Adagrad&>();
+        return py::make_tuple(py::type::of(self), py::make_tuple(c.lr, c.epsilon));
+      });
 
   py::class_<Optimizer>(module, "Optimizer",
                         "Updates parameters by their gradients. config is SGD(), Adam() or another rule.\n\n>>> p = "
                         "Value(1.0)\n>>> optimizer = Optimizer([p], "
                         "SGD(lr=0.1))\n>>> (p * p).backward()\n>>> optimizer.step()\n>>> p.data\n0.8")
-      .def(py::init<std::vector<Value>, const OptimizerConfig&>(), py::arg("parameters"), py::arg("config"),
-           py::call_guard<Entered>())
+      .def(py::init([](const py::object& parameters, const OptimizerConfig& config) {
+             return Optimizer(values_given(parameters, "Optimizer", "parameters that are Values"), config);
+           }),
+           py::arg("parameters"), py::arg("config"), py::call_guard<Entered>())
       .def(
           "step", [](Optimizer& optimizer, std::optional<double> lr) { lr ? optimizer.step(*lr) : optimizer.step(); },
           py::arg("lr") = py::none(), py::call_guard<Entered>(),
           "Updates each parameter by its gradient, with this learning rate or that of the config.")
       .def("zero_grad", &Optimizer::zero_grad, py::call_guard<Entered>(), "Sets each gradient to 0.")
+      .def(
+          "state_dict",
+          [](const Optimizer& optimizer) {
+            using namespace py::literals;
+            const OptimizerState& state = optimizer.state();
+            return py::dict("steps"_a = state.steps, "first"_a = state.first, "second"_a = state.second);
+          },
+          "Returns the numbers that the optimizer keeps from step to step as a dict: steps, first and second moments.")
+      .def(
+          "load_state_dict",
+          [](Optimizer& optimizer, const py::dict& state) {
+            optimizer.set_state(optimizer_state(state, "Optimizer.load_state_dict"));
+          },
+          py::arg("state"), py::call_guard<Entered>(), "Continues from a dict of state_dict().")
+      .def(
+          "__reduce__",
+          [](const py::object& self) {
+            const auto& optimizer = self.cast<const Optimizer&>();
+            return py::make_tuple(
+                py::module_::import("gradwalk.nn").attr("_optimizer_with_state"),
+                py::make_tuple(optimizer.parameters(), optimizer.config(), self.attr("state_dict")()));
+          },
+          py::call_guard<Entered>())
+      .def_property_readonly("config", &Optimizer::config, "The rule and its settings.")
       .def_property_readonly("parameters", &Optimizer::parameters, py::call_guard<Entered>(), "The parameters.");
   module.def(
-      "clip_gradient_norm", [](const Values& parameters, double most) { return clip_gradient_norm(parameters, most); },
+      "clip_gradient_norm",
+      [](const py::object& parameters, double most) {
+        return clip_gradient_norm(values_given(parameters, "clip_gradient_norm", "parameters that are Values"), most);
+      },
       py::arg("parameters"), py::arg("most"), py::call_guard<Entered>(),
       "Scales the gradients down so that their norm is at most `most`. Returns the norm before scaling.");
 }
@@ -158,7 +218,8 @@ constexpr const char* tensor_name = "parameters";
 void bind_files(py::module_& module) {
   module.def(
       "_save",
-      [](const std::string& path, const Values& parameters) {
+      [](const std::string& path, const py::object& given) {
+        const Values parameters = values_given(given, "save", "parameters that are Values");
         Tensor tensor{tensor_name, {parameters.size()}, {}};
         for (const Value& parameter : parameters) tensor.data.push_back(parameter.data());
         SafetensorsFile{{std::move(tensor)}, {}}.write(path);
@@ -166,7 +227,8 @@ void bind_files(py::module_& module) {
       py::call_guard<Entered>());
   module.def(
       "_load",
-      [](const std::string& path, Values parameters) {
+      [](const std::string& path, const py::object& given) {
+        Values parameters = values_given(given, "load", "parameters that are Values");
         const SafetensorsFile file = SafetensorsFile::read(path);
         const Tensor* const tensor = file.find(tensor_name);
         if (tensor == nullptr || tensor->data.size() != parameters.size())

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Bindings of minimize, fit and root, for Python functions. Ctrl-C stops them between iterations.
+// Bindings of minimize, fit and root, for gradwalk/_solve.py. Ctrl-C stops them between iterations.
 #include <pybind11/functional.h>
+#include <pybind11/numpy.h>
 
 #include "bind.hpp"
 #include "gradwalk/solve.hpp"
@@ -10,37 +11,58 @@ namespace {
 
 using Values = std::vector<Value>;
 
-// Where to start: a list of numbers for a function of a list, or one number for a function of one Value.
-struct Start {
-  Numbers numbers;
-  bool is_one = false;
-
-  explicit Start(const py::object& given) : is_one(PySequence_Check(given.ptr()) == 0) {
-    numbers = is_one ? Numbers{given.cast<double>()} : given.cast<Numbers>();
+// Python functions as C++ functions. gradwalk/_solve.py gives them a list of Values and takes a Value or a list.
+Value value_of(const py::object& returned, const char* call) {
+  if (is_value(returned.ptr())) return value_in(returned.ptr());
+  double number = 0;
+  if (to_number(returned.ptr(), number) != Conversion::done) {
+    PyErr_Clear();
+    throw_type_error(call, "a function that returns Values", returned.ptr(), "return a Value, or a list of Values");
   }
-  py::object call(const py::function& f, const Values& inputs) const {
-    return is_one ? f(py::cast(inputs[0])) : f(py::cast(inputs));
-  }
-  py::object result(const Numbers& x) const { return is_one ? py::cast(x[0]) : py::cast(x); }
-};
+  return Value(number);
+}
 
-ScalarFunction scalar_function(py::function f, const Start& start) {
-  return [f = std::move(f), start](const Values& inputs) {
-    Value result = start.call(f, inputs).cast<Value>();
+Values values_of(const py::object& returned, const char* call) {
+  if (PyList_Check(returned.ptr()) == 0) return {value_of(returned, call)};
+  Values values;
+  for (const py::handle item : returned) values.push_back(value_of(py::reinterpret_borrow<py::object>(item), call));
+  return values;
+}
+
+ScalarFunction scalar_function(py::function f, const char* call) {
+  return [f = std::move(f), call](const Values& inputs) {
+    const py::object returned = f(py::cast(inputs));
     enter();
-    return result;
+    return value_of(returned, call);
   };
 }
 
-// A function that returns a single Value counts as a function that returns a list of one Value.
-VectorFunction vector_function(py::function f, const Start& start) {
-  return [f = std::move(f), start](const Values& inputs) {
-    const py::object returned = start.call(f, inputs);
-    Values result = is_value(returned.ptr()) ? Values{returned.cast<Value>()} : returned.cast<Values>();
+VectorFunction vector_function(py::function f, const char* call) {
+  return [f = std::move(f), call](const Values& inputs) {
+    const py::object returned = f(py::cast(inputs));
     enter();
-    return result;
+    return values_of(returned, call);
   };
 }
+
+RowResiduals row_function(py::function f, const char* call) {
+  return [f = std::move(f), call](const Values& parameters, const Values& row) {
+    const py::object returned = f(py::cast(parameters), py::cast(row));
+    enter();
+    return values_of(returned, call);
+  };
+}
+
+RowLoss row_loss(py::function f, const char* call) {
+  return [f = std::move(f), call](const Values& parameters, const Values& row) {
+    const py::object returned = f(py::cast(parameters), py::cast(row));
+    enter();
+    return value_of(returned, call);
+  };
+}
+
+// Rows for the row forms: an array of two dimensions.
+using Table = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
 // Checks for signals, such as Ctrl-C, before each call of the user's progress function.
 Progress honouring_signals(Progress progress) {
@@ -60,16 +82,24 @@ Method method(const std::string& name) {
               "choose one of them");
 }
 
-// A result whose x has the form of the start: a number or a list.
+// A result in the form of the start: x is a number, a list or an array, and so are the other numbers.
 template <class Result> struct Found {
   Result result;
-  py::object x;
+  py::object form;  // gradwalk._forms.Form
+
+  py::object x() const { return form.attr("result")(result.x); }
+  // Returns numbers as a list, or as an array if the start or the rows were one.
+  py::object list(const Numbers& numbers) const {
+    if (!form.attr("is_array").cast<bool>()) return py::cast(numbers);
+    return py::array_t<double>(static_cast<py::ssize_t>(numbers.size()), numbers.data());
+  }
+  py::object matrix(const std::vector<Numbers>& rows) const {
+    if (!form.attr("is_array").cast<bool>()) return py::cast(rows);
+    return py::module_::import("numpy").attr("array")(rows);
+  }
 };
 
-template <class Result> Found<Result> found(Result result, const Start& start) {
-  py::object x = start.result(result.x);
-  return {std::move(result), std::move(x)};
-}
+template <class Result> Found<Result> found(Result result, const py::object& form) { return {std::move(result), form}; }
 
 // Sets the options that minimize, fit and root share.
 template <class Options> void set(Options& options, std::size_t iterations, double step_tolerance,
@@ -81,125 +111,151 @@ template <class Options> void set(Options& options, std::size_t iterations, doub
   options.progress = honouring_signals(std::move(progress));
 }
 
+// Binds a property that returns Get of the result.
+template <class Class, class Get> void property(Class& bound, const char* name, Get get, const char* text) {
+  using Self = typename Class::type;
+  bound.def_property_readonly(
+      name,
+      [get](const Self& self) {
+        if constexpr (std::is_invocable_v<Get, const Self&>)
+          return get(self);
+        else
+          return get(self.result);
+      },
+      text);
+}
+
 template <class Result> py::class_<Found<Result>> bind_ending(py::module_& module, const char* name, const char* text) {
   using Self = Found<Result>;
-  return py::class_<Self>(module, name, text)
-      .def_readonly("x", &Self::x, "The solution: a number, or a list if the start was a list.")
-      .def_property_readonly(
-          "stop", [](const Self& self) { return std::string(gradwalk::name(self.result.stop)); },
-          "Why the iterations stopped.")
-      .def_property_readonly(
-          "converged", [](const Self& self) { return self.result.converged(); }, "Whether a tolerance was reached.")
-      .def_property_readonly(
-          "iterations", [](const Self& self) { return self.result.iterations; }, "The number of iterations.")
-      .def_property_readonly(
-          "evaluations", [](const Self& self) { return self.result.evaluations; },
-          "How often the function was evaluated.")
-      .def_property_readonly(
-          "recordings", [](const Self& self) { return self.result.recordings; },
-          "How often the Python function was called to record a graph.")
-      .def_property_readonly(
-          "compiled", [](const Self& self) { return self.result.compiled; }, "Whether a compiled program was used.")
-      .def_property_readonly(
-          "not_compiled", [](const Self& self) { return self.result.not_compiled; },
-          "Why the function was not compiled, or ''.")
-      .def("__repr__", [name](const Self& self) {
-        return std::string("<") + name + " x=" + std::string(py::repr(self.x)) + ", " + self.result.summary() + ">";
-      });
+  py::class_<Self> bound(module, name, text);
+  bound.def_property_readonly("x", &Self::x, "The solution, in the form of the start: a number, a list or an array.");
+  property(
+      bound, "stop", [](const Result& r) { return std::string(gradwalk::name(r.stop)); },
+      "Why the iterations stopped.");
+  for (const char* same : {"converged", "success"})
+    property(bound, same, [](const Result& r) { return r.converged(); }, "Whether a tolerance was reached.");
+  for (const char* same : {"iterations", "nit"})
+    property(bound, same, [](const Result& r) { return r.iterations; }, "The number of iterations.");
+  for (const char* same : {"evaluations", "nfev"})
+    property(bound, same, [](const Result& r) { return r.evaluations; }, "The number of points evaluated.");
+  property(bound, "message", [](const Result& r) { return r.summary(); }, "How the search ended, in one line.");
+  property(
+      bound, "recordings", [](const Result& r) { return r.recordings; },
+      "How often the Python function was called to record a graph.");
+  property(bound, "compiled", [](const Result& r) { return r.compiled; }, "Whether a compiled program was used.");
+  property(
+      bound, "not_compiled", [](const Result& r) { return r.not_compiled; },
+      "Why the function was not compiled, or ''.");
+  bound.def("__repr__", [name](const Self& self) {
+    return std::string("<") + name + " x=" + std::string(py::str(self.x())) + ", " + self.result.summary() + ">";
+  });
+  return bound;
 }
 
 void bind_minimize(py::module_& module) {
-  using Self = Found<Minimum>;
-  bind_ending<Minimum>(module, "Minimum", "The result of minimize().")
-      .def_property_readonly(
-          "value", [](const Self& self) { return self.result.value; }, "The value of the function at x.")
-      .def_property_readonly("gradient", [](const Self& self) { return self.result.gradient; }, "The gradient at x.");
+  auto bound = bind_ending<Minimum>(module, "Minimum", "The result of minimize().");
+  for (const char* same : {"value", "fun"})
+    property(bound, same, [](const Minimum& r) { return r.value; }, "The value of the function at x.");
+  for (const char* same : {"gradient", "jac"})
+    property(
+        bound, same, [](const Found<Minimum>& f) { return f.form.attr("result")(f.result.gradient); },
+        "The gradient at x.");
   module.def(
-      "minimize",
-      [](py::function f, const py::object& from, const std::string& by, std::size_t iterations,
-         double gradient_tolerance, double step_tolerance, double value_tolerance, bool compile, Progress progress) {
-        const Start start(from);
+      "_minimize",
+      [](py::function f, const std::optional<Table>& rows, const Numbers& start, const py::object& form,
+         const std::string& by, std::size_t iterations, double gradient_tolerance, double step_tolerance,
+         double value_tolerance, Numbers lower, Numbers upper, bool compile, Progress progress) {
         MinimizeOptions options;
         options.method = method(by);
         set(options, iterations, step_tolerance, value_tolerance, compile, std::move(progress));
         options.gradient_tolerance = gradient_tolerance;
-        return found(minimize(scalar_function(std::move(f), start), start.numbers, options), start);
+        options.lower = std::move(lower);
+        options.upper = std::move(upper);
+        if (!rows) return found(minimize(scalar_function(std::move(f), "minimize"), start, options), form);
+        const Rows over({rows->data(), static_cast<std::size_t>(rows->size())},
+                        static_cast<std::size_t>(rows->shape(1)));
+        return found(minimize(row_loss(std::move(f), "minimize"), over, start, options), form);
       },
-      py::arg("f"), py::arg("start"), py::kw_only(), py::arg("method") = "lbfgs",
-      py::arg("iterations") = MinimizeOptions{}.iterations,
-      py::arg("gradient_tolerance") = MinimizeOptions{}.gradient_tolerance,
-      py::arg("step_tolerance") = MinimizeOptions{}.step_tolerance,
-      py::arg("value_tolerance") = MinimizeOptions{}.value_tolerance, py::arg("compile") = true,
-      py::arg("progress") = Progress{}, py::call_guard<Entered>(),
-      "Finds a local minimum of f near the start (docs/solve.md).\n\nf takes a list of Values, or one Value if the "
-      "start is a number. method is 'lbfgs', 'bfgs', 'newton' or 'gradient_descent'. progress is called with the "
-      "number and the value of each iteration.\n\n>>> best = minimize(lambda x: (x[0] - 3) ** 2 + (x[1] + 1) ** 2, "
-      "[0.0, 0.0])\n>>> best.stop, [f\"{v:.4f}\" for v in best.x]\n('converged on gradient', ['3.0000', '-1.0000'])");
+      py::call_guard<Entered>());
 }
 
 void bind_fit(py::module_& module) {
-  using Self = Found<Fit>;
-  bind_ending<Fit>(module, "Fit", "The result of fit(), with the uncertainty of the parameters.")
-      .def_property_readonly(
-          "residuals", [](const Self& self) { return self.result.residuals; }, "The residuals at x.")
-      .def_property_readonly(
-          "sum_of_squares", [](const Self& self) { return self.result.sum_of_squares; },
-          "The sum of the squared residuals.")
-      .def_property_readonly(
-          "deviation", [](const Self& self) { return self.result.deviation; },
-          "The standard deviation of a residual; 1 with known_errors.")
-      .def_property_readonly(
-          "covariance", [](const Self& self) { return self.result.covariance; },
-          "The covariance matrix of the parameters, to first order.")
-      .def_property_readonly(
-          "standard_errors", [](const Self& self) { return self.result.standard_errors; },
-          "The standard error of each parameter; infinite if the residuals do not determine it.")
-      .def_property_readonly(
-          "rank", [](const Self& self) { return self.result.rank; },
-          "The rank of the Jacobian. If it is less than the number of parameters, some are not determined.");
+  auto bound = bind_ending<Fit>(module, "Fit", "The result of fit(), with the uncertainty of the parameters.");
+  for (const char* same : {"residuals", "fun"})
+    property(bound, same, [](const Found<Fit>& f) { return f.list(f.result.residuals); }, "The residuals at x.");
+  property(bound, "sum_of_squares", [](const Fit& r) { return r.sum_of_squares; }, "The sum of the squared residuals.");
+  property(
+      bound, "deviation", [](const Fit& r) { return r.deviation; },
+      "The standard deviation of a residual; 1 with known_errors.");
+  property(
+      bound, "covariance", [](const Found<Fit>& f) { return f.matrix(f.result.covariance); },
+      "The covariance matrix of the parameters, to first order.");
+  property(
+      bound, "standard_errors", [](const Found<Fit>& f) { return f.form.attr("result")(f.result.standard_errors); },
+      "The standard error of each parameter; infinite if the residuals do not determine it.");
+  property(
+      bound, "rank", [](const Fit& r) { return r.rank; },
+      "The rank of the Jacobian. If it is less than the number of parameters, some are not determined.");
   module.def(
-      "fit",
-      [](py::function f, const py::object& from, std::size_t iterations, double gradient_tolerance,
-         double step_tolerance, double value_tolerance, bool known_errors, bool compile, Progress progress) {
-        const Start start(from);
+      "_fit",
+      [](py::function f, const std::optional<Table>& rows, const Numbers& start, const py::object& form,
+         std::size_t iterations, double gradient_tolerance, double step_tolerance, double value_tolerance,
+         Numbers lower, Numbers upper, bool known_errors, bool compile, Progress progress) {
         FitOptions options;
         set(options, iterations, step_tolerance, value_tolerance, compile, std::move(progress));
         options.gradient_tolerance = gradient_tolerance;
         options.known_errors = known_errors;
-        return found(fit(vector_function(std::move(f), start), start.numbers, options), start);
+        options.lower = std::move(lower);
+        options.upper = std::move(upper);
+        if (!rows) return found(fit(vector_function(std::move(f), "fit"), start, options), form);
+        const Rows over({rows->data(), static_cast<std::size_t>(rows->size())},
+                        static_cast<std::size_t>(rows->shape(1)));
+        return found(fit(row_function(std::move(f), "fit"), over, start, options), form);
       },
-      py::arg("residuals"), py::arg("start"), py::kw_only(), py::arg("iterations") = FitOptions{}.iterations,
-      py::arg("gradient_tolerance") = FitOptions{}.gradient_tolerance,
-      py::arg("step_tolerance") = FitOptions{}.step_tolerance,
-      py::arg("value_tolerance") = FitOptions{}.value_tolerance, py::arg("known_errors") = false,
-      py::arg("compile") = true, py::arg("progress") = Progress{}, py::call_guard<Entered>(),
-      "Finds the parameters with the least sum of squared residuals, and their standard errors.\n\nWith known_errors "
-      "the residuals are in units of their standard deviation.\n\n>>> points "
-      "= [(0, 1.0), (1, 3.1), (2, 4.9), (3, 7.0)]\n>>> line = fit(lambda p: [p[0] + p[1] * x - y for x, y in points], "
-      "[0.0, 0.0])\n>>> [f\"{v:.2f}\" for v in line.x + line.standard_errors]\n['1.03', '1.98', '0.08', '0.04']");
+      py::call_guard<Entered>());
 }
 
 void bind_root(py::module_& module) {
-  using Self = Found<Root>;
-  bind_ending<Root>(module, "Root", "The result of root().")
-      .def_property_readonly(
-          "values", [](const Self& self) { return self.result.values; }, "The values of the function at x.");
+  auto bound = bind_ending<Root>(module, "Root", "The result of root().");
+  for (const char* same : {"values", "fun"})
+    property(
+        bound, same, [](const Found<Root>& f) { return f.list(f.result.values); }, "The values of the function at x.");
   module.def(
-      "root",
-      [](py::function f, const py::object& from, std::size_t iterations, double value_tolerance, double step_tolerance,
-         bool compile, Progress progress) {
-        const Start start(from);
+      "_root",
+      [](py::function f, const Numbers& start, const py::object& form, std::size_t iterations, double value_tolerance,
+         double step_tolerance, bool compile, Progress progress) {
         RootOptions options;
         set(options, iterations, step_tolerance, value_tolerance, compile, std::move(progress));
-        return found(root(vector_function(std::move(f), start), start.numbers, options), start);
+        return found(root(vector_function(std::move(f), "root"), start, options), form);
       },
-      py::arg("f"), py::arg("start"), py::kw_only(), py::arg("iterations") = RootOptions{}.iterations,
-      py::arg("value_tolerance") = RootOptions{}.value_tolerance,
-      py::arg("step_tolerance") = RootOptions{}.step_tolerance, py::arg("compile") = true,
-      py::arg("progress") = Progress{}, py::call_guard<Entered>(),
-      "Finds where f is 0. f returns one Value, or a list of as many Values as there are parameters.\n\n>>> "
-      "root(lambda x: x * x - 2, "
-      "1.0).x\n1.4142135623730951");
+      py::call_guard<Entered>());
+}
+
+// A function that _derivatives.py calls at many points. The counter of numbers that were read tells whether the
+// function used a number of the graph, such as x.data: then its graph may differ at other points.
+void bind_differentiator(py::module_& module) {
+  py::class_<Differentiator>(module, "_Differentiator")
+      .def(py::init([](py::function f) { return Differentiator(vector_function(std::move(f), "derivative")); }))
+      .def(
+          "value_and_gradient", [](Differentiator& d, const Numbers& x) { return d.value_and_gradient(x); },
+          py::call_guard<Entered>())
+      .def(
+          "values", [](Differentiator& d, const Numbers& x) { return d.values(x); }, py::call_guard<Entered>())
+      .def(
+          "jacobian", [](Differentiator& d, const Numbers& x) { return d.jacobian(x); }, py::call_guard<Entered>())
+      .def(
+          "hessian", [](Differentiator& d, const Numbers& x) { return d.hessian(x); }, py::call_guard<Entered>())
+      .def(
+          "jvp", [](Differentiator& d, const Numbers& x, const Numbers& v) { return d.jacobian_vector_product(x, v); },
+          py::call_guard<Entered>())
+      .def(
+          "hvp", [](Differentiator& d, const Numbers& x, const Numbers& v) { return d.hessian_vector_product(x, v); },
+          py::call_guard<Entered>())
+      .def("forget", &Differentiator::forget, py::call_guard<Entered>())
+      .def("never_compile", &Differentiator::never_compile, py::call_guard<Entered>())
+      .def_property_readonly("compiled", &Differentiator::compiled)
+      .def_property_readonly("not_compiled", &Differentiator::not_compiled);
+  module.def("_numbers_read", [] { return numbers_read; });
 }
 
 }  // namespace
@@ -208,6 +264,7 @@ void bind_solve(py::module_& module) {
   bind_minimize(module);
   bind_fit(module);
   bind_root(module);
+  bind_differentiator(module);
 }
 
 }  // namespace gradwalk::python

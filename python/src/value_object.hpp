@@ -27,6 +27,7 @@ struct ValueObject {
 
 extern PyTypeObject* value_type;  // never freed
 extern SharedTape* shared_tape;
+inline std::size_t numbers_read = 0;  // how often Python code has read a Value's data, which leaves no trace in a graph
 
 void enter_slowly();
 inline void enter() {

@@ -22,7 +22,7 @@ struct Watched {
   Recorded recorded;
   std::vector<bool> guards;
 };
-Watched record(const RowFunction& function, const std::vector<std::vector<double>>& rows,
+Watched record(const RowOutputs& function, const std::vector<std::vector<double>>& rows,
                const CompileOptions& options);
 
 Terms simplify(const Scalars& scalars);

@@ -45,6 +45,114 @@ def test_root_solves_a_system_of_equations():
     assert found.converged and found.x == pytest.approx([2**0.5, 2**0.5]) and found.values == pytest.approx([0, 0], abs=1e-12)
 
 
+def decay(count):
+    random = numpy.random.default_rng(0)
+    t = numpy.linspace(0, 4, count)
+    return numpy.column_stack([t, 2.5 * numpy.exp(-1.3 * t) + 0.5 + random.normal(0, 0.02, count)])
+
+
+def decay_residual(p, row):
+    return p[0] * (-p[1] * row[0]).exp() + p[2] - row[1]
+
+
+def test_fit_of_one_row_agrees_with_scipy():
+    rows = decay(3000)
+    ours = gradwalk.fit(decay_residual, rows, numpy.array([1.0, 1.0, 0.0]))
+    theirs, covariance = scipy.optimize.curve_fit(lambda t, a, b, c: a * numpy.exp(-b * t) + c, rows[:, 0], rows[:, 1], [1.0, 1.0, 0.0])
+    assert ours.success and ours.compiled and ours.recordings < 30 and ours.x == pytest.approx(theirs, rel=1e-6)
+    assert isinstance(ours.x, numpy.ndarray) and ours.covariance == pytest.approx(covariance, rel=1e-4) and ours.fun.shape == (3000,)
+    assert ours.nit == ours.iterations > 0 and ours.message == f"{ours.stop} after {ours.nit} iterations, {ours.nfev} evaluations (compiled)"
+    listed = gradwalk.fit(decay_residual, rows.tolist(), [1.0, 1.0, 0.0])
+    assert isinstance(listed.x, list) and isinstance(listed.covariance, list) and listed.x == pytest.approx(theirs, rel=1e-6)
+
+
+def test_minimize_of_one_row_agrees_with_scipy():
+    random = numpy.random.default_rng(1)
+    X = random.normal(size=(400, 2))
+    labels = (X @ [2.0, -1.0] + 0.5 + random.logistic(size=400) > 0).astype(float)
+
+    def loss(p, row):
+        score = p[0] + p[1] * row[0] + p[2] * row[1]
+        return score.softplus() - row[2] * score
+
+    def likelihood(p):
+        score = p[0] + X @ p[1:]
+        return (numpy.logaddexp(0, score) - labels * score).sum()
+
+    ours = gradwalk.minimize(loss, numpy.column_stack([X, labels]), [0.0, 0.0, 0.0])
+    theirs = scipy.optimize.minimize(likelihood, numpy.zeros(3))
+    assert ours.success and ours.compiled and ours.recordings < 40 and ours.x == pytest.approx(theirs.x, abs=1e-4) and ours.fun == pytest.approx(theirs.fun)
+
+
+def test_rows_arrive_in_the_form_they_were_given_in():
+    forms = []
+
+    def of(p, row):
+        forms.append(type(row))
+        return (p - (sum(row) if isinstance(row, list) else row.sum() if isinstance(row, numpy.ndarray) else row)) ** 2
+
+    assert gradwalk.minimize(of, [[1.0, 2.0], [3.0, 4.0]], 0.0).x == pytest.approx(5) and set(forms) == {list}
+    forms.clear()
+    assert gradwalk.minimize(of, numpy.array([[1.0, 2.0], [3.0, 4.0]]), 0.0).x == pytest.approx(5) and set(forms) == {numpy.ndarray}
+    forms.clear()
+    assert gradwalk.minimize(of, [1.0, 2.0, 6.0], 0.0).x == pytest.approx(3) and set(forms) == {gradwalk.Value}
+    assert gradwalk.fit(lambda p, row: [p[0] - row[0], p[1] - row[1]], [[1.0, 2.0], [3.0, 6.0]], [0.0, 0.0]).x == pytest.approx([2, 4])
+
+
+def test_starts_given_as_arrays_arrive_as_arrays():
+    target = numpy.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    best = gradwalk.minimize(lambda w: ((w - target) ** 2).sum(), numpy.zeros((2, 3)))
+    assert best.x.shape == best.gradient.shape == (2, 3) and best.x == pytest.approx(target)
+    assert gradwalk.fit(lambda p: p * p - numpy.array([4.0, 9.0]), numpy.array([1.0, 1.0])).x == pytest.approx([2, 3])
+    assert gradwalk.root(lambda x: x**2 - 2, numpy.array([1.0])).x == pytest.approx([2**0.5])
+
+
+@pytest.mark.parametrize("method", ["lbfgs", "bfgs", "newton"])
+def test_bounds_are_kept(method):
+    best = gradwalk.minimize(valley, [-1.2, 1.0], method=method, bounds=[(None, 0.5), (-2, 2)], tol=1e-8)
+    assert best.converged and best.x == pytest.approx([0.5, 0.25], abs=1e-5)
+    assert gradwalk.minimize(lambda x: (x - 3) ** 2, 0.0, bounds=(-1, 1)).x == 1
+    assert gradwalk.fit(decay_residual, decay(200), [1.0, 1.0, 0.0], bounds=scipy.optimize.Bounds([0, 0, 0], [2, 5, 5])).x[0] == 2
+    for bounds, message in [([(0, 1)], "minimize: needs one pair of bounds per parameter: 2, got 1; "), ([1, 2], "minimize: needs bounds as one pair"),
+                            ([(0, 1), (0, 1)], "minimize: needs parameter 0 to start within its bounds, 0 to 1, got -1.2; start inside the bounds, or widen them")]:
+        with pytest.raises((ValueError, TypeError), match=message):
+            gradwalk.minimize(valley, [-1.2, 1.0], bounds=bounds)
+
+
+def test_args_and_tol_are_passed_on():
+    assert gradwalk.minimize(lambda x, a, b: (x - a) ** 2 + b, 0.0, args=(3.0, 1.0)).fun == pytest.approx(1)
+    assert gradwalk.fit(lambda p, row, scale: p * row - scale, [1.0, 2.0], 0.0, args=2.0).x == pytest.approx(6 / 5)
+    strict, loose = gradwalk.minimize(valley, [-1.2, 1.0]), gradwalk.minimize(valley, [-1.2, 1.0], tol=1e-2)
+    assert loose.nit < strict.nit and loose.success
+
+
+def test_rows_that_take_different_branches_give_the_right_result():
+    rows = [[-2.0, 1.0], [-1.0, 2.0], [1.0, 3.0], [2.0, 5.0], [3.0, 6.0]]
+    for residual in (lambda p, row: (p[0] if row[0] < 0 else p[1]) * row[0] - row[1], lambda p, row: (p[0] if row[0].data < 0 else p[1]) * row[0] - row[1]):
+        found = gradwalk.fit(residual, rows, [0.0, 0.0])
+        assert found.converged and found.x == pytest.approx([-4 / 5, 31 / 14])
+
+
+@pytest.mark.parametrize("work, message", [
+    (lambda: gradwalk.minimize(lambda x: x[0], [[1.0, 2.0], [3.0, 4.0]]), "minimize: needs a flat list of numbers as the start, got a list of lists; give an array"),
+    (lambda: gradwalk.minimize(lambda x: [x], 1.0), "minimize: needs a function that returns Values, got list; return a Value"),
+    (lambda: gradwalk.minimize(lambda x: "x", 1.0), "minimize: needs a function that returns Values, got str; return a Value"),
+    (lambda: gradwalk.fit(lambda x: None, [1.0]), "fit: needs a function that returns Values, got NoneType; return a Value"),
+    (lambda: gradwalk.root(lambda x: ["a"], [1.0]), "root: needs a function that returns Values, got str; return a Value"),
+    (lambda: gradwalk.minimize(lambda x: x, "abc"), "minimize: needs a number, a list of numbers or an array as the start, got str; give floats"),
+    (lambda: gradwalk.minimize(lambda x: x, gradwalk.Value(1.0)), "minimize: needs numbers as the start, got a Value; give its .data"),
+    (lambda: gradwalk.minimize(3, 1.0), "minimize: needs a function, got int; give a function of Values"),
+    (lambda: gradwalk.minimize(lambda x: x), "minimize: needs a start, got none; give a number to start from for each parameter"),
+    (lambda: gradwalk.minimize(lambda p, row: p, "rows", 1.0), "minimize: needs rows of numbers, equally long, got str of other things"),
+    (lambda: gradwalk.fit(lambda p, row: p, [], 1.0), r"fit: needs rows as an array of one or two dimensions, got an array of shape \(0,\); give one row per sample"),
+    (lambda: gradwalk.minimize(lambda x: x, 1.0, iterations=-1), "minimize: needs iterations as a whole number, 0 or more, got -1; give an int"),
+    (lambda: gradwalk.minimize(lambda x: x, 1.0, tol="a"), "minimize: needs a number as tol, got str; give a float"),
+])
+def test_wrong_arguments_are_refused_in_words(work, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        work()
+
+
 def test_results_state_why_they_stopped():
     assert gradwalk.minimize(lambda x: 3 * x, 0.0).stop == "unbounded" and not gradwalk.minimize(lambda x: 3 * x, 0.0).converged
     uncompiled = gradwalk.minimize(valley, [-1.2, 1.0], compile=False)
