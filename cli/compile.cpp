@@ -89,7 +89,7 @@ void show(const CompileArguments&) {
 
 void add_compile(CLI::App& app) {
   const auto arguments = std::make_shared<CompileArguments>();
-  CLI::App* command = app.add_subcommand("compile", "Show each pass of compile() on an expression");
+  CLI::App* command = app.add_subcommand("compile", "Show an expression after each pass of the compiler");
   arguments->input.add_to(*command);
   command
       ->add_option("--inputs", arguments->inputs,
@@ -101,7 +101,7 @@ void add_compile(CLI::App& app) {
       "Examples:\n"
       "  gradwalk compile 'x=1; y=2; w=3; b=0; relu(w*x + b - y)' --inputs x,y\n"
       "\n"
-      "docs/compile.md explains the passes.");
+      "docs/compile.md explains the compiler's passes.");
   command->callback([arguments] { show(*arguments); });
 }
 

@@ -35,7 +35,8 @@ CompiledStepOptions compiled_options(std::size_t threads) {
 }  // namespace
 
 void Computing::add_to(CLI::App& command) {
-  command.add_flag("--eager", eager_, "Train with Values instead of a compiled program, and compare the times");
+  command.add_flag("--eager", eager_,
+                   "Train without compiling (slow), then train again compiled, and print both times");
   command
       .add_option("--threads", threads_,
                   "Maximum number of threads. The result does not depend on it [default: all cores]")

@@ -91,8 +91,8 @@ void add_draw(CLI::App& app) {
       ->add_option("--direction", options->draw.direction,
                    "Direction from the leaves to the root: right, down, left or up [default: right]")
       ->transform(CLI::CheckedTransformer(directions, CLI::ignore_case))
-      ->option_text("WAY");
-  command->add_option("--digits", options->draw.digits, "Decimal places of data and grad [default: 4]")
+      ->option_text("DIR");
+  command->add_option("--decimals", options->draw.digits, "Decimal places of data and grad [default: 4]")
       ->check(CLI::Range(0, 17))
       ->option_text("N");
   command->add_flag("--hide-constants", options->draw.hide_constants,

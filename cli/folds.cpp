@@ -43,7 +43,7 @@ void print_folds(const JobOptions& options, const Computing& computing, bool qui
   for (const Job& job : jobs_of_folds(options)) {
     TrainingRun run = job.start(computing.step());
     while (run.steps() < job.steps && !run.is_done()) run.step();
-    tested.push_back(computing.evaluate(run.kept_model(), job.data.test));
+    tested.push_back(computing.evaluate(run.best_model(), job.data.test));
   }
   std::vector<double> scores;
   for (const Figures& figures : tested) scores.push_back(score_of(figures));

@@ -53,13 +53,14 @@ void print(const ModelFile& file) {
   if (file.run) {
     const Recipe& recipe = file.run->recipe;
     const History& history = file.run->state.history;
-    fmt::print("optimizer   {}, learning rate {:g} ({}), {} rows per step{}\n", optimizer_name(recipe.optimizer),
-               learning_rate(recipe.optimizer), name(recipe.rate.kind),
+    fmt::print("optimizer   {}, learning rate {:g} ({} schedule), {} rows per step{}\n",
+               optimizer_name(recipe.optimizer), learning_rate(recipe.optimizer), name(recipe.rate.kind),
                recipe.batch == 0 ? "all" : std::to_string(recipe.batch),
                recipe.dropout > 0 ? fmt::format(", dropout {:g}", recipe.dropout) : "");
     fmt::print("trained     {} of {} steps, seed {}", file.run->state.steps, file.run->planned_steps, recipe.seed);
     if (!history.loss.empty())
-      fmt::print(", first loss {:.4g}, last loss {:.4g}", history.loss.front(), history.loss.back());
+      fmt::print(", first loss {:.4g}, last loss {:.4g}{}", history.loss.front(), history.loss.back(),
+                 recipe.l1 > 0 || recipe.l2 > 0 ? " (with penalties)" : "");
     if (const std::uint64_t best = file.run->state.best.step; best > 0) fmt::print("; best model: step {}", best);
     fmt::print("\n");
   }
@@ -70,7 +71,7 @@ void print(const ModelFile& file) {
                     std::string(name(layer.neurons().front().activation())), fmt::format("{:.4g}", spread.least),
                     fmt::format("{:.4g}", spread.mean), fmt::format("{:.4g}", spread.most)});
   }
-  fmt::print("\n{}", table(rows));
+  fmt::print("\nlayers, with the min, mean and max of their parameters:\n{}", table(rows));
 }
 
 void print_json(const ModelFile& file) {

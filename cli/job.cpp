@@ -118,25 +118,29 @@ TrainingRun Job::start(const MakeStep& make_step, const Team& team) const {
 void JobOptions::add_to(CLI::App& command) {
   source.add_to(command);
   command
-      .add_option("--steps", steps,
-                  "Total number of training steps, including those of a resumed run. If the run had already finished, "
-                  "training continues with a fresh learning-rate schedule [default: 2000; moons: 100]")
+      .add_option(
+          "--steps", steps,
+          "Total number of training steps, including those of a resumed run. With --resume, a total beyond the end "
+          "of the saved learning-rate schedule starts a new schedule at the current step [default: 2000; "
+          "moons: 100]")
       ->check(whole_from(1, 1'000'000'000))
       ->option_text("N");
-  command.add_option("--stop-at", stop_at, "Stop after step N, as Ctrl-C does. --resume makes the remaining steps")
+  command.add_option("--stop-at", stop_at, "Stop after step N, as Ctrl-C would. Continue later with --resume")
       ->check(whole_from(1, 1'000'000'000))
       ->option_text("N");
   command
-      .add_option("--folds", folds,
-                  "Judge the hyperparameters by N-fold cross-validation: train N models, and test each on the rows "
-                  "that it has not seen. No model is kept")
+      .add_option(
+          "--folds", folds,
+          "Evaluate the hyperparameters by N-fold cross-validation: train N models, and test each on its held-out "
+          "fold. No model is saved")
       ->check(whole_from(2, 1000))
       ->option_text("N");
   command.add_option("--save", save, "Save the model and the state of the training to this file")->option_text("FILE");
   command
-      .add_option("--recover", recover,
+      .add_option("--checkpoint-every", checkpoint_every,
                   "Save a checkpoint every N steps, so a crash loses at most N steps of work. Checkpoints go to the "
-                  "--save file, or else to gradwalk-recovery.safetensors [default: no checkpoints]")
+                  "--save or --resume file, or else to a new file gradwalk-recovery.safetensors [default: no "
+                  "checkpoints]")
       ->check(whole_from(1, 1'000'000'000))
       ->option_text("N");
   command
@@ -155,7 +159,7 @@ Job job_of(const JobOptions& options) {
 std::vector<Job> jobs_of_folds(const JobOptions& options) {
   for (const auto& [is_given, name] : {std::pair(!options.save.empty(), "--save"),
                                        {!options.resume.empty(), "--resume"},
-                                       {options.recover > 0, "--recover"},
+                                       {options.checkpoint_every > 0, "--checkpoint-every"},
                                        {options.stop_at > 0, "--stop-at"}})
     if (is_given) refuse_options("--folds without options for a saved model, because it keeps none", name, "omit it");
   need_data(options);

@@ -15,10 +15,10 @@ namespace gradwalk::cli {
 struct JobOptions {
   Source source;
   RecipeOptions recipe;
-  std::uint64_t steps = 0;    // total number of steps; 0: the default for the data
-  std::uint64_t stop_at = 0;  // the step to stop after; 0: the last one
-  std::uint64_t recover = 0;  // steps from one checkpoint to the next; 0: no checkpoints
-  std::size_t folds = 0;      // number of folds for cross-validation; 0: train one model
+  std::uint64_t steps = 0;             // total number of steps; 0: the default for the data
+  std::uint64_t stop_at = 0;           // the step to stop after; 0: the last one
+  std::uint64_t checkpoint_every = 0;  // steps from one checkpoint to the next; 0: no checkpoints
+  std::size_t folds = 0;               // number of folds for cross-validation; 0: train one model
   std::string save, resume;
   void add_to(CLI::App& command);
 };

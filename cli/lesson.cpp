@@ -127,7 +127,8 @@ void add_lesson(CLI::App& app) {
       ->option_text("N")
       ->check(CLI::Range(0, 65535));
   command->add_flag("--open", options->opens, "Open the lesson in your browser");
-  command->add_option("--folder", options->folder, "Folder of the page to serve")->option_text("DIR");
+  command->add_option("--folder", options->folder, "Serve the website in this folder instead of the lesson")
+      ->option_text("DIR");
   command->footer(
       "Serves the page to this machine only, until you press Ctrl-C.\n\n"
       "Examples:\n"

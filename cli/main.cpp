@@ -7,12 +7,15 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include "commands.hpp"
 #include "gradwalk/error.hpp"
 #include "help.hpp"
 #include "nearest.hpp"
+#include "renamed.hpp"
 #include "together.hpp"
 
 namespace {
@@ -21,8 +24,8 @@ using gradwalk::cli::nearest;
 
 // The message for an unknown command, an unknown option or an extra argument, with the nearest known word. Empty for
 // other errors, for which CLI11 has a message.
-std::string unknown_word_message(const CLI::App& app, int argc, char** argv) {
-  const std::string first = argc > 1 ? argv[1] : "";
+std::string unknown_word_message(const CLI::App& app, const std::vector<std::string>& words) {
+  const std::string first = words.size() > 1 ? words[1] : "";
   std::vector<std::string> commands, options;
   for (const CLI::App* known : app.get_subcommands([](const CLI::App*) { return true; }))
     commands.push_back(known->get_name());
@@ -55,6 +58,7 @@ std::string unknown_word_message(const CLI::App& app, int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const std::vector<std::string> words = gradwalk::cli::with_new_names(argc, argv);
   CLI::App app("gradwalk: scalar autograd you can watch");
   app.name("gradwalk");
   app.formatter(gradwalk::cli::help_formatter());
@@ -75,7 +79,7 @@ int main(int argc, char** argv) {
     gradwalk::cli::add_lesson(app);
     gradwalk::cli::add_completion(app);
     for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) command->group("Commands");
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend() - 1));  // in reverse, without the program's name
     if (std::fflush(stdout) != 0) throw std::system_error(errno, std::generic_category());
   } catch (const CLI::RuntimeError& status) {  // the command has already printed its message
     return status.get_exit_code();
@@ -84,7 +88,7 @@ int main(int argc, char** argv) {
     const bool may_be_unknown =
         dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
         (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && app.get_subcommands().empty());
-    if (const std::string unknown = may_be_unknown ? unknown_word_message(app, argc, argv) : ""; !unknown.empty()) {
+    if (const std::string unknown = may_be_unknown ? unknown_word_message(app, words) : ""; !unknown.empty()) {
       fmt::print(stderr, "{}\n", unknown);
       return 2;
     }

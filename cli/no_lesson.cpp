@@ -8,7 +8,7 @@
 namespace gradwalk::cli {
 
 void add_lesson(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("lesson", "the lesson in your browser (not in this build)");
+  CLI::App* command = app.add_subcommand("lesson", "Serve the interactive lesson (not in this build)");
   command->allow_extras();
   command->callback([] {
     throw Error("gradwalk lesson", "the server of the lesson's page", "a build without it",

@@ -24,8 +24,9 @@ void print_table() {
     value = std::max(value, op.value.size());
   });
   fmt::print(
-      "x and y are the operands, and r is the result. c is the condition of select.\n"
-      "dx and dy are the local derivatives.\n\n");
+      "x and y are the operands, and r is the result. dx and dy are the local derivatives.\n"
+      "select(c, x, y) is x if the condition c is true, and y otherwise.\n"
+      "\"where\" gives the domain of an operation.\n\n");
   each_op([&](const OpInfo& op) {
     fmt::print("{:<{}}  r = {:<{}}  dx = {}", op.name, name, op.value, value, op.dx);
     if (op.operands > 1) fmt::print("  dy = {}", op.dy);

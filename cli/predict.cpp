@@ -19,7 +19,7 @@ namespace {
 struct PredictArguments {
   std::string model, data, output;
   CsvFormat format;
-  bool json = false, score = false, all = false;
+  bool json = false, score = false, probabilities = false;
 };
 
 // A CSV field, quoted if necessary.
@@ -41,8 +41,8 @@ Predictions predict(const Classifier& model, std::span<const double> all, bool e
   const std::size_t outputs = model.network.outputs();
   Predictions result{{"prediction", model.has_probabilities() ? "probability" : "score"}, {}};
   if (every_class && !model.has_probabilities())
-    throw Error("predict", "a model with probabilities for --all (loss softmax or bce)",
-                "loss " + std::string(name(model.loss)), "omit --all, or train with --loss softmax");
+    throw Error("predict", "a model trained with the loss softmax or bce for --probabilities",
+                "loss " + std::string(name(model.loss)), "omit --probabilities, or train with --loss softmax");
   for (std::size_t k = 0; every_class && k < model.label_names.size(); ++k)
     result.names.push_back("p(" + model.label_names[k] + ")");
   for (std::size_t i = 0; i < all.size(); i += outputs) {
@@ -113,7 +113,7 @@ void run(const PredictArguments& options) {
   const std::string text = read_csv_text(options.data);
   const std::vector<double> scores = Computing().scores(file.model(), read_csv_features(text, csv).x);
   const Predictions predictions =
-      std::visit([&](const auto& model) { return predict(model, scores, options.all); }, file.any_model);
+      std::visit([&](const auto& model) { return predict(model, scores, options.probabilities); }, file.any_model);
   std::optional<Figures> figures;
   if (options.score) {
     if (is_regressor(file.any_model)) {
@@ -146,15 +146,17 @@ void add_predict(CLI::App& app) {
       ->option_text(" ");
   command->add_option("-o,--output", options->output, "Write the predictions to a file")->option_text("FILE");
   command->add_flag("--score", options->score,
-                    "Compare the predictions with the label column, and print accuracy and loss, or R², errors and "
-                    "loss, to standard error");
-  command->add_flag("--all", options->all, "Add the probability of every class");
+                    "Compare the predictions with the label column. Prints to standard error, or with --json into the "
+                    "JSON: accuracy and loss of a "
+                    "classifier, or R², RMSE, MAE and loss of a regressor");
+  command->add_flag("--probabilities", options->probabilities, "Add one column per class, with its probability");
   command->add_flag("--json", options->json, "Print JSON with all digits");
   options->format.add_to(*command);
   command->footer(
       "Prints CSV with one line per row, and numbers with six digits. A classifier\n"
-      "prints the class and its probability, or its score if the loss has no\n"
-      "probabilities. A regressor prints a number.\n\n"
+      "prints the class and its probability, or its score if the model was trained\n"
+      "with a loss that gives no probabilities (hinge, mse). A regressor prints a\n"
+      "number.\n\n"
       "Examples:\n"
       "  gradwalk predict iris.safetensors new.csv\n"
       "  gradwalk predict iris.safetensors iris.csv --score > predictions.csv");

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "stopwatch.hpp"
+#include "table.hpp"
 #include "terminal.hpp"
 
 namespace gradwalk::cli {
@@ -30,7 +31,8 @@ void Progress::show(const TrainingRun::Report& report) {
       fmt::print("step {:>{}} of {}  loss {:<9.4g}{}{}  {}  lr {:.3g}\n", report.step, digits, steps_,
                  report.loss - report.penalty,
                  report.penalty > 0 ? fmt::format("  penalty {:<9.4g}", report.penalty) : "",
-                 validation_ ? fmt::format("  validation {:<9.4g}", *validation_) : "", score(report, 5), report.rate);
+                 validation_ ? fmt::format("  validation {:<9.4g}", *validation_) : "", score(report, 5),
+                 report.learning_rate);
     return;
   }
   const Clock::time_point now = Clock::now();
@@ -44,27 +46,40 @@ std::string Progress::score(const TrainingRun::Report& report, int width) const 
   return fmt::format("accuracy {:{}.1f}%", 100 * report.accuracy, width);
 }
 
-void Progress::draw(const TrainingRun::Report& report) {
+std::vector<Progress::Field> Progress::fields(const TrainingRun::Report& report) const {
   const double seconds = std::chrono::duration<double>(last_ - start_).count();
   const double seconds_per_step = seconds / static_cast<double>(report.step - done_);
   const std::string time = report.step == steps_
                                ? "in " + in_words(seconds)
                                : in_words(seconds_per_step * static_cast<double>(steps_ - report.step)) + " left";
-  const std::string penalty = report.penalty > 0 ? fmt::format(" + {:.4g}", report.penalty) : "";
-  const std::string validation = validation_ ? fmt::format("  validation {:.4g}", *validation_) : "";
-  const std::string text =
-      fmt::format(" {}/{}  loss {:.4g}{}{}  {}  lr {:.3g}  {}", report.step, steps_, report.loss - report.penalty,
-                  penalty, validation, score(report, 0), report.rate, time);
+  std::vector<Field> result{{0, fmt::format(" {}/{}", report.step, steps_)},
+                            {1, fmt::format("  loss {:.4g}", report.loss - report.penalty)}};
+  if (report.penalty > 0) result.push_back({5, fmt::format(" + {:.4g}", report.penalty)});
+  if (validation_) result.push_back({2, fmt::format("  validation {:.4g}", *validation_)});
+  result.push_back({3, "  " + score(report, 0)});
+  result.push_back({6, fmt::format("  lr {:.3g}", report.learning_rate)});
+  result.push_back({4, "  " + time});
+  return result;
+}
+
+void Progress::draw(const TrainingRun::Report& report) {
   const std::size_t width = terminal_size().value_or(TerminalSize{80, 24}).columns - 1;
+  std::vector<Field> shown = fields(report);
+  const auto text_of = [&] {
+    std::string text;
+    for (const Field& field : shown) text += field.text;
+    return text;
+  };
+  while (characters(text_of()) > width) shown.erase(std::ranges::max_element(shown, {}, &Field::rank));
+  const std::string text = text_of();
   std::string line;
-  if (width > text.size() + 12) {
-    const std::size_t room = std::min<std::size_t>(30, width - text.size() - 2);
+  if (width > characters(text) + 12) {
+    const std::size_t room = std::min<std::size_t>(30, width - characters(text) - 2);
     const auto full = static_cast<std::size_t>(static_cast<double>(room) * static_cast<double>(report.step) /
                                                static_cast<double>(steps_));
     line = "[" + std::string(full, '=') + std::string(room - full, ' ') + "]";
   }
-  line += text;
-  fmt::print("\r{}\033[K", line.substr(0, width));
+  fmt::print("\r{}{}\033[K", line, text);
   std::fflush(stdout);
   drawn_ = true;
 }

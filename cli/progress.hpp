@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "gradwalk/training.hpp"
 
@@ -21,7 +22,13 @@ class Progress {
 
  private:
   using Clock = std::chrono::steady_clock;
+  // A part of the line on a terminal. Where the line is too long, fields are left out, the highest rank first.
+  struct Field {
+    int rank;
+    std::string text;
+  };
   void draw(const TrainingRun::Report& report);
+  std::vector<Field> fields(const TrainingRun::Report& report) const;
   std::string score(const TrainingRun::Report& report, int width) const;  // the accuracy, or R²
   std::uint64_t done_, steps_, every_;
   std::optional<double> validation_;  // the latest validation loss

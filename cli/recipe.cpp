@@ -90,26 +90,32 @@ void RecipeOptions::add_to(CLI::App& command) {
       "NAME");
   add_choice(
       "--loss", given_.loss,
-      "Loss function. For classes: hinge, mse, bce or softmax. For numbers: mse, mae or huber [default: softmax; two "
-      "classes: bce; moons: hinge; numbers: mse]",
+      "Loss function. For classification: hinge, mse (mean squared error), bce (binary cross-entropy) or softmax "
+      "(softmax "
+      "cross-entropy). For regression: mse, mae (mean absolute error) or huber [default: softmax; two classes: bce; "
+      "moons: hinge; regression: mse]",
       "NAME");
   add("--optimizer", optimizer_,
       "Optimizer: sgd, momentum, adam, adamw, rmsprop or adagrad [default: adam; moons: sgd]", "NAME")
       ->check(CLI::IsMember({"sgd", "momentum", "adam", "adamw", "rmsprop", "adagrad"}));
-  add("--lr", lr_, "Initial learning rate [default: 0.01; sgd and adagrad: 0.1; moons: 1; numbers: 0.003]", "X")
+  add("--lr", lr_,
+      "Learning rate before decay [default: 0.01; sgd, momentum and adagrad: 0.1; moons with sgd: 1; "
+      "regression with adam: 0.003]",
+      "X")
       ->check(number(1e-12, 1e6));
   add_choice("--schedule", given_.rate.kind,
              "Learning-rate schedule: constant, linear or cosine [default: cosine; moons: linear]", "NAME");
-  add("--final-rate", given_.rate.final,
-      "Final learning rate, as a fraction of the initial one [default: 0; moons: 0.1]", "X")
+  add("--final-lr-fraction", given_.rate.final, "Final learning rate, as a fraction of --lr [default: 0; moons: 0.1]",
+      "X")
       ->check(number(0, 1));
   add("--decay-steps", given_.rate.steps,
-      "Number of steps after the warm-up in which the learning rate falls to its final value. Give more than --steps "
-      "for a run that you will resume later [default: all steps after the warm-up]",
+      "Number of steps in which the learning rate falls to its final value, counted from the end of the warm-up. If "
+      "you will resume the run with more --steps, give the number for the whole run [default: all steps after the "
+      "warm-up]",
       "N")
       ->check(whole_from(1, 1'000'000'000));
   add("--warm-up", given_.rate.warm_up,
-      "Number of warm-up steps, in which the learning rate rises to its initial value [default: 0]", "N")
+      "Number of warm-up steps, during which the learning rate rises linearly to --lr [default: 0]", "N")
       ->check(whole_from(0, 1'000'000'000));
   add("--momentum", momentum_, "Momentum of sgd [default: 0; --optimizer momentum: 0.9]", "X")
       ->check(number(0, 0.9999));
@@ -117,11 +123,12 @@ void RecipeOptions::add_to(CLI::App& command) {
       ->check(number(0, 1000));
   add_text("--batch", given_.batch, batch_of, "Rows per step, or all [default: 32; moons: all]", "N")
       ->check(reads_as(batch_of));
-  add("--l1", given_.l1, "L1 penalty: adds X times the sum of the absolute weights to the loss [default: 0]", "X")
+  add("--l1", given_.l1,
+      "L1 penalty: adds X times the sum of the absolute values of all weights and biases to the loss [default: 0]", "X")
       ->check(number(0, 1e6));
   add("--l2", given_.l2,
-      "L2 penalty: adds X times the sum of the squared weights to the loss [default: 0.003; numbers: 0.01; synthetic "
-      "data: 0.0001]",
+      "L2 penalty: adds X times the sum of the squares of all weights and biases to the loss [default: 0.003; "
+      "regression: 0.01; synthetic data: 0.0001]",
       "X")
       ->check(number(0, 1e6));
   add("--clip", given_.clip, "Clip the gradient to this norm. 0 means no clipping [default: 0]", "X")
@@ -130,8 +137,8 @@ void RecipeOptions::add_to(CLI::App& command) {
       "Probability of dropping a hidden neuron, drawn anew for each row and step [default: 0]", "P")
       ->check(number(0, 0.99));
   add("--validation", given_.validation,
-      "Fraction of the training rows to hold out for validation. They are evaluated after each epoch, and the model "
-      "with the lowest validation loss is kept [default: 0; with --patience: 0.1]",
+      "Fraction of the training rows to hold out for validation. The model is evaluated on them after each epoch, and "
+      "the one with the lowest validation loss is kept [default: 0; with --patience: 0.1]",
       "FRACTION")
       ->check(number(0, 0.9));
   add("--patience", given_.patience,
@@ -180,7 +187,7 @@ void RecipeOptions::fit_schedule(LearningRateSchedule& schedule, std::uint64_t s
   if (*end_of(schedule) < steps && schedule.final == 0)
     refuse_options("a learning rate above 0 until step " + std::to_string(steps),
                    "a rate of 0 from step " + std::to_string(*end_of(schedule)),
-                   "give --final-rate, or a larger --decay-steps");
+                   "give --final-lr-fraction, or a larger --decay-steps");
 }
 
 Recipe RecipeOptions::recipe(const Recipe& usual, std::uint64_t steps) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Saves the model of a training run: at the end, and with --recover also as checkpoints in between.
+// Saves the model of a training run: at the end, and with --checkpoint-every also as checkpoints in between.
 #pragma once
 
 #include <string>

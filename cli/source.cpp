@@ -56,7 +56,7 @@ void CsvFormat::add_to(CLI::App& command) {
   command
       .add_option("--header", header, "Whether the first line has column names: detect, yes or no [default: detect]")
       ->check(CLI::IsMember({"detect", "yes", "no"}))
-      ->option_text("WHAT");
+      ->option_text("detect|yes|no");
   command.add_flag("--no-header", no_header, "Same as --header no: the first line is data");
   command.add_option("--separator", separator, "Field separator: detect, comma, semicolon or tab [default: detect]")
       ->check(CLI::IsMember({"detect", "comma", "semicolon", "tab"}))
@@ -97,8 +97,8 @@ void Source::add_to(CLI::App& command) {
       ->option_text("FRACTION");
   command
       .add_option("--task", task_,
-                  "What to learn: classify, regress or detect. detect classifies text and up to 20 different whole "
-                  "numbers, and regresses other numbers [default: detect]")
+                  "Task: classify, regress or detect. detect classifies if the label column has text or at most 20 "
+                  "different whole numbers, and regresses otherwise [default: detect]")
       ->check(CLI::IsMember({"detect", "classify", "regress"}))
       ->option_text("TASK");
   command
@@ -109,10 +109,10 @@ void Source::add_to(CLI::App& command) {
   command.add_option("--drop", drop_, "Columns not to learn from, by name or number")->option_text("COLUMN,...");
   command
       .add_option("--missing", missing_,
-                  "How to treat missing fields (empty, NA or ?): error refuses them, drop drops their rows, mean uses "
-                  "the mean of the column and gives a missing text no category [default: error]")
+                  "How to treat missing fields (empty, NA or ?): error reports an error, drop drops their rows, "
+                  "mean fills in the mean of the column and puts a missing text in no category [default: error]")
       ->check(CLI::IsMember({"error", "drop", "mean"}))
-      ->option_text("WHAT");
+      ->option_text("error|drop|mean");
   command.add_flag("--other", other_,
                    "Add a category for texts that do not occur in training. Without it, predict refuses such texts");
   format_.add_to(command);

@@ -91,7 +91,7 @@ const Figures& shown_figures(const Results& results) {
 
 void print_classes(const TrainingRun& run, const Results& results) {
   if (is_regressor(run.any_model()) || rows_of(results.test) == 0) return;
-  const std::string text = class_table(std::get<Classifier::Result>(results.test), run.model().label_names);
+  const std::string text = class_table(std::get<Classifier::Result>(results.test), run.classifier().label_names);
   if (!text.empty()) fmt::print("\ntest rows by class:\n{}", text);
 }
 
@@ -102,7 +102,7 @@ void print_json(const TrainingRun& run, const Results& results) {
   if (rows_of(results.test) > 0) json["test"] = to_json(results.test);
   if (const std::uint64_t kept = run.state().best.step; kept > 0) json["kept_step"] = kept;
   if (!is_regressor(run.any_model()))
-    json["classes"] = classes_json(std::get<Classifier::Result>(shown_figures(results)), run.model().label_names);
+    json["classes"] = classes_json(std::get<Classifier::Result>(shown_figures(results)), run.classifier().label_names);
   if (!results.saved.empty()) json["saved"] = results.saved;
   json["step"] = run.step_kind();
   json["seconds"] = results.took.seconds;
@@ -225,8 +225,8 @@ void evaluate(const Computing& computing, const AnyModel& model, const Split& da
   if (recipe.validation == 0) {
     results.train = computing.evaluate(model, data.train);
   } else {
-    const LearningSplit parts = learning_split(data.train, recipe);
-    results.train = computing.evaluate(model, parts.learned);
+    const TrainingSplit parts = training_split(data.train, recipe);
+    results.train = computing.evaluate(model, parts.training);
     results.validation = computing.evaluate(model, parts.validation);
   }
 }
@@ -236,7 +236,7 @@ void finish(const Job& job, const TrainingRun& run, const TrainArguments& option
             bool is_alone, Keeper& keeper, Results& results) {
   const bool stopped = run.steps() < job.steps && !run.is_done();
   results.saved = keeper.at_the_end(run, stopped);
-  const AnyModel model = run.kept_model();
+  const AnyModel model = run.best_model();
   evaluate(computing, model, job.data, run.recipe(), results);
   if (computing.is_eager() && Computing::can_compile() && interrupted == 0 && is_alone)
     results.compiled_took = time_compiled(job, computing, run.steps());
@@ -291,7 +291,7 @@ void run(const TrainArguments& options) {
   if (together.is_first()) warn_of_other_step_kind(*job, *run);
   if (!quiet) introduce(*job, model_of(run->any_model()), run->validation_rows());
   if (!quiet && !together.is_alone()) fmt::print("{} processes share the rows of each step\n\n", together.size());
-  Keeper keeper(*job, options.job.recover);
+  Keeper keeper(*job, options.job.checkpoint_every);
   together.run_steps([&] { train(*job, *run, together, keeper, results.took, quiet); });
   results.steps = run->steps() - before;
   if (together.is_first()) finish(*job, *run, options, computing, together.is_alone(), keeper, results);
@@ -312,8 +312,8 @@ void add_train(CLI::App& app) {
   options->computing.add_to(*command);
   options->style.add_to(*command);
   command->footer(
-      "Ctrl-C stops after the current step and saves the run: to the --save file, or\n"
-      "else to gradwalk-recovery.safetensors.\n\n"
+      "Ctrl-C stops after the current step and saves the run: to the --save or\n"
+      "--resume file, or else to a new file gradwalk-recovery.safetensors.\n\n"
       "Examples:\n"
       "  gradwalk train moons --plot moons.svg\n"
       "  gradwalk train spiral --hidden 32,32 --steps 4000\n"

@@ -88,14 +88,14 @@ void print_findings(const Walk& walk, const Show& show, const Style& style) {
   if (!walk.late().empty()) fmt::print("\n");
   constexpr std::size_t most = 20;
   for (std::size_t i = 0; i < walk.late().size() && i < most; ++i) {
-    std::string worth;
+    std::string missing;
     for (const auto& [leaf, amount] : walk.worth(walk.late()[i]))
-      worth += fmt::format("{}{} at {}", worth.empty() ? "" : ", ", show.number(amount), show.name(leaf));
-    fmt::print("{}{}\n", walk.late()[i].reason, worth.empty() ? "" : ", worth " + worth);
+      missing += fmt::format("{}{} at {}", missing.empty() ? "" : ", ", show.number(amount), show.name(leaf));
+    fmt::print("{}{}\n", walk.late()[i].reason, missing.empty() ? "" : " (missing at the leaves: " + missing + ")");
   }
   if (walk.late().size() > most) fmt::print("and {} more; --json has them all\n", walk.late().size() - most);
   if (!walk.is_complete())
-    fmt::print("\nStopped after {} of {} visits. --most-visits N allows more.\n", walk.visits(),
+    fmt::print("\nStopped after {} of {} visits. --max-visits N allows more.\n", walk.visits(),
                walk.visits_needed().size() > 40 ? fmt::format("a number with {} digits", walk.visits_needed().size())
                                                 : walk.visits_needed());
   if (walk.parting()) {
@@ -204,7 +204,7 @@ void add_walk(CLI::App& app) {
   CLI::App* command = app.add_subcommand("walk", "Show the forward and the backward pass step by step");
   options->input.add_to(*command);
   std::vector<std::string> rules;
-  std::string rule_help = "Break a rule of the backward pass and compare the gradients:";
+  std::string rule_help = "Make a common mistake in the backward pass and compare the gradients:";
   for (int i = 1; i <= static_cast<int>(WalkRule::no_zeroing); ++i) {
     const WalkRuleInfo& rule = info(static_cast<WalkRule>(i));
     rules.emplace_back(rule.name);
@@ -214,7 +214,7 @@ void add_walk(CLI::App& app) {
       command->add_option("--order", options->order, "Visit the nodes in this order: names separated by commas")
           ->option_text("NAMES");
   auto* broken =
-      command->add_option("--broken", options->broken, rule_help)->check(CLI::IsMember(rules))->option_text("RULE");
+      command->add_option("--broken", options->broken, rule_help)->check(CLI::IsMember(rules))->option_text("MISTAKE");
   auto* orders =
       command->add_flag("--orders", options->orders, "Try every visiting order and count the different results")
           ->option_text(" ");
@@ -225,13 +225,14 @@ void add_walk(CLI::App& app) {
           ->option_text(" ");
   auto* json =
       command->add_flag("--json", options->json, "Print JSON, as docs/walk-format.md describes it")->option_text(" ");
-  auto* film = command->add_option("--film", options->film, "Write a short film, an animated .webp picture")
+  auto* film = command->add_option("--film", options->film, "Write an animation of the walk to a .webp file")
                    ->option_text("FILE");
-  command->add_option("--speed", options->filming.speed, "Speed of the film. 2 is twice as fast [default: 1]")
+  command->add_option("--speed", options->filming.speed, "Speed of the animation. 2 is twice as fast [default: 1]")
       ->needs(film)
       ->check(number_from(0.1, 10))
       ->option_text("X");
-  command->add_option("--scale", options->filming.scale, "Size of the film. 2 is twice as wide and high [default: 1]")
+  command
+      ->add_option("--scale", options->filming.scale, "Size of the animation. 2 is twice as wide and high [default: 1]")
       ->needs(film)
       ->check(number_from(0.25, 4))
       ->option_text("X");
@@ -241,12 +242,12 @@ void add_walk(CLI::App& app) {
   orders->excludes(sort)->excludes(interactive);
   sort->excludes(interactive);
   interactive->excludes(json);
-  command->add_option("--rate", options->walk.rate, "Learning rate of --broken no-zeroing [default: 0.1]")
+  command->add_option("--lr", options->walk.rate, "Learning rate of --broken no-zeroing [default: 0.1]")
       ->check(number_from(-1e12, 1e12))
       ->option_text("X");
   command
-      ->add_option("--most-visits", options->walk.most_visits,
-                   "Stop a broken rule after this many visits [default: 10000]")
+      ->add_option("--max-visits", options->walk.most_visits,
+                   "Stop a walk with --broken after this many visits [default: 10000]")
       ->check(CLI::Range(1, 1'000'000))
       ->option_text("N");
   command->add_option("--digits", options->digits, "Significant digits [default: 6]")
@@ -254,6 +255,8 @@ void add_walk(CLI::App& app) {
       ->option_text("N");
   options->style.add_to(*command);
   command->footer(
+      "A deposit is one contribution to a gradient: the gradient of a node that uses\n"
+      "the value, times the local derivative of that node.\n\n"
       "Keys of --interactive:\n"
       "  right, space, n         next step\n"
       "  left, p                 previous step\n"

@@ -17,7 +17,7 @@ function(gradwalk_component name)
     VERSION ${PROJECT_VERSION}
     SOVERSION ${gradwalk_soversion}
     UNITY_BUILD ${GRADWALK_UNITY}
-    UNITY_BUILD_BATCH_SIZE 0) # all files together: a component is one room
+    UNITY_BUILD_BATCH_SIZE 0) # all files of a component together
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${target} PUBLIC gradwalk PRIVATE $<BUILD_INTERFACE:gradwalk_warnings>)
 

@@ -10,7 +10,7 @@
 
 using namespace gradwalk;
 
-// Rosenbrock's valley: steep walls, and a floor that bends and hardly falls.
+// The Rosenbrock function: a curved valley with steep walls and an almost flat floor.
 Value valley(const std::vector<Value>& x) { return 100 * pow(x[1] - x[0] * x[0], 2) + pow(1 - x[0], 2); }
 
 // Returns the positions of a planet after each time step of 0.01. A sun at (0, 0) attracts it. T is double or Value.
@@ -58,8 +58,8 @@ int main() {
   const Fit found = planet(seen);
   const char* const names[]{"pull", "x", "y", "dx/dt", "dy/dt"};
   for (std::size_t i = 0; i < truth.size(); ++i)
-    std::printf("%-7s %8.5f +- %.5f, in truth %3.1f\n", names[i], found.x[i], found.standard_errors[i], truth[i]);
-  std::printf("sightings are %.4f off; %s\n", found.deviation,
+    std::printf("%-7s %8.5f +- %.5f (true value %3.1f)\n", names[i], found.x[i], found.standard_errors[i], truth[i]);
+  std::printf("standard deviation of a position: %.4f; %s\n", found.deviation,
               found.compiled ? "compiled" : found.not_compiled.c_str());
 
   // The mean anomaly M grows evenly. The angle E of the planet solves E - e sin(E) = M.

@@ -209,7 +209,7 @@ aside: false
 Every operation of gradwalk, as `gradwalk ops` prints it: {len(ops)} in all. `x` and `y` are the operands, `c` is the
 condition before them, and `r` is the result. The two columns that follow `r` are the local derivatives, which the backward
 pass multiplies with the gradient of `r`. Each rule stands once in the source, in
-[ops.def](../source/include/gradwalk/ops.def.md); [What happens when](../semantics.md) says what was decided at kinks and infinities.
+[ops.def](../source/include/gradwalk/ops.def.md); [Rules and special cases](../semantics.md) says what was decided at kinks and infinities.
 
 """ + "\n".join(rows) + "\n"
 
@@ -224,7 +224,7 @@ def with_guides(text, documents):
 
 
 def component_of(header):
-    """The component that a header belongs to, from the table of rooms."""
+    """The component that a header belongs to, from the table of modules."""
     for files, component in re.findall(r"^\| `\w+` \| (.*?) \| (.*?) \|", (ROOT / "docs/architecture.md").read_text(), re.MULTILINE):
         for group in re.findall(r"include/gradwalk/\{?([\w,]+)\}?\.hpp", files):
             if header.removesuffix(".hpp") in group.split(","):

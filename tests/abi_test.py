@@ -12,7 +12,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from rooms_test import ROOT
+from modules_test import ROOT
 
 loader = importlib.machinery.SourceFileLoader("abi", str(ROOT / "tools" / "abi"))
 abi = importlib.util.module_from_spec(importlib.util.spec_from_loader("abi", loader))

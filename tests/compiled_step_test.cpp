@@ -20,10 +20,10 @@ TEST(CompiledStep, ComputesTheSumsOfTheEagerStep) {
       const Dataset data = classes == 2 ? make_moons(40, 0.1, 3) : make_spiral(40, 3, 0.1, 3);
       const TrainingRun run(data, {.hidden = {8, 5}, .loss = loss});
       const std::vector<std::size_t> rows{3, 1, 4, 1, 5, 9, 2, 6};
-      const std::size_t parameters = run.model().network.parameters().size();
+      const std::size_t parameters = run.classifier().network.parameters().size();
       BatchSums wanted(parameters), got(parameters);
-      eager_step(run.model())->run({data, rows, 0.125}, wanted);
-      const std::unique_ptr<BatchStep> step = compiled_step(run.model());
+      eager_step(run.classifier())->run({data, rows, 0.125}, wanted);
+      const std::unique_ptr<BatchStep> step = compiled_step(run.classifier());
       for (int again = 0; again < 2; ++again) {
         step->run({data, rows, 0.125}, got);
         EXPECT_EQ(got.right(), wanted.right());
@@ -64,7 +64,7 @@ TEST(CompiledStep, DropsTheSameNeuronsAsTheEagerStep) {
   for (std::size_t i = 0; i < factors.size(); i += 3) factors[i] = 0;
   const std::size_t parameters = run.network().parameter_count();
   BatchSums wanted(parameters), got(parameters);
-  const std::unique_ptr<BatchStep> eager = eager_step(run.model()), compiled = compiled_step(run.model());
+  const std::unique_ptr<BatchStep> eager = eager_step(run.classifier()), compiled = compiled_step(run.classifier());
   for (const bool drops : {true, false, true}) {
     const Batch batch{data, rows, 0.125, drops ? std::span<const double>(factors) : std::span<const double>()};
     eager->run(batch, wanted);
@@ -85,7 +85,7 @@ TEST(CompiledStep, ComputesTheMeanLossOfAllRows) {
   Dataset data = make_moons(5000, 0.1, 3);
   for (std::size_t i = 0; i < data.rows(); ++i) data.weights.push_back(data.labels[i] == 0 ? 0.5 : 1.5);
   const TrainingRun run(data, {.hidden = {8}, .loss = LossKind::bce});
-  EXPECT_NEAR(compiled_step(run.model())->loss(data), eager_step(run.model())->loss(data), 1e-12);
+  EXPECT_NEAR(compiled_step(run.classifier())->loss(data), eager_step(run.classifier())->loss(data), 1e-12);
 }
 
 TEST(CompiledStep, TrainsLikeTheEagerStep) {

@@ -41,6 +41,14 @@ class CountedAllocations {
 
 void* operator new(std::size_t size) { return gradwalk::tests::counted_allocation(size); }
 void* operator new[](std::size_t size) { return gradwalk::tests::counted_allocation(size); }
+// The sanitizer's own version of this one would not match the operator delete below.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  try {
+    return gradwalk::tests::counted_allocation(size);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void operator delete(void* at) noexcept { gradwalk::tests::counted_deallocation(at); }
 void operator delete[](void* at) noexcept { gradwalk::tests::counted_deallocation(at); }
 void operator delete(void* at, std::size_t) noexcept { gradwalk::tests::counted_deallocation(at); }

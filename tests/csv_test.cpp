@@ -77,7 +77,8 @@ TEST(Csv, AcceptsSemicolonsAndTabs) {
   EXPECT_THAT(read_csv("\"a\tb\",b,d\n1,2,x").feature_names, ElementsAre("a\tb", "b"));
   EXPECT_THAT(read_csv("1\t2\t x").x, ElementsAre(1, 2));
   EXPECT_EQ(message("1\t\tx"),
-            "csv: needs a number, got an empty field in line 1, column 2; fill it in or drop the row");
+            "csv: needs a number, got an empty field in line 1, column 2; fill it in, delete the row, or choose how to "
+            "treat missing values (train --missing)");
   EXPECT_THAT(read_csv("a;b,d\n1,x", {.separator = Separator::comma}).feature_names, ElementsAre("a;b"));
 }
 
@@ -89,7 +90,7 @@ TEST(Csv, DetectsAHeader) {
   EXPECT_EQ(read_csv("1,2\n2,3\n", {.header = Header::yes}).feature_names[0], "1");
   EXPECT_EQ(read_csv("1,2\n2,3\n", {.header = Header::no}).rows(), 2u);
   EXPECT_EQ(message("a,b\n1,2\n", {.header = Header::no}),
-            "csv: needs a number, got 'a' in line 1, column 1; correct it or drop the row");
+            "csv: needs a number, got 'a' in line 1, column 1; correct it or delete the row");
   EXPECT_EQ(read_csv(",b,c\n1,2,3\n").feature_names[0], "column 1");
 }
 
@@ -112,7 +113,7 @@ TEST(Csv, FindsTheLabelColumnByNumberOrName) {
 
 TEST(CsvLabels, ReportAMissingColumnByName) {
   EXPECT_EQ(message("a,b,c\n1,2,3\n", {.label = "d"}),
-            "csv: needs a label column of its header (a, b, c), got 'd'; choose one of them");
+            "csv: needs the name of a column in its header (a, b, c) as the label, got 'd'; choose one of them");
   EXPECT_EQ(message("1,2,3\n", {.header = Header::no, .label = "d"}),
             "csv: needs a header to find the label column 'd' in, got none; give the column's number, or add a header");
   for (const int column : {0, 4, -4, std::numeric_limits<int>::max(), std::numeric_limits<int>::min()})
@@ -132,8 +133,8 @@ TEST(CsvLabels, RejectMeasurements) {
 
 TEST(CsvLabels, RejectMissingAndUnprintableNames) {
   EXPECT_EQ(message("1,x\n2,\n"),
-            "csv: needs a label, got an empty field in line 2, column 2; fill it in or drop the row");
-  EXPECT_EQ(message("1,x\n2,NA\n"), "csv: needs a label, got 'NA' in line 2, column 2; fill it in or drop the row");
+            "csv: needs a label, got an empty field in line 2, column 2; fill it in or delete the row");
+  EXPECT_EQ(message("1,x\n2,NA\n"), "csv: needs a label, got 'NA' in line 2, column 2; fill it in or delete the row");
   EXPECT_THAT(read_csv("1,x\n2,\"NA\"\n").label_names, ElementsAre("x", "NA"));
   EXPECT_EQ(
       message("1,\x1b[2J\n"),
@@ -186,7 +187,7 @@ TEST(CsvFeatures, AreFoundByPositionForAModelWithoutAHeader) {
 
 TEST(CsvFeatures, NeedNoNumbersInOtherColumns) {
   EXPECT_EQ(features_message("a,b\n1,q\n"),
-            "csv: needs a number, got 'q' in line 2, column 2 (b); correct it or drop the row");
+            "csv: needs a number, got 'q' in line 2, column 2 (b); correct it or delete the row");
 }
 
 TEST(CsvLabels, KeepTheIndicesOfAModel) {
@@ -194,8 +195,9 @@ TEST(CsvLabels, KeepTheIndicesOfAModel) {
   EXPECT_THAT(data.labels, ElementsAre(2, 0));
   EXPECT_THAT(data.label_names, ElementsAre("a", "b", "c"));
   EXPECT_THAT(read_csv("1,1.0\n2,0\n", {.labels = {"0", "1"}}).labels, ElementsAre(1, 0));
-  EXPECT_EQ(message("1,d\n", {.labels = {"a", "b"}}),
-            "csv: needs a label that the model knows (a, b), got 'd' in line 1, column 2; correct it or drop the row");
+  EXPECT_EQ(
+      message("1,d\n", {.labels = {"a", "b"}}),
+      "csv: needs a label that the model knows (a, b), got 'd' in line 1, column 2; correct it or delete the row");
 }
 
 const CsvOptions texts{.text_columns = true};
@@ -215,7 +217,7 @@ TEST(CsvColumns, BecomeOneFeaturePerCategoryIfTheyHaveText) {
               ElementsAre("colour=red", "colour=blue", "colour=(other)"));
   // If the first field is a number, the column is numeric: a text below is an Error, not a category.
   EXPECT_EQ(message("n,kind\n1,a\nx,b\n", texts),
-            "csv: needs a number, got 'x' in line 3, column 1 (n); correct it or drop the row");
+            "csv: needs a number, got 'x' in line 3, column 1 (n); correct it or delete the row");
   std::string many = "t,k\n";
   for (std::size_t i = 0; i <= most_categories; ++i) many += "t" + std::to_string(i) + ",1\n";
   EXPECT_EQ(
@@ -233,9 +235,10 @@ TEST(CsvColumns, AreReadWithTheCategoriesOfAModel) {
   EXPECT_THAT(read_csv_features("blue,1\nred,2\n", options).x, ElementsAre(0, 1, 1, 1, 0, 2));
   EXPECT_EQ(features_message("colour,size\ngreen,1\n", options),
             "csv: needs a text that the model was trained with (red, blue), got 'green' in line 2, column 1 (colour); "
-            "correct it, drop the row, or train with a feature for other texts");
+            "correct it, delete the row, or train with a category for other texts (train --other)");
   EXPECT_EQ(features_message("colour,size\nred,\n", options),
-            "csv: needs a number, got an empty field in line 2, column 2 (size); fill it in or drop the row");
+            "csv: needs a number, got an empty field in line 2, column 2 (size); fill it in, delete the row, or train "
+            "with missing values filled in (train --missing mean)");
   options.table = {{"colour", {"red", "blue"}, true, 0.0}, {"size", {}, false, 7.0}};
   EXPECT_THAT(read_csv_features("colour,size\ngreen,1\n,NA\n", options).x, ElementsAre(0, 0, 1, 1, 0, 0, 0, 7));
 }
@@ -246,7 +249,7 @@ TEST(CsvColumns, AreChosenOrDroppedByNameOrNumber) {
   EXPECT_THAT(read_csv(text, {.use = {"c", 1}}).feature_names, ElementsAre("c", "a"));
   EXPECT_THAT(read_csv(text, {.drop = {"b", -2}}).x, ElementsAre(1, 4));
   EXPECT_EQ(message(text, {.use = {"d"}}),
-            "csv: needs columns of its header (a, b, c, kind), got 'd'; choose some of them");
+            "csv: needs names of columns in its header (a, b, c, kind), got 'd'; choose some of them");
   EXPECT_EQ(message(text, {.use = {"kind"}}),
             "csv: needs features besides the label, got the label column as a feature in line 1, column 4; choose "
             "another label column");
@@ -256,7 +259,8 @@ TEST(CsvColumns, AreChosenOrDroppedByNameOrNumber) {
 TEST(CsvColumns, RejectDropOrKeepRowsWithMissingFields) {
   const std::string text = "a,colour,kind\n1,red,x\n,blue,y\n3,NA,x\n4,red,?\n5,blue,y\n";
   EXPECT_EQ(message(text, texts),
-            "csv: needs a number, got an empty field in line 3, column 1 (a); fill it in or drop the row");
+            "csv: needs a number, got an empty field in line 3, column 1 (a); fill it in, delete the row, or choose "
+            "how to treat missing values (train --missing)");
   CsvOptions drop = texts, keep = texts;
   drop.missing = CsvOptions::Missing::drop, keep.missing = CsvOptions::Missing::keep;
   const Dataset left = read_csv(text, drop);
@@ -264,7 +268,8 @@ TEST(CsvColumns, RejectDropOrKeepRowsWithMissingFields) {
   EXPECT_EQ(left.dropped, 3u);
   EXPECT_EQ(message("a,n,b\n,1,x\n,2,y\n", drop),
             "csv: needs a row without missing fields, got none; fill in some, or drop columns");
-  EXPECT_EQ(message(text, keep), "csv: needs a label, got '?' in line 5, column 3 (kind); fill it in or drop the row");
+  EXPECT_EQ(message(text, keep),
+            "csv: needs a label, got '?' in line 5, column 3 (kind); fill it in or delete the row");
   Split data{read_csv("a,colour,kind\n1,red,x\n,blue,y\n5,NA,x\n", keep), {}};
   EXPECT_TRUE(std::isnan(data.train.x[3]));
   data.test = data.train;
@@ -311,27 +316,33 @@ TEST(CsvTargets, AreNumbersUnlessTheyAreTextsOrFewWholeNumbers) {
   EXPECT_EQ(read_csv(rows(2000, whole), detect).rows(), 2000u);
   EXPECT_THAT(read_csv("1,2\n1,3\n", {.task = CsvOptions::Task::numbers}).targets, ElementsAre(2, 3));
   EXPECT_THAT(read_csv("1,2.5\n1,3\n", {.task = CsvOptions::Task::classes}).label_names, ElementsAre("2.5", "3"));
-  EXPECT_EQ(message("1,2.5\n1,x\n", detect),
-            "csv: needs a number, got 'x' in line 2, column 2; correct it, drop the row, or use the column as classes");
+  EXPECT_EQ(
+      message("1,2.5\n1,x\n", detect),
+      "csv: needs a number, got 'x' in line 2, column 2; correct it, delete the row, or use the column as classes");
   EXPECT_EQ(message("1,2\n1,x\n", {.task = CsvOptions::Task::numbers}),
-            "csv: needs a number, got 'x' in line 2, column 2; correct it or drop the row");
-  EXPECT_EQ(message("1,2.5\n1,\n", detect),
-            "csv: needs a number, got an empty field in line 2, column 2; correct it, drop the row, or use the column "
-            "as classes");
+            "csv: needs a number, got 'x' in line 2, column 2; correct it or delete the row");
+  EXPECT_EQ(
+      message("1,2.5\n1,\n", detect),
+      "csv: needs a number, got an empty field in line 2, column 2; correct it, delete the row, or use the column "
+      "as classes");
 }
 
 TEST(CsvErrors, NameThePlaceOfAnInvalidNumber) {
   EXPECT_EQ(message("petal length,petal width,kind\n1,2,x\n1,abc,y\n"),
-            "csv: needs a number, got 'abc' in line 3, column 2 (petal width); correct it or drop the row");
-  EXPECT_EQ(message("1,,x"), "csv: needs a number, got an empty field in line 1, column 2; fill it in or drop the row");
-  EXPECT_EQ(message("1,?,x"), "csv: needs a number, got '?' in line 1, column 2; fill it in or drop the row");
+            "csv: needs a number, got 'abc' in line 3, column 2 (petal width); correct it or delete the row");
+  EXPECT_EQ(message("1,,x"),
+            "csv: needs a number, got an empty field in line 1, column 2; fill it in, delete the row, or choose how to "
+            "treat missing values (train --missing)");
+  EXPECT_EQ(message("1,?,x"),
+            "csv: needs a number, got '?' in line 1, column 2; fill it in, delete the row, or choose how to treat "
+            "missing values (train --missing)");
   EXPECT_EQ(message("1,NaN,x"),
-            "csv: needs a finite number, got 'NaN' in line 1, column 2; correct it or drop the row");
+            "csv: needs a finite number, got 'NaN' in line 1, column 2; correct it or delete the row");
   EXPECT_EQ(message("1,-inf,x"),
-            "csv: needs a finite number, got '-inf' in line 1, column 2; correct it or drop the row");
+            "csv: needs a finite number, got '-inf' in line 1, column 2; correct it or delete the row");
   EXPECT_EQ(
       message("1,1e999,x"),
-      "csv: needs a number between 5e-324 and 1.8e308, got '1e999' in line 1, column 2; correct it or drop the row");
+      "csv: needs a number between 5e-324 and 1.8e308, got '1e999' in line 1, column 2; correct it or delete the row");
   EXPECT_EQ(message("1;1,5;x"), "csv: needs a number, got '1,5' in line 1, column 2; write decimals with a point");
   for (const char* text : {"1 2", "0x10", "1e", "+-1", "++1", "- 1", "1.2.3", "one", "1\0"})
     EXPECT_THAT(message("1," + std::string(text) + "_,x"), HasSubstr("needs a number")) << text;
@@ -349,7 +360,7 @@ TEST(CsvErrors, NameThePlaceOfInvalidRowsAndQuotes) {
             "csv: needs a separator or the line's end after a closing quote, got 'y' in line 1, column 3; double the "
             "quotes inside a quoted field");
   EXPECT_EQ(message("\"a\n\r\nb\",\"c\rd\",e\n1,q,x\n"),
-            "csv: needs a number, got 'q' in line 5, column 2 (c?d); correct it or drop the row");
+            "csv: needs a number, got 'q' in line 5, column 2 (c?d); correct it or delete the row");
   EXPECT_EQ(message("a,b,a\n1,2,3\n"),
             "csv: needs columns with different names, got 'a' twice in line 1, column 3; rename one");
 }

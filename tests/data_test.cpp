@@ -199,7 +199,7 @@ TEST(Standardisation, RejectsNumbersThatAreNotFinite) {
   EXPECT_EQ(error_of([] { Standardisation::fit(Dataset{}); }),
             "Standardisation: needs at least one row, got none; fit it to the training data");
   EXPECT_EQ(error_of([] { Standardisation::fit(Dataset{1, {1, NAN}, {0, 0}, {}, {}}); }),
-            "Standardisation: needs finite numbers, got nan in row 1, column 0; drop the row, or fill in a number");
+            "Standardisation: needs finite numbers, got nan in row 1, column 0; delete the row, or fill in a number");
   EXPECT_EQ(error_of([] {
               std::vector<double> row{1, 2};
               Standardisation::fit(numbered({0, 1})).apply(row);

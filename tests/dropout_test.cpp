@@ -107,7 +107,7 @@ TEST(Dropout, AppliesTheGivenFactorsInAnEagerStep) {
   std::vector<double> factors(22, 2);
   for (std::size_t i = 0; i < factors.size(); i += 3) factors[i] = 0;
   BatchSums sums(network.parameter_count());
-  eager_step(run.model())->run({data, rows, 0.5, factors}, sums);
+  eager_step(run.classifier())->run({data, rows, 0.5, factors}, sums);
   Value loss;
   for (std::size_t i = 0; i < 2; ++i)
     loss +=
@@ -146,10 +146,10 @@ TEST(Dropout, IsOffWhenAModelPredictsOrIsEvaluated) {
   std::optional<double> judged;
   for (int i = 0; i < 9; ++i) judged = run.step().validation;  // 24 rows in batches of 8
   ASSERT_TRUE(judged);
-  EXPECT_NEAR(*judged, run.model().evaluate(learning_split(data, recipe).validation).loss, 1e-12);
+  EXPECT_NEAR(*judged, run.classifier().evaluate(training_split(data, recipe).validation).loss, 1e-12);
   std::vector<double> x(data.row(0).begin(), data.row(0).end());
-  run.model().standardisation.apply(x);
-  EXPECT_EQ(run.model().scores(data.row(0))[0], run.network()(x)[0].data());
+  run.classifier().standardisation.apply(x);
+  EXPECT_EQ(run.classifier().scores(data.row(0))[0], run.network()(x)[0].data());
 }
 
 TEST(Dropout, RejectsAnImpossibleProbability) {

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from names_test import project_files
-from rooms_test import ROOT
+from modules_test import ROOT
 
 LINK = re.compile(r"\]\(([^)\s]+)\)|\b(?:href|src)=\"([^\"]+)\"")
 HEADING = re.compile(r"^#{1,6} +(.*?) *#* *$", re.MULTILINE)

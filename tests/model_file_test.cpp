@@ -103,7 +103,7 @@ TEST_F(ModelFiles, PredictTheSameAfterLoadingBitForBit) {
       EXPECT_EQ(file.model().feature_names, data.feature_names);
       EXPECT_EQ(file.classifier().label_names, data.label_names);
       for (std::size_t i = 0; i < data.rows(); ++i)
-        EXPECT_EQ(bits(file.model().scores(data.row(i))), bits(run.model().scores(data.row(i))));
+        EXPECT_EQ(bits(file.model().scores(data.row(i))), bits(run.classifier().scores(data.row(i))));
     }
 }
 
@@ -252,7 +252,7 @@ TEST_F(ModelFiles, KeepTheMeaningOfGelu) {
     EXPECT_EQ(Json::parse(raw.metadata.at("recipe"))["activation"], spelled);
     const ModelFile file = load_model(at("m"));
     EXPECT_EQ(file.run->recipe.activation, activation);
-    EXPECT_EQ(bits(file.model().scores(moons().row(0))), bits(run.model().scores(moons().row(0))));
+    EXPECT_EQ(bits(file.model().scores(moons().row(0))), bits(run.classifier().scores(moons().row(0))));
   }
 }
 
@@ -290,8 +290,8 @@ TEST_F(ModelFiles, KeepTheBestModelAndContinueFromTheLastStep) {
   ASSERT_LT(best.step, 60u);
   save_model(at("straight"), straight, 60, source_of(data));
   const ModelFile file = load_model(at("straight"));
-  EXPECT_EQ(bits(file.model().scores(data.row(0))), bits(model_of(straight.kept_model()).scores(data.row(0))));
-  EXPECT_NE(bits(file.model().scores(data.row(0))), bits(straight.model().scores(data.row(0))));
+  EXPECT_EQ(bits(file.model().scores(data.row(0))), bits(model_of(straight.best_model()).scores(data.row(0))));
+  EXPECT_NE(bits(file.model().scores(data.row(0))), bits(straight.classifier().scores(data.row(0))));
   EXPECT_EQ(file.run->state.best.step, best.step);
   EXPECT_EQ(file.run->state.best.loss, best.loss);
   EXPECT_EQ(file.run->state.best.parameters, best.parameters);
@@ -400,7 +400,7 @@ TEST(ModelFile, PredictsButDoesNotResumeWithoutItsTraining) {
   const ModelFile model = parse_model(file.to_bytes());
   EXPECT_FALSE(model.run);
   const ModelFile whole = parse_model(saved());
-  EXPECT_EQ(bits(model.model().scores(moons().row(0))), bits(whole.model().scores(moons().row(0))));
+  EXPECT_EQ(bits(model.model().scores(moons().row(0))), bits(whole.classifier().scores(moons().row(0))));
   EXPECT_EQ(error_of([&] { resume(model, moons()); }),
             "resume: needs a model with its training, got a model only; train a new model");
 }

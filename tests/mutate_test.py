@@ -8,7 +8,7 @@ import importlib.machinery
 import importlib.util
 import unittest
 
-from rooms_test import ROOT
+from modules_test import ROOT
 
 loader = importlib.machinery.SourceFileLoader("mutate", str(ROOT / "tools" / "mutate"))
 mutate = importlib.util.module_from_spec(importlib.util.spec_from_loader("mutate", loader))

@@ -12,7 +12,7 @@ import re
 import sys
 from pathlib import Path
 
-from rooms_test import ROOT, expanded
+from modules_test import ROOT, expanded
 
 FOLDERS = "bench|cli|cmake|docs|examples|include|python|site|src|tests|tools|web"
 ENDINGS = "cmake|cpp|def|hpp|ipynb|md|py|pyi|sh|svelte|ts"

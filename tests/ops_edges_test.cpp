@@ -270,5 +270,35 @@ TEST(FindNonfinite, NamesTheFirstInTopologicalOrder) {
   EXPECT_EQ(find_nonfinite(sum)->node.label(), "x");
 }
 
+TEST(HypotAndAtan2, HaveTheirDerivativesOnTheAxesAndNoneAtTheOrigin) {
+  const auto hypotenuse = [](const Value& x, const Value& y) { return hypot(x, y); };
+  EXPECT_THAT(at(0, 0, hypotenuse), Is(Slopes{0, 0, 0}));
+  EXPECT_THAT(at(1, 0, hypotenuse), Is(Slopes{1, 1, 0}));
+  EXPECT_THAT(at(0, 1, hypotenuse), Is(Slopes{1, 0, 1}));
+  const auto angle = [](const Value& x, const Value& y) { return atan2(x, y); };
+  EXPECT_THAT(at(0, 0, angle), Is(Slopes{0, 0, 0}));
+  EXPECT_THAT(at(0, 1, angle), Is(Slopes{0, 1, 0}));
+  EXPECT_THAT(at(1, 0, angle), Is(Slopes{std::atan2(1.0, 0.0), 0, -1}));
+}
+
+TEST(Comparisons, AreExactlyOneOrZero) {
+  const Value x = 1, y = 2;
+  const auto data = [](const Condition& condition) { return Value(condition).data(); };
+  EXPECT_EQ(data(x < y), 1);
+  EXPECT_EQ(data(x <= y), 1);
+  EXPECT_EQ(data(x != y), 1);
+  EXPECT_EQ(data(x == x), 1);
+  EXPECT_EQ(data(y < x), 0);
+  EXPECT_EQ(data(y <= x), 0);
+  EXPECT_EQ(data(x != x), 0);
+  EXPECT_EQ(data(x == y), 0);
+}
+
+// (r - x) / y is -2.9999999999999996 here, because of rounding.
+TEST(Fmod, HasAWholeDerivativeByItsDivisor) {
+  const auto remainder = [](const Value& x, const Value& y) { return fmod(x, y); };
+  EXPECT_EQ(at(7.431532021663774, 1.9, remainder).dy, -3);
+}
+
 }  // namespace
 }  // namespace gradwalk::ops_edges_test

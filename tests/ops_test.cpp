@@ -178,6 +178,16 @@ TEST_P(EveryOp, OfNanIsNan) {
   }
 }
 
+// The boundaries of all domains are among these points. A power of 0 with a negative exponent is a pole in its domain.
+TEST_P(EveryOp, IsFiniteExactlyInItsDomain) {
+  for (const double x : {-2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0})
+    for (const double y : {-2.0, -0.5, 0.0, 0.5, 1.0, 2.0}) {
+      if (GetParam().op == Op::pow && x == 0 && y < 0) continue;
+      const Value result = GetParam().apply({x, y});
+      EXPECT_EQ(GetParam().domain({x, y}), std::isfinite(result.data())) << "at " << x << ", " << y;
+    }
+}
+
 TEST_P(EveryOp, IsEvaluatedAgainByRecomputeToTheSameNumber) {
   at_random_points([&](const Numbers& at) {
     std::vector<Value> x(at.size());

@@ -103,7 +103,7 @@ TEST(TextPlot, OfALineThroughTheMiddleIsExactlyThisText) {
             "      ...............    ---------------\n"
             "      ...............    ---------------\n"
             "-1.14 ..A............    ------------B--\n"
-            "      -1.14    height over width    1.14\n"
+            "      -1.14  height against width   1.14\n"
             "      A . left   B - right\n");
 }
 
@@ -155,7 +155,7 @@ TEST(TextPlot, ShowsTestPointsAsSmallLettersAndTheLargestOfManyScores) {
             "      .................-----------------\n"
             "      .................-----------------\n"
             "-1.14 ..A..............--------------B--\n"
-            "      -1.14    height over width    1.14\n"
+            "      -1.14  height against width   1.14\n"
             "      A . left   B - right   C + up\n"
             "      small letters: test\n");
 }
@@ -167,7 +167,7 @@ TEST(TextPlot, ShowsWhereScoresAreNaN) {
   EXPECT_EQ(plot_text(plot, {.width = 20, .height = 2}),
             " 1 .........????????\n"
             "-1 .........????????\n"
-            "   -1  x1 over x0  1\n");
+            "   -1              1\n");
 }
 
 // Returns the number of characters that a terminal shows of a line, without escape sequences.
@@ -411,7 +411,7 @@ TEST(Pictures, ShowAConfusionMatrix) {
   TrainingPlot plot;
   plot.confusion = {"Rows kept for testing", {"setosa", "a<b", std::string(300, 'y')}, {9, 1, 0, 2, 7, 0, 0, 0, 123}};
   const std::string svg = plot_svg(plot);
-  for (const char* text : {">Rows kept for testing<", ">setosa<", ">a&lt;b<", ">123<", ">taken for<", ">class<"})
+  for (const char* text : {">Rows kept for testing<", ">setosa<", ">a&lt;b<", ">123<", ">predicted as<", ">class<"})
     EXPECT_THAT(svg, testing::HasSubstr(text));
   plot.curve = {{1, 2}, {3, 1}, {}};
   EXPECT_GT(plot_png(plot).size(), 1000u);

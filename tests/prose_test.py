@@ -10,7 +10,7 @@ import importlib.util
 import json
 import unittest
 
-from rooms_test import ROOT
+from modules_test import ROOT
 
 loader = importlib.machinery.SourceFileLoader("prose", str(ROOT / "tools" / "prose"))
 prose = importlib.util.module_from_spec(importlib.util.spec_from_loader("prose", loader))
@@ -77,7 +77,7 @@ GOOD = [
     "Records are stored in order, apart from leaves.",
     "The program was used up to the end. The session ends here.",
     "The loss is exact at extreme scores.",
-    "A room is a module. Each file is in one room, and in no other room.",
+    "A flat has three rooms. Each room has a door to another room.",
     "The rule stands in one place; the sum grows in place.",
     "The planner has a plan for the release.",
     "A walk goes forward and backward.",

@@ -100,14 +100,14 @@ TEST(Regression, RejectsTargetsThatCannotBeLearned) {
   EXPECT_EQ(with([](Dataset& d) { d.targets.assign(5, 2); }),
             "train: needs targets that differ, got 2 in every row; add rows, or choose another column");
   EXPECT_EQ(with([](Dataset& d) { d.targets[3] = std::numeric_limits<double>::quiet_NaN(); }),
-            "train: needs finite targets, got nan; correct it or drop the row");
+            "train: needs finite targets, got nan; correct it or delete the row");
   EXPECT_EQ(with([](Dataset& d) { d.target_name = "\x01"; }).substr(0, 19), "train: needs a name");
   EXPECT_EQ(with([](Dataset& d) { d.labels = {1}; }),
             "train: needs labels or targets, got both; leave out one of them");
   EXPECT_EQ(with([](Dataset&) {}, small(LossKind::softmax)),
             "train: needs a loss for numbers, got softmax; use the loss mse, mae or huber");
   TrainingRun run(numbers(), small());
-  EXPECT_EQ(error_of([&] { run.model(); }), "model: needs a classifier, got a regressor; ask for the regressor");
+  EXPECT_EQ(error_of([&] { run.classifier(); }), "model: needs a classifier, got a regressor; ask for the regressor");
   EXPECT_EQ(error_of([&] { run.set_data(make_moons(9, 0.1, 1)); }),
             "set_data: needs targets that are numbers, got classes; give data of the kind that the model was made for");
   EXPECT_EQ(error_of([&] { run.regressor().evaluate(make_moons(9, 0.1, 1)); }),

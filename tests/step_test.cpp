@@ -26,7 +26,7 @@ TEST(BatchSteps, AddUpTheWeightedRowsWhenEager) {
   Recipe recipe = small();
   recipe.standardise = false;
   const TrainingRun run(data, recipe);
-  const Classifier& model = run.model();
+  const Classifier& model = run.classifier();
   std::vector<Value> parameters = model.network.parameters();
   const std::vector<std::size_t> rows{3, 1, 4, 1};
   BatchSums sums(parameters.size());
@@ -70,14 +70,14 @@ TEST(BatchSteps, CanBeImplementedByTheUser) {
   const TrainingRun::Report report = run.step();
   EXPECT_DOUBLE_EQ(report.loss, 1);
   EXPECT_EQ(report.accuracy, 1);
-  const std::vector<Value> from = before.model().network.parameters(), to = run.model().network.parameters();
+  const std::vector<Value> from = before.classifier().network.parameters(), to = run.classifier().network.parameters();
   EXPECT_EQ(to[0].data(), from[0].data() + 0.5);
   for (std::size_t i = 1; i < to.size(); ++i) EXPECT_EQ(to[i].data(), from[i].data());
 }
 
 std::vector<double> numbers_of(const TrainingRun& run) {
   std::vector<double> numbers;
-  for (const Value& parameter : run.model().network.parameters()) numbers.push_back(parameter.data());
+  for (const Value& parameter : run.classifier().network.parameters()) numbers.push_back(parameter.data());
   return numbers;
 }
 

@@ -22,7 +22,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::
 
 std::vector<double> numbers_of(const TrainingRun& run) {
   std::vector<double> result;
-  for (const Value& parameter : run.model().network.parameters()) result.push_back(parameter.data());
+  for (const Value& parameter : run.classifier().network.parameters()) result.push_back(parameter.data());
   return result;
 }
 
@@ -33,7 +33,7 @@ std::vector<std::uint64_t> bits(const std::vector<double>& numbers) {
 }
 
 void set_numbers(const TrainingRun& run, const std::vector<double>& numbers) {
-  std::vector<Value> parameters = run.model().network.parameters();
+  std::vector<Value> parameters = run.classifier().network.parameters();
   for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].data() = numbers[i];
 }
 
@@ -130,7 +130,7 @@ TEST(LearningRateSchedules, SetTheRateOfEachStepOfARun) {
   recipe.rate = {.kind = LearningRateSchedule::Kind::linear, .final = 0, .steps = 4, .warm_up = 2};
   TrainingRun run(moons(), recipe);
   for (const double expected : {0.005, 0.01, 0.01, 0.0075, 0.005, 0.0025, 0.0, 0.0})
-    EXPECT_DOUBLE_EQ(run.step().rate, expected);
+    EXPECT_DOUBLE_EQ(run.step().learning_rate, expected);
 }
 
 TEST(Losses, DetermineTheNumberOfOutputs) {
@@ -224,16 +224,16 @@ TEST(Classifiers, PredictTheClassOfTheLargestScoreAndItsProbability) {
   EXPECT_EQ(Classifier::label_of(std::vector{0.5}), 1u);
   EXPECT_EQ(Classifier::label_of(std::vector{0.5, 3.0, -1.0}), 1u);
   const TrainingRun two(moons(), small());
-  EXPECT_DOUBLE_EQ(two.model().probability(std::vector{2.0}, 1), 1 / (1 + std::exp(-2.0)));
-  EXPECT_DOUBLE_EQ(two.model().probability(std::vector{2.0}, 0), 1 - 1 / (1 + std::exp(-2.0)));
-  EXPECT_TRUE(two.model().has_probabilities());
+  EXPECT_DOUBLE_EQ(two.classifier().probability(std::vector{2.0}, 1), 1 / (1 + std::exp(-2.0)));
+  EXPECT_DOUBLE_EQ(two.classifier().probability(std::vector{2.0}, 0), 1 - 1 / (1 + std::exp(-2.0)));
+  EXPECT_TRUE(two.classifier().has_probabilities());
   const TrainingRun three(make_spiral(12, 3, 0.1, 1), default_recipe(3));
   const std::vector<double> scores{1000, 999, -1000};
-  EXPECT_DOUBLE_EQ(three.model().probability(scores, 0), 1 / (1 + std::exp(-1.0)));
-  EXPECT_DOUBLE_EQ(three.model().probability(scores, 2), 0);
+  EXPECT_DOUBLE_EQ(three.classifier().probability(scores, 0), 1 / (1 + std::exp(-1.0)));
+  EXPECT_DOUBLE_EQ(three.classifier().probability(scores, 2), 0);
   Recipe hinge = small();
   hinge.loss = LossKind::hinge;
-  EXPECT_FALSE(TrainingRun(moons(), hinge).model().has_probabilities());
+  EXPECT_FALSE(TrainingRun(moons(), hinge).classifier().has_probabilities());
 }
 
 TEST(Classifiers, EvaluateTheMeanLossAndCountCorrectRows) {
@@ -243,15 +243,15 @@ TEST(Classifiers, EvaluateTheMeanLossAndCountCorrectRows) {
     recipe.loss = loss;
     TrainingRun run(data, recipe);
     make_steps(run, 5);
-    const Classifier::Result result = run.model().evaluate(data);
+    const Classifier::Result result = run.classifier().evaluate(data);
     double sum = 0;
     std::size_t right = 0;
     for (std::size_t i = 0; i < data.rows(); ++i) {
       std::vector<double> x(data.row(i).begin(), data.row(i).end());
-      run.model().standardisation.apply(x);
-      const std::vector<Value> outputs = run.model().network(x);
+      run.classifier().standardisation.apply(x);
+      const std::vector<Value> outputs = run.classifier().network(x);
       sum += row_loss(loss, outputs, data.labels[i]).data();
-      right += run.model().predict(data.row(i)) == data.labels[i] ? 1 : 0;
+      right += run.classifier().predict(data.row(i)) == data.labels[i] ? 1 : 0;
     }
     EXPECT_DOUBLE_EQ(result.loss, sum / 20);
     EXPECT_EQ(result.right, right);
@@ -259,7 +259,7 @@ TEST(Classifiers, EvaluateTheMeanLossAndCountCorrectRows) {
   }
   Dataset none = data;
   none.x.clear(), none.labels.clear();
-  EXPECT_EQ(TrainingRun(data, small()).model().evaluate(none).accuracy(), 0);
+  EXPECT_EQ(TrainingRun(data, small()).classifier().evaluate(none).accuracy(), 0);
 }
 
 TEST(Classifiers, CountPredictionsInAConfusionMatrix) {
@@ -273,7 +273,7 @@ TEST(Classifiers, CountPredictionsInAConfusionMatrix) {
   EXPECT_EQ(result.precision(2), 0);
   EXPECT_EQ(result.f1(2), 0);
   const Dataset data = moons();
-  const Classifier::Result found = TrainingRun(data, small()).model().evaluate(data);
+  const Classifier::Result found = TrainingRun(data, small()).classifier().evaluate(data);
   EXPECT_EQ(found.taken(0, 0) + found.taken(1, 1), found.right);
   EXPECT_EQ(found.of_class(0) + found.of_class(1), found.rows);
 }
@@ -287,7 +287,7 @@ TEST(Training, GivesAllClassesTheSameWeightWithBalance) {
   Recipe recipe = small(SGD{.lr = 0.1}, 0);
   recipe.l2 = 0, recipe.balance = true;
   TrainingRun run(data, recipe);
-  const Classifier model = run.model();
+  const Classifier model = run.classifier();
   double loss[2] = {}, count[2] = {};
   for (std::size_t i = 0; i < data.rows(); ++i) {
     std::vector<double> x(data.row(i).begin(), data.row(i).end());
@@ -317,7 +317,7 @@ TEST(Histories, KeepAtMost1024StepsEvenly) {
   for (std::uint64_t step = 1; step <= 100'000; ++step) {
     history.add(step, 1.0 / static_cast<double>(step), 0.5);
     if (step % 997 == 0 || step < 3000) {
-      EXPECT_TRUE(history.is_of(step)) << step;
+      EXPECT_TRUE(history.is_valid_for(step)) << step;
     }
   }
   EXPECT_EQ(history.stride, 128u);
@@ -334,7 +334,7 @@ TEST(Histories, DependOnlyOnTheirSteps) {
     History straight, first, second;
     for (std::uint64_t step = 1; step <= 5000; ++step) straight.add(step, static_cast<double>(step), 1);
     for (std::uint64_t step = 1; step <= at; ++step) first.add(step, static_cast<double>(step), 1);
-    EXPECT_TRUE(first.is_of(at));
+    EXPECT_TRUE(first.is_valid_for(at));
     second = first;
     for (std::uint64_t step = at + 1; step <= 5000; ++step) second.add(step, static_cast<double>(step), 1);
     EXPECT_EQ(second.stride, straight.stride);
@@ -346,15 +346,15 @@ TEST(Histories, DependOnlyOnTheirSteps) {
 TEST(Histories, CheckTheNumberOfTheirSteps) {
   History good;
   for (std::uint64_t step = 1; step <= 1500; ++step) good.add(step, 1, 0.5);
-  EXPECT_TRUE(good.is_of(1500));
-  EXPECT_TRUE(good.is_of(1499));  // with stride 2, step 1500 is not kept
-  EXPECT_FALSE(good.is_of(1498));
-  EXPECT_FALSE(good.is_of(1501));
-  EXPECT_TRUE(History{}.is_of(0));
+  EXPECT_TRUE(good.is_valid_for(1500));
+  EXPECT_TRUE(good.is_valid_for(1499));  // with stride 2, step 1500 is not kept
+  EXPECT_FALSE(good.is_valid_for(1498));
+  EXPECT_FALSE(good.is_valid_for(1501));
+  EXPECT_TRUE(History{}.is_valid_for(0));
   const auto with = [&](auto change) {
     History history = good;
     change(history);
-    return history.is_of(1500);
+    return history.is_valid_for(1500);
   };
   EXPECT_FALSE(with([](History& h) { h.stride = 0; }));
   EXPECT_FALSE(with([](History& h) { h.stride = 3; }));
@@ -504,15 +504,15 @@ TEST(Training, UsesTheGradientOfTheMeanLossOfABatch) {
         const std::vector<double> after = numbers_of(run);
 
         set_numbers(run, before);
-        const MLP& network = run.model().network;
+        const MLP& network = run.classifier().network;
         network.zero_grad();
         Value total = 0.0;
         std::size_t right = 0;
         for (const std::size_t row : rows) {
           std::vector<double> x(data.row(row).begin(), data.row(row).end());
-          run.model().standardisation.apply(x);
+          run.classifier().standardisation.apply(x);
           total += row_loss(loss, network(x), data.labels[row]);
-          right += run.model().predict(data.row(row)) == data.labels[row] ? 1 : 0;
+          right += run.classifier().predict(data.row(row)) == data.labels[row] ? 1 : 0;
         }
         const std::vector<Value> parameters = network.parameters();
         const Value mean =
@@ -558,8 +558,8 @@ TEST(Training, StandardisesRowsForTrainingAndForPrediction) {
   for (std::size_t i = 0; i < wide.rows(); ++i) wide.x[2 * i] = 1000 + 50 * wide.x[2 * i];
   TrainingRun run(wide, small());
   const Standardisation expected = Standardisation::fit(wide);
-  EXPECT_EQ(run.model().standardisation.mean, expected.mean);
-  EXPECT_EQ(run.model().standardisation.deviation, expected.deviation);
+  EXPECT_EQ(run.classifier().standardisation.mean, expected.mean);
+  EXPECT_EQ(run.classifier().standardisation.deviation, expected.deviation);
 
   // Compare with training on rows that are standardised by hand.
   Dataset by_hand = wide;
@@ -567,11 +567,11 @@ TEST(Training, StandardisesRowsForTrainingAndForPrediction) {
   Recipe raw = small();
   raw.standardise = false;
   TrainingRun other(by_hand, raw);
-  EXPECT_TRUE(other.model().standardisation.mean.empty());
+  EXPECT_TRUE(other.classifier().standardisation.mean.empty());
   make_steps(run, 10), make_steps(other, 10);
   EXPECT_EQ(bits(numbers_of(run)), bits(numbers_of(other)));
   for (std::size_t i = 0; i < wide.rows(); ++i)
-    EXPECT_EQ(bits(run.model().scores(wide.row(i))), bits(other.model().scores(by_hand.row(i))));
+    EXPECT_EQ(bits(run.classifier().scores(wide.row(i))), bits(other.classifier().scores(by_hand.row(i))));
 }
 
 TEST(Training, RejectsInconsistentData) {
@@ -600,14 +600,14 @@ TEST(Training, RejectsInconsistentData) {
             "train: needs two classes for the loss bce, got 3; use the loss softmax");
   EXPECT_EQ(with([](Dataset& d) { d.label_names.emplace_back("third"); }, LossKind::softmax), "no error");
   EXPECT_EQ(with([](Dataset& d) { d.x[3] = nan; }),
-            "Standardisation: needs finite numbers, got nan in row 1, column 1; drop the row, or fill in a number");
+            "Standardisation: needs finite numbers, got nan in row 1, column 1; delete the row, or fill in a number");
 }
 
 TEST(Training, LearnsMoonsWithTheRecipeOfMicrograd) {
   const Dataset data = make_moons(100, 0.1, 1337);
   TrainingRun run(data, micrograd_recipe());
   make_steps(run, static_cast<int>(tests::sized(100, 10)));
-  EXPECT_GE(run.model().evaluate(data).accuracy(), tests::sanitized ? 0.8 : 1.0);
+  EXPECT_GE(run.classifier().evaluate(data).accuracy(), tests::sanitized ? 0.8 : 1.0);
 }
 
 }  // namespace

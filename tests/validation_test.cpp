@@ -45,27 +45,27 @@ std::multiset<std::pair<double, double>> points(const Dataset& data) {
 
 TEST(Validation, HoldsOutAShareOfEachClassThatIsNotLearnedFrom) {
   const Dataset data = noise();
-  const LearningSplit parts = learning_split(data, judged());
-  EXPECT_EQ(parts.learned.rows(), 30u);
+  const TrainingSplit parts = training_split(data, judged());
+  EXPECT_EQ(parts.training.rows(), 30u);
   EXPECT_EQ(parts.validation.rows(), 10u);
-  std::multiset<std::pair<double, double>> both = points(parts.learned);
+  std::multiset<std::pair<double, double>> both = points(parts.training);
   both.merge(points(parts.validation));
   EXPECT_EQ(both, points(data));
 
   // The run equals one on the training rows alone, which also determine the standardisation.
   Recipe plain = judged(0);
-  TrainingRun run(data, judged()), other(parts.learned, plain);
+  TrainingRun run(data, judged()), other(parts.training, plain);
   EXPECT_EQ(run.validation_rows(), 10u);
-  EXPECT_EQ(run.model().standardisation.mean, other.model().standardisation.mean);
+  EXPECT_EQ(run.classifier().standardisation.mean, other.classifier().standardisation.mean);
   for (int i = 0; i < 20; ++i) EXPECT_EQ(run.step().loss, other.step().loss);
   EXPECT_EQ(numbers_of(run.network()), numbers_of(other.network()));
-  EXPECT_EQ(points(learning_split(data, plain).learned), points(data));
+  EXPECT_EQ(points(training_split(data, plain).training), points(data));
   EXPECT_EQ(other.validation_rows(), 0u);
 }
 
 TEST(Validation, KeepsTheParametersOfTheEpochWithTheLeastLoss) {
   TrainingRun run(noise(), judged());  // 30 rows in batches of 8: 4 steps per epoch
-  const Dataset kept = learning_split(noise(), judged()).validation;
+  const Dataset kept = training_split(noise(), judged()).validation;
   double least = 1e300;
   std::uint64_t best = 0;
   std::vector<double> parameters;
@@ -73,14 +73,14 @@ TEST(Validation, KeepsTheParametersOfTheEpochWithTheLeastLoss) {
     const TrainingRun::Report report = run.step();
     ASSERT_EQ(report.validation.has_value(), i % 4 == 0) << i;
     if (!report.validation) continue;
-    EXPECT_NEAR(*report.validation, run.model().evaluate(kept).loss, 1e-12);
+    EXPECT_NEAR(*report.validation, run.classifier().evaluate(kept).loss, 1e-12);
     if (*report.validation < least)
       least = *report.validation, best = report.step, parameters = numbers_of(run.network());
   }
   ASSERT_LT(best, 100u);  // otherwise the test would show nothing
   EXPECT_EQ(run.state().best.step, best);
   EXPECT_EQ(run.state().best.loss, least);
-  const AnyModel model = run.kept_model();
+  const AnyModel model = run.best_model();
   EXPECT_EQ(numbers_of(model_of(model).network), parameters);
   EXPECT_NE(numbers_of(run.network()), parameters);
   EXPECT_NEAR(classifier_of(model).evaluate(kept).loss, least, 1e-12);
@@ -90,11 +90,11 @@ TEST(Validation, KeepsTheLastParametersWhereNoRowsAreHeldOut) {
   TrainingRun run(noise(), judged(0));
   for (int i = 0; i < 9; ++i) EXPECT_FALSE(run.step().validation);
   EXPECT_EQ(run.state().best.step, 0u);
-  EXPECT_EQ(numbers_of(model_of(run.kept_model()).network), numbers_of(run.network()));
+  EXPECT_EQ(numbers_of(model_of(run.best_model()).network), numbers_of(run.network()));
   EXPECT_FALSE(run.is_done());
   TrainingRun early(noise(), judged());
   early.step();  // the first epoch has not ended
-  EXPECT_EQ(numbers_of(model_of(early.kept_model()).network), numbers_of(early.network()));
+  EXPECT_EQ(numbers_of(model_of(early.best_model()).network), numbers_of(early.network()));
 }
 
 TEST(Validation, EndsARunWhenItsPatienceRunsOut) {
@@ -144,7 +144,7 @@ TEST(Validation, UsesTheTrainingLossForNumbersAndBalancedClasses) {
   TrainingRun run(numbers, recipe);
   std::optional<double> last;
   for (int i = 0; i < 8; ++i) last = run.step().validation;
-  EXPECT_NEAR(*last, run.regressor().evaluate(learning_split(numbers, recipe).validation).loss, 1e-12);
+  EXPECT_NEAR(*last, run.regressor().evaluate(training_split(numbers, recipe).validation).loss, 1e-12);
 
   Recipe balance = judged();
   balance.balance = true, balance.batch = 0;
@@ -152,11 +152,11 @@ TEST(Validation, UsesTheTrainingLossForNumbersAndBalancedClasses) {
   for (std::size_t i = 0; i < 40; ++i) rare.labels[i] = i % 5 == 0 ? 1 : 0;
   TrainingRun balanced(rare, balance);
   last = balanced.step().validation;
-  const Dataset kept = learning_split(rare, balance).validation;
+  const Dataset kept = training_split(rare, balance).validation;
   double of[2] = {}, count[2] = {};
   for (std::size_t i = 0; i < kept.rows(); ++i) {
     const std::vector<std::size_t> row{i};
-    of[kept.labels[i]] += balanced.model().evaluate(select_rows(kept, row)).loss;
+    of[kept.labels[i]] += balanced.classifier().evaluate(select_rows(kept, row)).loss;
     count[kept.labels[i]] += 1;
   }
   ASSERT_NE(count[0], count[1]);

@@ -186,7 +186,7 @@ TEST(Orders, ReportWhatWasLostAndWhy) {
   const Snapshot graph = graph_of(diamond);
   const Walk walk(graph, {.order = parse_order(graph, "b, d, c, a")});
   ASSERT_EQ(walk.late().size(), 1u);
-  EXPECT_EQ(walk.late()[0].reason, "b was visited before d had paid it: 6 lost");
+  EXPECT_EQ(walk.late()[0].reason, "b was visited before the deposit from d arrived: 6 lost");
   EXPECT_EQ(walk.late()[0].amount, 6);
   const std::size_t a = graph.find("a").value(), b = graph.find("b").value();
   EXPECT_THAT(walk.worth(walk.late()[0]), ElementsAre(std::pair(a, 6.0)));
@@ -196,7 +196,7 @@ TEST(Orders, ReportWhatWasLostAndWhy) {
   EXPECT_EQ(walk.outcomes()[a].right_gradient, 15);
   ASSERT_TRUE(walk.parting());
   EXPECT_EQ(walk.parting()->node, b);
-  EXPECT_EQ(walk.parting()->reason, "b was visited with 0, before all of its 6 had come");
+  EXPECT_EQ(walk.parting()->reason, "b was visited with 0, before its full gradient of 6 had arrived");
 }
 
 TEST(Orders, ThatAreTopologicalNeverDifferFromTheRightGradients) {
@@ -267,7 +267,7 @@ TEST(Recursion, PassesGradientsOnAgain) {
   EXPECT_EQ(walk.visits(), 9u);
   EXPECT_EQ(walk.visits_needed(), "9");
   ASSERT_TRUE(walk.parting());
-  EXPECT_EQ(walk.parting()->reason, "a was visited with 12, before all of its 27 had come");
+  EXPECT_EQ(walk.parting()->reason, "a was visited with 12, before its full gradient of 27 had arrived");
   EXPECT_FALSE(walk_by("a=2; b=-3; c=10; e=a+b; f=e*c", WalkRule::recursion).parting());
 }
 
@@ -277,7 +277,7 @@ TEST(TheSortWithoutAVisitedSet, ListsSharedNodesOncePerPath) {
   EXPECT_EQ(walk.visits(), 9u);
   EXPECT_EQ(walk.outcomes()[walk.graph().find("a").value()].visits, 2u);
   ASSERT_TRUE(walk.parting());
-  EXPECT_EQ(walk.parting()->reason, "a was visited with 15, before all of its 27 had come");
+  EXPECT_EQ(walk.parting()->reason, "a was visited with 15, before its full gradient of 27 had arrived");
 }
 
 TEST(ForwardOrder, LosesAllButTheRootsDeposits) {
@@ -297,7 +297,7 @@ TEST(BackwardTwice, CountsTwiceUnderMicrogradsRule) {
   EXPECT_EQ(right_gradient(walk, "b"), 64);
   EXPECT_EQ(right_gradient(walk, "d"), 16);
   ASSERT_TRUE(walk.parting());
-  EXPECT_EQ(walk.parting()->reason, "d still had 16 of the pass before: 32 instead of 16");
+  EXPECT_EQ(walk.parting()->reason, "d still had 16 from the previous pass: 32 instead of 16");
   const Expression twice = parse(square);
   twice.root.backward(), twice.root.backward();
   EXPECT_EQ(right_gradient(walk, "a"), twice.names[0].second.grad());
@@ -312,7 +312,7 @@ TEST(ATrainingStepWithoutZeroing, AddsTheOldGradient) {
   EXPECT_NEAR(a.data, 2.4 - 1.08, 1e-12);
   EXPECT_NEAR(a.right_data, 2.4 - 0.48, 1e-12);
   ASSERT_TRUE(walk.parting());
-  EXPECT_EQ(walk.parting()->reason, "a still had 6 of the pass before: 8.4 instead of 2.4");
+  EXPECT_EQ(walk.parting()->reason, "a still had 6 from the previous pass: 8.4 instead of 2.4");
   Value x{1.0};
   const Value y = custom(2.0, {{x, 3.0}}, "twice");
   EXPECT_EQ(tests::error_of([&] { Walk(y, {.rule = WalkRule::no_zeroing}); }),

@@ -6,6 +6,7 @@
 
 namespace gradwalk {
 
+// A trained or untrained network that chooses one of several classes for each row.
 struct GRADWALK_EXPORT Classifier : Model {
   std::vector<std::string> label_names;  // the names of the classes, in the order of their numbers
 
@@ -30,6 +31,7 @@ struct GRADWALK_EXPORT Classifier : Model {
     double precision(std::size_t label) const;  // the fraction of the rows predicted as the class that are of the class
     double recall(std::size_t label) const;     // the fraction of the rows of the class that are predicted as it
     double f1(std::size_t label) const;         // the harmonic mean of precision and recall
+    // Returns the fraction of the rows that are classified correctly, or 0 if there are no rows.
     double accuracy() const { return rows == 0 ? 0 : static_cast<double>(right) / static_cast<double>(rows); }
   };
   // Evaluates the classifier on data that is not standardised. Throws an Error if the data has no classes.

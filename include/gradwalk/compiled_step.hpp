@@ -8,6 +8,7 @@
 
 namespace gradwalk {
 
+// How compiled_step() and CompiledScores run their programs.
 struct CompiledStepOptions {
   std::size_t threads = 1;           // at most; 0: one per processor core. The result does not depend on it
   std::string instruction_set = {};  // one of instruction_sets(); empty: the best that this machine has

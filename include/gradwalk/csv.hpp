@@ -81,10 +81,12 @@ GRADWALK_EXPORT Dataset read_csv(std::string_view text, const CsvOptions& option
 
 // Rows of features without labels.
 struct Table {
-  std::size_t columns = 0;
+  std::size_t columns = 0;         // the number of features in each row
   std::vector<double> x;           // rows * columns numbers, row after row
   std::vector<std::string> names;  // one name per column
+  // Returns the number of rows; a table without columns has none.
   std::size_t rows() const { return columns == 0 ? 0 : x.size() / columns; }
+  // Returns a view of row i, counted from 0, without a check of i. It is valid while `x` stays unchanged.
   std::span<const double> row(std::size_t i) const { return {x.data() + i * columns, columns}; }
 };
 

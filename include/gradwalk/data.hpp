@@ -20,11 +20,12 @@ inline constexpr std::size_t most_categories = 100;  // the largest number of ca
 // How a column of a table becomes features. A numeric column is one feature. A text column is one feature per category,
 // which is 1 in rows of that category and 0 in others.
 struct Column {
-  std::string name;
+  std::string name;                          // the name of the column in the header, or x1, x2, ... without one
   std::vector<std::string> categories = {};  // the categories of a text column; empty for a numeric one
   bool has_other = false;                    // whether there is one more feature, for texts that are no category
   std::optional<double> fill = {};           // replaces a missing number; a missing text has no category
   std::size_t features() const { return categories.empty() ? 1 : categories.size() + (has_other ? 1 : 0); }
+  // Returns the name of feature i of this column: the column's own name, "column=category" or "column=(other)".
   std::string feature_name(std::size_t i) const {
     return categories.empty() ? name : name + "=" + (i < categories.size() ? categories[i] : "(other)");
   }
@@ -49,9 +50,13 @@ struct Dataset {
   // NOLINTNEXTLINE(readability-redundant-member-init)
   std::vector<double> weights = {};  // the weight of each row in the loss; empty: all are 1
 
+  // Returns the number of rows, from the labels or the targets, of which a dataset has only one.
   std::size_t rows() const { return labels.size() + targets.size(); }
+  // Returns the factor on the loss of a row: its entry in `weights`, or 1 if that is empty.
   double weight(std::size_t row) const { return weights.empty() ? 1 : weights[row]; }
+  // Returns whether the data is for regression. It is false for data without rows.
   bool has_targets() const { return !targets.empty(); }
+  // Returns a view of the features of row i, without a check of i. It is valid while `x` stays unchanged.
   std::span<const double> row(std::size_t i) const { return {x.data() + i * columns, columns}; }
 };
 
@@ -70,7 +75,8 @@ GRADWALK_EXPORT Dataset select_rows(const Dataset& data, std::span<const std::si
 
 // Rows for training and rows for testing.
 struct Split {
-  Dataset train, test;
+  Dataset train;  // the rows to learn from
+  Dataset test;   // the rows to judge the model by
 };
 // Replaces each missing number (NaN), in both parts, by the mean of its column in the training part. The means are
 // stored in the tables (Column::fill). Throws an Error for a column without any number.
@@ -97,6 +103,8 @@ struct GRADWALK_EXPORT Standardisation {
 // batch of an epoch may be smaller; none is empty.
 class GRADWALK_EXPORT Batches {
  public:
+  // The position in the sequence of batches: Batches with the same rows and size continue from it with the same
+  // batches.
   struct State {
     Random::State random{};   // the generator's state before it shuffled the current epoch
     std::uint64_t epoch = 0;  // the number of complete epochs
@@ -107,8 +115,8 @@ class GRADWALK_EXPORT Batches {
   Batches(std::size_t rows, std::size_t size, std::uint64_t seed);
   std::span<const std::size_t> next();  // the row numbers of the next batch, valid until the next call
   std::size_t in_an_epoch() const { return (order_.size() + size_ - 1) / size_; }  // the number of batches per epoch
-  const State& state() const { return state_; }
-  void set_state(const State& state);  // throws an Error for the state of Batches of fewer rows
+  const State& state() const { return state_; }  // where to continue after the last batch that next() returned
+  void set_state(const State& state);            // throws an Error for the state of Batches of fewer rows
 
  private:
   void shuffle();

@@ -81,10 +81,10 @@ inline Value row_loss(LossKind kind, std::span<const Value> outputs, std::size_t
 // The members that every model has. A copy shares the parameters of its network.
 struct GRADWALK_EXPORT Model {
   MLP network;
-  LossKind loss;  // the loss that it was trained with
-  std::vector<std::string> feature_names;
-  Standardisation standardisation;  // empty: features are used as they are
-  std::vector<Column> table = {};   // the columns that the features come from, as in Dataset::table
+  LossKind loss;                           // the loss that it was trained with
+  std::vector<std::string> feature_names;  // one name per input of the network, in their order
+  Standardisation standardisation;         // empty: features are used as they are
+  std::vector<Column> table = {};          // the columns that the features come from, as in Dataset::table
 
   // Returns the network's outputs for a row of features that are not standardised: the model does that first.
   std::vector<double> scores(std::span<const double> row) const;

@@ -20,16 +20,17 @@ GRADWALK_EXPORT std::uint64_t fingerprint(const Dataset& data);
 
 // The training of a saved model.
 struct SavedRun {
-  Recipe recipe;
-  TrainingState state;
-  std::uint64_t planned_steps = 0;  // the total number of steps that was last asked for
-  DataSource source;
+  Recipe recipe;                        // how the model was built and trained
+  TrainingState state;                  // the optimizer, the order of the rows and the history after the last step
+  std::uint64_t planned_steps = 0;      // the total number of steps that was last asked for
+  DataSource source;                    // the data of the run, which resume() compares with the data that it gets
   std::string step_kind = {};           // how its last steps were computed (BatchStep::kind()); empty in files of 0.1
   std::vector<double> parameters = {};  // after the last step, if the model has the best ones instead; otherwise empty
 };
 
+// The content of a model file.
 struct ModelFile {
-  AnyModel any_model;
+  AnyModel any_model;           // the model that the run kept (TrainingRun::best_model())
   std::optional<SavedRun> run;  // absent: the model can be used, but its training cannot continue
 
   const Model& model() const { return model_of(any_model); }
@@ -37,7 +38,7 @@ struct ModelFile {
   const Regressor& regressor() const { return regressor_of(any_model); }     // throws an Error for a classifier
 };
 
-// Writes the model that the run keeps (kept_model()) and the state of its training. Whatever happens, the file holds
+// Writes the model that the run keeps (best_model()) and the state of its training. Whatever happens, the file holds
 // either its old content or the complete new one (files.hpp). Throws an Error if it cannot be written.
 GRADWALK_EXPORT void save_model(const std::string& path, const TrainingRun& run, std::uint64_t planned_steps,
                                 const DataSource& source);

@@ -52,8 +52,10 @@ class GRADWALK_EXPORT Module {
  public:
   virtual ~Module() = default;
   virtual std::vector<Value> parameters() const = 0;  // the parameters themselves: changing one changes the module
-  virtual std::vector<std::string> parameter_names() const = 0;
+  virtual std::vector<std::string> parameter_names() const = 0;  // one name per parameter, in the same order
+  // Returns each parameter with its name, in the order of parameters().
   std::vector<std::pair<std::string, Value>> named_parameters() const;
+  // Returns the number of parameters. Override it where the number is known without making the list.
   virtual std::size_t parameter_count() const { return parameters().size(); }
   void zero_grad() const;  // sets the gradients of all parameters to 0
 
@@ -81,9 +83,10 @@ class GRADWALK_EXPORT Neuron : public Module {
   Value operator()(std::initializer_list<double> x) const { return (*this)(std::span<const double>(x)); }
   Value operator()(std::initializer_list<Value> x) const { return (*this)(std::span<const Value>(x)); }
 
-  std::size_t inputs() const { return parameters_.size() - 1; }
+  std::size_t inputs() const { return parameters_.size() - 1; }  // the number of weights
+  // Returns a view of the weights, one per input. It is valid while the neuron lives.
   std::span<const Value> weights() const { return std::span(parameters_).first(inputs()); }
-  const Value& bias() const { return parameters_.back(); }
+  const Value& bias() const { return parameters_.back(); }  // the summand that is multiplied by no input
   Activation activation() const { return activation_; }
   std::vector<Value> parameters() const override { return parameters_; }
   std::vector<std::string> parameter_names() const override;
@@ -99,13 +102,14 @@ class GRADWALK_EXPORT Layer : public Module {
  public:
   Layer(std::size_t inputs, std::size_t outputs, Random& random, Activation activation = Activation::relu,
         Init init = Init::uniform);
+  // Returns the outputs of the neurons in their order. Inputs that are numbers become constants, not nodes.
   std::vector<Value> operator()(std::span<const Value> x) const;
   std::vector<Value> operator()(std::span<const double> x) const;
   std::vector<Value> operator()(std::initializer_list<double> x) const { return (*this)(std::span<const double>(x)); }
   std::vector<Value> operator()(std::initializer_list<Value> x) const { return (*this)(std::span<const Value>(x)); }
 
   std::size_t inputs() const { return neurons_.front().inputs(); }
-  std::size_t outputs() const { return neurons_.size(); }
+  std::size_t outputs() const { return neurons_.size(); }          // the number of neurons
   const std::vector<Neuron>& neurons() const { return neurons_; }  // one per output
   std::vector<Value> parameters() const override;
   std::vector<std::string> parameter_names() const override;
@@ -115,17 +119,19 @@ class GRADWALK_EXPORT Layer : public Module {
   std::vector<Neuron> neurons_;
 };
 
+// How an MLP is built, besides the sizes of its layers.
 struct MLPOptions {
   Activation activation = Activation::relu;  // the activation of the hidden layers
   Activation output = Activation::linear;    // the activation of the last layer
-  Init init = Init::uniform;
-  std::uint64_t seed = 1337;
+  Init init = Init::uniform;                 // the distribution of the initial weights, in all layers
+  std::uint64_t seed = 1337;                 // the seed of the generator that draws the weights
 };
 
 // A multi-layer perceptron: layers, each of which takes the outputs of the one before.
 class GRADWALK_EXPORT MLP : public Module {
  public:
   MLP(std::size_t inputs, const std::vector<std::size_t>& outputs_of_layers, const MLPOptions& options = {});
+  // Returns the outputs of the last layer. Inputs that are numbers become constants, not nodes.
   std::vector<Value> operator()(std::span<const Value> x) const;
   std::vector<Value> operator()(std::span<const double> x) const;
   std::vector<Value> operator()(std::initializer_list<double> x) const { return (*this)(std::span<const double>(x)); }
@@ -141,12 +147,12 @@ class GRADWALK_EXPORT MLP : public Module {
   std::vector<Value> with_factors(std::span<const Value> x, std::span<const Value> factors) const;
   std::vector<Value> with_factors(std::span<const double> x, std::span<const double> factors) const;
 
-  std::size_t inputs() const { return layers_.front().inputs(); }
+  std::size_t inputs() const { return layers_.front().inputs(); }  // the number of inputs of the first layer
   std::size_t outputs() const { return layers_.back().outputs(); }
   std::size_t hidden() const;  // the number of neurons in all layers but the last
   const std::vector<Layer>& layers() const { return layers_; }
-  const MLPOptions& options() const { return options_; }
-  MLP clone() const;  // a copy with parameters of its own; a plain copy shares them
+  const MLPOptions& options() const { return options_; }  // the options that it was built with
+  MLP clone() const;                                      // a copy with parameters of its own; a plain copy shares them
   std::vector<Value> parameters() const override;
   std::vector<std::string> parameter_names() const override;
 

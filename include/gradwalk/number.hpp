@@ -14,6 +14,7 @@
 
 namespace gradwalk {
 
+// The absolute value of x. It is recorded as the operation abs.
 template <AnyValue X> Value fabs(X&& x) { return abs(std::forward<X>(x)); }
 
 // x * y + z, rounded twice. It is one record, and a compiled program may fuse it into its sums.
@@ -29,6 +30,7 @@ Value hypot(X&& x, Y&& y, Z&& z) {
   return hypot(hypot(Value(std::forward<X>(x)), std::forward<Y>(y)), std::forward<Z>(z));
 }
 
+// x - y where x is larger, otherwise 0; NaN if either is NaN. No gradient passes where the result is 0.
 template <class X, class Y>
   requires Operands<X, Y>
 Value fdim(const X& x, const Y& y) {
@@ -44,9 +46,11 @@ template <AnyValue X> Condition signbit(const X& x) { return copysign(1, x) < 0;
 // For containers keyed by node: std::unordered_map<Value, int, IdentityHash, SameNode>. There is no std::hash<Value>,
 // because == compares data, which changes.
 struct IdentityHash {
+  // Returns a hash of the node, which does not change with its data. Throws an Error for an empty Value.
   std::size_t operator()(const Value& x) const { return std::hash<std::uint64_t>()(x.id()); }
 };
 struct SameNode {
+  // Returns whether both Values refer to one node. Throws an Error if either is empty.
   bool operator()(const Value& x, const Value& y) const { return same_node(x, y); }
 };
 

@@ -33,11 +33,13 @@ enum class Op : std::uint8_t {
 
 // A row of the table, as text.
 struct OpInfo {
-  std::string_view name, symbol;
+  std::string_view name;                   // the name of the enumerator, such as "add"
+  std::string_view symbol;                 // the name in drawings, such as "+"; empty for leaf and constant
   int operands;                            // 0 if the op has no rule; if there are 3, the first is a condition
   std::string_view domain, value, dx, dy;  // the expressions, as ops.def writes them
 };
 
+// The rows of all ops, indexed by the number of the Op.
 inline constexpr std::array op_table{
     OpInfo{"leaf", "", 0, "", "", "", ""},
     OpInfo{"constant", "", 0, "", "", "", ""},

@@ -42,8 +42,9 @@ struct Adam {
 // p *= 1 - lr * weight_decay;  then Adam
 struct AdamW {
   double lr = 0.001;
-  double beta1 = 0.9, beta2 = 0.999;
-  double epsilon = 1e-8;
+  double beta1 = 0.9;     // Adam's: how much of the mean gradient m is kept in each step
+  double beta2 = 0.999;   // Adam's: how much of the mean squared gradient v is kept in each step
+  double epsilon = 1e-8;  // Adam's: keeps the division finite where v is 0
   double weight_decay = 0.01;
 };
 
@@ -60,6 +61,7 @@ struct Adagrad {
   double epsilon = 1e-10;
 };
 
+// An optimizer and its settings.
 using OptimizerConfig = std::variant<SGD, Adam, AdamW, RMSprop, Adagrad>;
 // Every optimizer with its default settings.
 inline constexpr std::array<OptimizerConfig, 5> all_optimizers{SGD{}, Adam{}, AdamW{}, RMSprop{}, Adagrad{}};
@@ -67,7 +69,7 @@ GRADWALK_EXPORT std::string_view name(const OptimizerConfig& config);  // "sgd",
 
 // The numbers that an optimizer keeps from step to step. Training can continue later from the state and the parameters.
 struct OptimizerState {
-  std::uint64_t steps = 0;
+  std::uint64_t steps = 0;     // the number of steps made; Adam's formula has it as t
   std::vector<double> first;   // one number per parameter: m of Adam, v of SGD with momentum; otherwise empty
   std::vector<double> second;  // one number per parameter: v of Adam, RMSprop and Adagrad; otherwise empty
   bool operator==(const OptimizerState&) const = default;
@@ -75,10 +77,11 @@ struct OptimizerState {
 
 // The state for parameters of type float.
 struct OptimizerState32 {
-  std::uint64_t steps = 0;
-  std::vector<float> first, second;
+  std::uint64_t steps = 0;           // as in OptimizerState
+  std::vector<float> first, second;  // as in OptimizerState, one number per parameter or empty
 };
 
+// Returns the `lr` of the config, whichever optimizer it is for.
 GRADWALK_EXPORT double learning_rate(const OptimizerConfig& config);
 // Throws an Error if a number of the config is out of its range.
 GRADWALK_EXPORT void check_config(const OptimizerConfig& config);
@@ -113,10 +116,10 @@ class GRADWALK_EXPORT Optimizer {
   void step(double lr);
   void zero_grad();  // sets the gradients of all parameters to 0
 
-  const std::vector<Value>& parameters() const { return parameters_; }
-  const OptimizerConfig& config() const { return config_; }
-  const OptimizerState& state() const { return state_; }
-  void set_state(OptimizerState state);  // throws an Error if the state does not fit
+  const std::vector<Value>& parameters() const { return parameters_; }  // the Values that step() changes
+  const OptimizerConfig& config() const { return config_; }             // the optimizer and its settings, as given
+  const OptimizerState& state() const { return state_; }                // a copy of it can be saved for set_state()
+  void set_state(OptimizerState state);                                 // throws an Error if the state does not fit
 
  private:
   std::vector<Value> parameters_;
@@ -128,6 +131,7 @@ class GRADWALK_EXPORT Optimizer {
 // The learning rate as a function of the step, counted from 0: optimizer.step(schedule(k)). Any such function will do.
 using Schedule = std::function<double(std::uint64_t step)>;
 
+// Returns the schedule that is `lr` at every step.
 GRADWALK_EXPORT Schedule constant_rate(double lr);
 // Returns the schedule from - (from - to) * step / steps, which stays at `to` after `steps` steps. micrograd's
 // 1.0 - 0.9 * k / 100 is linear_decay(1, 0.1, 100).

@@ -19,11 +19,12 @@ namespace gradwalk {
 // A random generator. Copies continue independently, with the same numbers.
 class GRADWALK_EXPORT Random {
  public:
+  // The whole memory of the generator. Two generators with the same State give the same numbers from there on.
   using State = std::array<std::uint64_t, 4>;
 
   explicit Random(std::uint64_t seed);
   static Random from_state(const State& state);  // continues from a state(); throws an Error for all zeros
-  const State& state() const { return state_; }
+  const State& state() const { return state_; }  // the state before the next number; from_state() takes it
 
   std::uint64_t next();                          // 64 random bits
   double uniform();                              // uniform in [0, 1), a multiple of 2^-53

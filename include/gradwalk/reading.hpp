@@ -20,15 +20,17 @@ namespace gradwalk {
 
 // A graph as one flat list: its leaves, then each node that was written, after its operands.
 struct Listing {
-  static constexpr std::uint32_t none = 0xffffffff, number = 0x80000000;
+  static constexpr std::uint32_t none = 0xffffffff;    // marks an operand that the node does not have
+  static constexpr std::uint32_t number = 0x80000000;  // is added to the index of an operand that is a number
+  // One entry of the list.
   struct Node {
-    Op op;
+    Op op;  // leaf, custom, or the operation that was written
     // An operand is an index into `nodes`, or number + i for numbers[i], or none. The first operand of a leaf is its
     // own index. A custom node has no operands here. The first operand of a choice is its condition.
     std::array<std::uint32_t, 3> operands;
   };
-  std::vector<Node> nodes;
-  std::vector<double> numbers;
+  std::vector<Node> nodes;           // leaves first, then operations, each after its operands
+  std::vector<double> numbers;       // the constants that operands refer to
   std::size_t leaves = 0;            // the number of leaves; they come first in `nodes`
   std::vector<std::uint32_t> roots;  // indices into `nodes`
 };

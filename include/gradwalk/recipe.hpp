@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A recipe: the hyperparameters of a training run. Data and recipe together determine a run, bit for bit.
+// A recipe: the hyperparameters of a training run. Data, recipe, kind of step (BatchStep::kind()) and size of
+// the team together determine a run, bit for bit.
 //
 // The fields of a recipe are listed once, for everything that reads, writes or shows recipes: see for_each_field().
 #pragma once

@@ -29,9 +29,10 @@ struct Tensor {
   std::vector<double> data;        // the last index runs fastest
 };
 
+// The content of a safetensors file, and its conversion to bytes and back.
 struct GRADWALK_EXPORT SafetensorsFile {
-  std::vector<Tensor> tensors;
-  std::map<std::string, std::string> metadata;
+  std::vector<Tensor> tensors;                  // in the order of the header, which to_bytes() keeps
+  std::map<std::string, std::string> metadata;  // texts by key, which the format leaves to the writer
 
   const Tensor* find(std::string_view name) const;  // null if there is none
 
@@ -41,8 +42,8 @@ struct GRADWALK_EXPORT SafetensorsFile {
   // Reads the content of a file; numbers come back bit for bit. `name` stands for the file in messages.
   static SafetensorsFile parse(std::string_view bytes, std::string_view name = "safetensors");
 
-  void write(const std::string& path) const;  // writes to_bytes() with write_file()
-  static SafetensorsFile read(const std::string& path);
+  void write(const std::string& path) const;             // writes to_bytes() with write_file()
+  static SafetensorsFile read(const std::string& path);  // parses a file of at most longest_safetensors_file bytes
 };
 
 }  // namespace gradwalk

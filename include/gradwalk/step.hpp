@@ -23,11 +23,13 @@ class BatchSums {
   explicit BatchSums(std::size_t parameters) : numbers_(parameters + 2) {}
 
   std::span<double> gradient() { return all().first(numbers_.size() - 2); }  // one number per parameter, in their order
+  // The sum of the rows' losses, each multiplied by its weight.
   double& loss() { return numbers_[numbers_.size() - 2]; }
   // For classes, the number of rows that are classified correctly. For regression, the sum of 1 - squared error, in
   // standard deviations, which gives R².
   double& right() { return numbers_.back(); }
 
+  // All sums as one array, for Team::add_up: the gradient, then loss(), then right().
   std::span<double> all() { return numbers_; }
 
  private:
@@ -36,7 +38,7 @@ class BatchSums {
 
 // The rows of a step.
 struct Batch {
-  const Dataset& data;                // features as the network takes them, and targets in standard deviations
+  const Dataset& data;                // as the network takes it: features and targets standardised
   std::span<const std::size_t> rows;  // indices of rows of the data
   double weight = 1;                  // a factor on the weight of every row
   // One dropout factor per row and hidden neuron, row after row (MLP::with_factors); empty: all are 1.

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The tape: the memory of one thread's nodes. Everything that runs once per operation is in this file, inline.
+// The tape: the memory of one thread's nodes. The code that runs once per operation is here and in sums.hpp, inline.
 //
 // Records of operations are appended in creation order. Operands exist before their users, so creation order is a
-// topological order, and backward() is one loop from the newest record down. Leaves are stored in a region of their
-// own, so a long-lived parameter keeps no record alive.
+// topological order, and backward() is usually one loop from the root down, without a search. (A second pass over the
+// same nodes searches: src/engine/backward.cpp.) Leaves are stored in a region of their own: only the newest records
+// can be popped, so a long-lived parameter among the records would keep all older ones from being popped.
 //
 // Each node counts the Values that refer to it (its handles), not the nodes that use it. When the newest records have
-// no handles, they are popped at once. Dead records in the middle are found when the tape has doubled (collect.cpp). A
-// node never moves while it has a handle.
+// no handles, they are popped at once. Dead records in the middle are found and freed when the tape has doubled since
+// the last search (src/engine/collect.cpp). A node never moves while it has a handle.
 //
 // docs/tape.md builds a small engine and goes from there to this one, step by step.
 #pragma once
@@ -25,18 +26,19 @@ namespace gradwalk::detail {
 
 // The first Ref of the leaf region, which is the upper half of the tape.
 inline constexpr Ref first_leaf = sizeof(void*) == 8 ? 1u << 31 : 1u << 21;
-// Special tape numbers. A thread has no_tape before its first Value. A Value that holds a number instead of a node has
-// the number of its tape with the bit is_number set.
+// Special tape ids. A thread has no_tape before its first Value. In a Value that holds a number instead of a node, the
+// id of the tape has the bit is_number set.
 inline constexpr std::uint32_t no_tape = 0x7fffffff, is_number = 1u << 31;
 
 struct Store;  // the rest of a tape's state: chunks, labels, lists of leaves (src/engine/store.hpp)
 
-// The part of a tape that every operation uses. A thread has one mounted at a time.
+// The part of a tape that every operation uses. A thread uses one tape at a time: that tape is mounted, which means
+// that its HotTape is in the variable `tape` below.
 struct HotTape {
   Word* base = nullptr;        // the word at Ref 0
-  std::uint32_t id = no_tape;  // the number of the tape, below 2^31 and unique in the process
+  std::uint32_t id = no_tape;  // the id of the tape, below 2^31 and unique in the process
   Ref top = 0;                 // the first free word: the next record starts here
-  Ref limit = 0;               // the end of the current chunk
+  Ref limit = 0;               // the end of the current chunk; 0 under NoGrad, so that the tape looks full
   Ref start = 0;               // the value of `top` when the tape is empty
   Ref clean_from = 0;          // from here to `top`, records have no gaps and no pass has written a gradient
   Ref free_leaf = 0;           // list of free leaves, linked through `operands`; 0 ends it
@@ -47,17 +49,22 @@ struct HotTape {
   double& number(Ref ref) const { return *reinterpret_cast<double*>(base + ref); }
 };
 
-// The tape mounted on this thread. It is constant-initialised and trivially destructible, so an access needs no guard;
-// with the initial-exec model it needs no call either, even in a shared library.
+// The tape mounted on this thread. It is constant-initialised and trivially destructible, so the compiler need not
+// check at each access whether it is initialised. The initial-exec model of thread-local storage makes an access a
+// plain memory access, even in a shared library.
 extern GRADWALK_EXPORT constinit thread_local HotTape tape __attribute__((tls_model("initial-exec")));
 
 // The rare cases, out of line.
 GRADWALK_EXPORT void start_tape();  // makes the thread's tape and mounts it
-// Provides `words` free words at `top`: in a new chunk, or under NoGrad in a cell of the leaf region.
+// Provides `words` free words at `top`: in a new chunk (64 KiB of the tape) or, under NoGrad, in a cell of the leaf
+// region (space for one result).
 GRADWALK_EXPORT void make_room(Ref words);
 GRADWALK_EXPORT void make_leaves();  // fills the list of free leaves
-GRADWALK_EXPORT void let_go_slowly(Ref ref) noexcept;
-GRADWALK_EXPORT void let_go_elsewhere(std::uint32_t tape, Ref ref) noexcept;  // the tape is not mounted on this thread
+// The cases of release_handle() that take handles back from the store (see spill_handles()), pop records
+// or free leaves.
+GRADWALK_EXPORT void release_handle_slow_path(Ref ref) noexcept;
+// release_handle() for a node whose tape is not mounted on this thread.
+GRADWALK_EXPORT void release_handle_of_other_tape(std::uint32_t tape, Ref ref) noexcept;
 GRADWALK_EXPORT void spill_handles(Ref ref);    // moves half of a full handle count into the store
 GRADWALK_EXPORT void expose_gradient(Ref ref);  // notes that the user may write the gradient of a record
 // For a Value that holds a number, number_of() returns the number and become_leaf() a new leaf with it. Both throw an
@@ -84,14 +91,15 @@ GRADWALK_INLINE void write_node(Ref ref, Word operands, Word head, double data) 
 }
 
 // Makes sure that `words` words fit. An operation calls this before it computes anything, so the code that follows
-// contains no call, and the compiler can reuse the numbers that it has just written.
+// contains no call, and the compiler can keep the numbers that it has just written in registers.
 GRADWALK_INLINE void need_room(Ref words) {
   if (tape.top + words > tape.limit) [[unlikely]]
     make_room(words);
   unpoison(tape.top, words);
 }
 
-// Appends the record of an operation, with one handle; `number` is its constant operand, stored in the word below.
+// Appends the record of an operation, with one handle. In the second overload, `number` is the constant operand; it is
+// stored in the word before the node.
 GRADWALK_INLINE Ref append_record(Word operands, Op op, double data) {
   const Ref ref = tape.top;
   tape.top = ref + 4;
@@ -120,17 +128,17 @@ GRADWALK_INLINE Ref make_leaf(double data) {
   return ref;
 }
 
-// Counts one more handle of a node.
-inline void take_handle(Ref ref) {
+// Adds one handle of a node.
+inline void add_handle(Ref ref) {
   Node* node = tape.node(ref);
   if (without_extra(node->head) >= most_handles) [[unlikely]]
     spill_handles(ref);
   node->head += one_handle;
 }
 
-// Counts one handle less. If it was the last one, the node is freed when possible: a leaf at once if the tape has no
+// Removes one handle of a node. If it was the last one, the node is freed if possible: a leaf if the tape has no
 // records that could read it, a record if it is the newest.
-GRADWALK_INLINE void let_go(Ref ref) {
+GRADWALK_INLINE void release_handle(Ref ref) {
   Node* node = tape.node(ref);
   if (node->head == fresh(Op::leaf) && tape.top == tape.start) {
     node->operands = tape.free_leaf;
@@ -140,17 +148,17 @@ GRADWALK_INLINE void let_go(Ref ref) {
   }
   node->head -= one_handle;
   if (is_held(*node)) return;
-  if (ref + 4 == tape.top || ref >= first_leaf || (node->head & spilled) != 0) let_go_slowly(ref);
+  if (ref + 4 == tape.top || ref >= first_leaf || (node->head & spilled) != 0) release_handle_slow_path(ref);
 }
 
-// Counts one handle less for an operation that has just appended a record. The operand is not the newest record then,
-// so nothing is popped.
+// Removes one handle of an operand, for an operation that has just appended a record. The operand is then not the
+// newest record, so nothing is popped.
 GRADWALK_INLINE void consume(Ref ref) {
   Node* node = tape.node(ref);
   const Word head = node->head - one_handle;
   node->head = head;
   if (ref >= first_leaf || (head & spilled) != 0) [[unlikely]]
-    if (!is_held(*node)) let_go_slowly(ref);
+    if (!is_held(*node)) release_handle_slow_path(ref);
 }
 
 // These functions append the record of an operation with one operand, with two, or with a number as one of the two.

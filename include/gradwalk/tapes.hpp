@@ -61,6 +61,7 @@ class GRADWALK_EXPORT SharedTape {
   SharedTape& operator=(const SharedTape&) = delete;
   ~SharedTape();
 
+  // Returns whether the tape is mounted on this thread. It takes no lock.
   bool is_here() const { return detail::tape.store == tape_.store_; }
   // Mounts the tape on this thread. Call it with the lock held, before this thread uses the Values.
   void use() {

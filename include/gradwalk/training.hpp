@@ -4,10 +4,12 @@
 //   const Dataset data = make_moons(100, 0.1, 1337);
 //   TrainingRun run(data, micrograd_recipe());
 //   while (run.steps() < 100) run.step();
-//   double accuracy = run.model().evaluate(data).accuracy();
+//   double accuracy = run.classifier().evaluate(data).accuracy();
 //
-// Data and recipe determine a run, bit for bit: stopping it, saving its state and continuing later gives the same
-// parameters as never stopping. A run prints nothing and opens no file; model_file.hpp saves it.
+// The data, the recipe (the hyperparameters, recipe.hpp), the kind of step (step_kind()) and the number of processes or
+// threads that train together (the size of the Team, step.hpp) determine a run, bit for bit: a run that is stopped,
+// saved and continued later ends with the same parameters as one that never stops. A run prints nothing and opens no
+// file; model_file.hpp saves it.
 #pragma once
 
 #include <cstdint>
@@ -27,19 +29,33 @@ using AnyModel = std::variant<Classifier, Regressor>;
 GRADWALK_EXPORT const Model& model_of(const AnyModel& model);
 GRADWALK_EXPORT const Classifier& classifier_of(const AnyModel& model);  // throws an Error for a regressor
 GRADWALK_EXPORT const Regressor& regressor_of(const AnyModel& model);    // throws an Error for a classifier
+// Returns whether regressor_of() works for the model; otherwise classifier_of() does.
 inline bool is_regressor(const AnyModel& model) { return std::holds_alternative<Regressor>(model); }
 
-// The rows that a run learns from, and the rows that it holds out for validation.
-struct LearningSplit {
-  Dataset learned, validation;
+// The rows that a run trains on, and the rows that it holds out for validation.
+struct TrainingSplit {
+  Dataset training;    // the rows that training steps take their batches from
+  Dataset validation;  // the rows that the model is only evaluated on; empty if the recipe asks for none
 };
-// Returns the split that a run on this data with this recipe makes. Throws an Error if either is invalid.
-GRADWALK_EXPORT LearningSplit learning_split(const Dataset& data, const Recipe& recipe);
+// Returns the split that a run on this data with this recipe makes. Throws an Error if the data or the recipe is
+// invalid; this is checked only if the recipe asks for validation rows.
+GRADWALK_EXPORT TrainingSplit training_split(const Dataset& data, const Recipe& recipe);
 
-// The loss and the accuracy of past steps. At most `most` steps are kept, evenly spaced: when there would be more,
+// The split under its old names: `learned` has the rows that a run trains on, `validation` those it holds out.
+struct LearningSplit {
+  Dataset learned;     // the rows that training steps take their batches from
+  Dataset validation;  // the rows that only judge the model; empty if the recipe asks for none
+};
+[[deprecated("use training_split")]] inline LearningSplit learning_split(const Dataset& data, const Recipe& recipe) {
+  TrainingSplit parts = training_split(data, recipe);
+  return {std::move(parts.training), std::move(parts.validation)};
+}
+
+// The loss and the accuracy of past steps. At most `max_steps` steps are kept, evenly spaced: when there would be more,
 // every second one is dropped. For regression, `accuracy` is R² (see TrainingRun::Report).
 struct GRADWALK_EXPORT History {
-  static constexpr std::size_t most = 1024;
+  static constexpr std::size_t max_steps = 1024;
+  [[deprecated("use max_steps")]] static constexpr std::size_t most = max_steps;
   std::uint64_t stride = 1;  // the distance between the steps that are kept
   std::vector<double> steps, loss, accuracy;
 
@@ -47,32 +63,36 @@ struct GRADWALK_EXPORT History {
   void add(std::uint64_t step, double loss, double accuracy);
   // Returns whether this can be the history of a run of this many steps. `accuracies_are_fractions` says that they are
   // between 0 and 1, as those of classifiers are.
-  bool is_of(std::uint64_t made, bool accuracies_are_fractions = true) const;
+  bool is_valid_for(std::uint64_t step_count, bool accuracies_are_fractions = true) const;
+  [[deprecated("use is_valid_for")]] bool is_of(std::uint64_t step_count, bool accuracies_are_fractions = true) const {
+    return is_valid_for(step_count, accuracies_are_fractions);
+  }
 };
 
 // The parameters with the lowest validation loss so far.
 struct BestParameters {
-  std::uint64_t step = 0;  // the step after which the run had them; 0: there are none yet
+  std::uint64_t step = 0;  // the step that produced these parameters; 0 if there are none yet
   double loss = 0;
   std::vector<double> parameters = {};
 };
 
 // The state that a run needs to continue later, besides its data, its recipe and its parameters.
 struct TrainingState {
-  std::uint64_t steps = 0;  // the number of steps made
-  OptimizerState optimizer;
-  Batches::State batches;
-  History history;
-  BestParameters best = {};
+  std::uint64_t steps = 0;   // the number of steps taken so far
+  OptimizerState optimizer;  // the numbers that the optimizer keeps from step to step
+  Batches::State batches;    // the position in the random order of the rows
+  History history;           // the loss and the accuracy of past steps
+  BestParameters best = {};  // the parameters that best_model() returns; empty before the first validation loss
 };
 
 // A training run: data, a model that learns from it, and the state of training. A copy of a run has weights and state
-// of its own, so training one does not change the other. (A copy of model() shares the weights of the run.)
+// of its own, so training one does not change the other. (A copy of any_model() shares the weights of the run.)
 class GRADWALK_EXPORT TrainingRun {
  public:
   // Makes a model for the data, with random initial weights. Throws an Error if the data or the recipe is invalid.
-  // `make_step` chooses how gradients are computed: eager_step, or compiled_step from compiled_step.hpp. In a team,
-  // every member makes a run with the same data and recipe.
+  // `make_step` chooses how gradients are computed: eager_step, or compiled_step from compiled_step.hpp. `team`
+  // describes the threads or processes that train one model together (step.hpp); each of them makes a run with the same
+  // data and recipe.
   TrainingRun(const Dataset& data, const Recipe& recipe, MakeStep make_step = eager_step, Team team = {});
   TrainingRun(const TrainingRun& other);
   TrainingRun(TrainingRun&&) = default;
@@ -80,26 +100,31 @@ class GRADWALK_EXPORT TrainingRun {
   TrainingRun& operator=(TrainingRun&&) = default;
   ~TrainingRun() = default;
 
+  // The figures of one training step.
   struct Report {
     std::uint64_t step;  // the number of this step, from 1
     double loss;         // the mean loss of the batch before the step, with the penalties
     double accuracy;     // of the batch before the step; for regression R², which is 1 - mean squared error / variance
-    double rate;         // the learning rate of this step
+    union {
+      double learning_rate;                             // the learning rate of this step
+      [[deprecated("use learning_rate")]] double rate;  // the same, under its old name
+    };
     double gradient_norm;                   // the norm of the gradient before clipping; 0 if the recipe does not clip
     double penalty = 0;                     // the part of the loss that comes from the penalties
     std::optional<double> validation = {};  // the validation loss, after a step that ends an epoch
   };
-  // Makes one step: takes the next batch, computes its gradient and updates the parameters. Throws an Error if the loss
-  // or a gradient is not finite; the run is then unchanged.
+  // Takes one step: fetches the next batch, computes its gradient and updates the parameters. Throws an Error if the
+  // loss or a gradient is not finite; the run is then unchanged.
   Report step();
 
-  // Replaces the data, from the next step on. The new rows have the same features and classes; standardisation stays as
-  // it is. Throws an Error if they differ.
+  // Replaces the data, from the next step on. The new rows must have the same features and classes as the old ones;
+  // otherwise throws an Error. The standardisation does not change.
   void set_data(const Dataset& data);
   // Sets a constant learning rate, from the next step on.
-  void set_rate(double lr);
-  // Begins a new learning-rate schedule at the current step, with `lr` as its first rate. The state of the optimizer
-  // stays. Throws an Error if the schedule is invalid.
+  void set_learning_rate(double lr);
+  [[deprecated("use set_learning_rate")]] void set_rate(double lr) { set_learning_rate(lr); }
+  // Begins a new learning-rate schedule at the current step, with `lr` as its rate before the decay. The state of the
+  // optimizer stays. Throws an Error if the schedule is invalid.
   void begin_schedule(LearningRateSchedule schedule, double lr);
   [[deprecated("use begin_schedule")]] void begin_plan(LearningRateSchedule schedule, double lr) {
     begin_schedule(schedule, lr);
@@ -108,20 +133,24 @@ class GRADWALK_EXPORT TrainingRun {
   // Returns whether `patience` steps have passed without a lower validation loss. step() still works then.
   bool is_done() const;
   void set_patience(std::uint64_t steps);  // replaces the patience of the recipe
-  // Returns the model with the lowest validation loss so far, or the current one if the run has no validation rows.
-  AnyModel kept_model() const;
+  // Returns the model with the lowest validation loss so far, or the current one if no validation loss has been
+  // computed yet.
+  AnyModel best_model() const;
+  [[deprecated("use best_model")]] AnyModel kept_model() const { return best_model(); }
 
-  // The model as of the last step: a classifier or a regressor, depending on the data. model() and regressor() throw an
-  // Error for the other kind.
+  // The model as of the last step: a classifier or a regressor, depending on the data. classifier() and regressor()
+  // throw an Error for the other kind.
   const AnyModel& any_model() const { return model_; }
-  const Classifier& model() const { return classifier_of(model_); }
+  const Classifier& classifier() const { return classifier_of(model_); }
+  [[deprecated("use classifier, or any_model")]] const Classifier& model() const { return classifier(); }
   const Regressor& regressor() const { return regressor_of(model_); }
   const MLP& network() const { return model_of(model_).network; }
 
-  const Recipe& recipe() const { return recipe_; }         // how the model is built and trained
-  std::uint64_t steps() const { return state_.steps; }     // the number of steps made
-  std::string step_kind() const { return step_->kind(); }  // how the steps are computed, as BatchStep::kind()
-  const History& history() const { return state_.history; }
+  const Recipe& recipe() const { return recipe_; }      // how the model is built and trained
+  std::uint64_t steps() const { return state_.steps; }  // the number of steps taken so far
+  // Returns how the steps are computed, such as "eager" or "compiled, AVX2" (BatchStep::kind()).
+  std::string step_kind() const { return step_->kind(); }
+  const History& history() const { return state_.history; }           // the loss and the accuracy of past steps
   std::size_t validation_rows() const { return validation_.rows(); }  // the number of rows held out
 
   // Returns the state to continue from. The parameters are not part of it: read them from the network.
@@ -131,7 +160,7 @@ class GRADWALK_EXPORT TrainingRun {
   void set_state(TrainingState state);
 
  private:
-  TrainingRun(LearningSplit data, const Recipe& recipe, MakeStep make_step, Team team);
+  TrainingRun(TrainingSplit data, const Recipe& recipe, MakeStep make_step, Team team);
   // The addresses of a parameter's numbers, for threads that cannot use its Value.
   struct ParameterAddress {
     double *data, *grad;
@@ -142,12 +171,12 @@ class GRADWALK_EXPORT TrainingRun {
   void read_parameters();
   double add_penalties();
   void update_parameters(double rate);
-  void take_data(LearningSplit data);
+  void take_data(TrainingSplit data);
   std::optional<double> validate();
   void check_best(const TrainingState& state) const;
 
   Recipe recipe_;
-  Dataset data_, validation_;  // as the network takes them: features standardised, targets in standard deviations
+  Dataset data_, validation_;  // as the network takes them: features and targets standardised
   AnyModel model_;
   std::vector<Value> parameters_;
   MakeStep make_step_;

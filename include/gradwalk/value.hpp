@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Value: one number of a graph, with its gradient and the operation that made it.
 //
-// A Value refers to a node on the tape of its thread, and copies refer to the same node. Arithmetic records new nodes.
-// backward() computes the gradients of all nodes below by the chain rule. A node is freed when nothing needs it.
-// Using an empty (moved-from) Value, or a Value of another thread, throws an Error.
+// A Value refers to a node on the tape, the memory of its thread's nodes. Copies refer to the same node. Arithmetic
+// records new nodes. backward() computes the gradients of all nodes that the Value was computed from (the nodes below
+// it), by the chain rule. A node is freed when nothing needs it. Using an empty (moved-from) Value, or a Value of
+// another thread, throws an Error.
 #pragma once
 
 #include <bit>
@@ -24,8 +25,8 @@ class Condition;
 
 namespace detail {
 struct Handle;
-// Records operations (operations.hpp) and returns the new node. A consumed operand is a temporary, whose handle the
-// operation takes over.
+// Records operations (operations.hpp) and returns the new node. A consumed operand is a temporary or the left side
+// of an assignment such as +=; the operation takes over its handle (its reference to the node).
 struct Operations {
   template <Op op, bool x_consumed> static Ref make(const Value& x);
   template <Op op, bool x_consumed, bool y_consumed, class X, class Y> static Ref make(const X& x, const Y& y);
@@ -40,10 +41,14 @@ struct Operations {
 };
 }  // namespace detail
 
+// The types that convert to a constant operand: integers, bool and floating-point types.
 template <class T>
 concept Number = std::is_arithmetic_v<T>;
+// Value, with or without const and reference. It constrains forwarding references, whose deduced type distinguishes a
+// temporary from a Value that lives on.
 template <class T>
 concept AnyValue = std::same_as<std::remove_cvref_t<T>, Value>;
+// The types of one operand of a function that takes several.
 template <class T>
 concept NumberOrValue = Number<std::remove_cvref_t<T>> || AnyValue<T>;
 // The arguments of a function of several operands: numbers and Values, at least one of them a Value.
@@ -53,8 +58,8 @@ concept Operands = (NumberOrValue<X> && ...) && (AnyValue<X> || ...);
 class GRADWALK_EXPORT Value {
  public:
   Value() : Value(0.0) {}
-  // Makes a leaf. If a float can hold the number, it is stored in the Value itself until a node is needed, so
-  // `T sum = 0` and `T(1) - x` make no node.
+  // Makes a leaf, at once or later: if a float can hold the number exactly, the Value stores the number itself and
+  // makes the leaf only when a node is needed. So `Value sum = 0` makes no leaf yet, and `Value(1) - x` makes none.
   template <Number T> GRADWALK_INLINE Value(T data) {  // NOLINT(google-explicit-constructor)
     const float small = static_cast<float>(data);
     if (detail::tape.id == detail::no_tape) [[unlikely]]
@@ -70,7 +75,7 @@ class GRADWALK_EXPORT Value {
 
   // A copy is one more handle of the same node. A move leaves `other` empty: it can only be assigned to or destroyed.
   GRADWALK_INLINE Value(const Value& other) : ref_(other.node_ref("copy")), tape_(other.tape_) {
-    detail::take_handle(ref_);
+    detail::add_handle(ref_);
   }
   GRADWALK_INLINE Value(Value&& other) noexcept : ref_(other.ref_), tape_(std::exchange(other.tape_, 0)) {}
   Value& operator=(const Value& other) { return *this = Value(other); }
@@ -84,9 +89,9 @@ class GRADWALK_EXPORT Value {
   GRADWALK_INLINE ~Value() {
     if (tape_ == 0) return;  // Check this first: for a consumed temporary the compiler knows that `tape_` is 0.
     if (is_here()) {
-      detail::let_go(ref_);
+      detail::release_handle(ref_);
     } else if (!holds_number()) {
-      detail::let_go_elsewhere(tape_, ref_);
+      detail::release_handle_of_other_tape(tape_, ref_);
     }
   }
 
@@ -98,9 +103,10 @@ class GRADWALK_EXPORT Value {
     return n->data;
   }
   double data() const& { return is_here() ? here().data : detail::number_of(ref_, tape_, "data"); }
-  // The gradient of the last backward pass that reached the node; a leaf accumulates the gradients of all passes. A
-  // named Value returns a reference that may be written (`p.grad() = 0`), with the same lifetime as that of data().
-  // Reading changes neither the graph nor the cost of later passes.
+  // The gradient of the last backward pass that reached the node. In a leaf, the gradients of all passes add up; only a
+  // pass that starts at the leaf itself replaces its gradient, with the seed. A named Value returns a reference that
+  // may be written (`p.grad() = 0`), with the same lifetime as that of data(). Reading changes neither the graph nor
+  // the cost of later passes.
   double& grad() & {
     detail::Node* n = node("grad");
     if (ref_ < detail::first_leaf) detail::expose_gradient(ref_);
@@ -111,12 +117,13 @@ class GRADWALK_EXPORT Value {
   template <Number T>
     requires(!std::same_as<T, bool>)
   explicit operator T() const {
-    return static_cast<T>(data_alone());
+    return static_cast<T>(reported_data());
   }
 
   // Computes the gradient of this Value with respect to every node below it, times `seed`. Leaves add the result to
-  // their gradient; the gradients of other nodes are replaced. The cost is proportional to the number of nodes below.
-  // Throws an Error if this Value was computed under NoGrad.
+  // their gradient; the gradients of other nodes are replaced. The cost is proportional to the number of nodes below,
+  // plus the number of other nodes recorded since the last pass: the pass is a loop over the tape, which skips these
+  // one by one. Later passes do not meet them again. Throws an Error if this Value was computed under NoGrad.
   void backward(double seed = 1.0) const;
   // Makes the deposits of this node alone, like micrograd's _backward(): adds its gradient times the local derivative
   // to the gradient of each input.
@@ -128,7 +135,7 @@ class GRADWALK_EXPORT Value {
   Op op() const;
   // The symbol of the operation ("+", "tanh"), the name of a custom node, or "" for a leaf.
   std::string_view op_name() const;
-  // The operands in order; a * a has two. If the node is part of a fused record, the record is expanded first
+  // The operands in order; a * a has two. If the node is stored as a fused record, the record is expanded first
   // (docs/tape.md).
   std::vector<Value> inputs() const;
   // Names the node, for drawings and messages. All Values of the node share the label.
@@ -159,10 +166,12 @@ class GRADWALK_EXPORT Value {
 #undef GRADWALK_UNARY
 #undef GRADWALK_BINARY
 
-  // x += y makes x refer to the new node x + y. Other Values keep the old node.
+  // Arithmetic operators. Each records one node, except unary plus, which returns its operand.
   friend Value operator-(const Value& x) { return adopt(detail::Operations::make<Op::neg, false>(x)); }
   GRADWALK_INLINE friend Value operator-(Value&& x) { return adopt(detail::Operations::make<Op::neg, true>(x)); }
   friend Value operator+(const Value& x) { return x; }
+  // The operators + - * /, also with assignment. x += y makes x refer to the new node x + y; other Values keep the old
+  // node.
 #define GRADWALK_OPERATOR(sign, op)                                                   \
   GRADWALK_INLINE friend Value operator sign(const Value& x, const Value& y) {        \
     return adopt(detail::Operations::make<op, false, false>(x, y));                   \
@@ -184,7 +193,8 @@ class GRADWALK_EXPORT Value {
   GRADWALK_OPERATOR(/, Op::div)
 #undef GRADWALK_OPERATOR
 
-  // Comparisons compare the data. The resulting Condition is a bool, and can also be recorded (choice.hpp).
+  // Comparisons compare the data. They return a Condition, which converts to bool and which select() can record
+  // (choice.hpp).
   friend Condition operator==(const Value& x, const Value& y);
   friend Condition operator!=(const Value& x, const Value& y);
   friend Condition operator<(const Value& x, const Value& y);
@@ -199,11 +209,12 @@ class GRADWALK_EXPORT Value {
   Value(detail::Ref ref, std::uint32_t tape) : ref_(ref), tape_(tape) {}
   GRADWALK_INLINE static Value adopt(detail::Ref ref) {
     const std::uint32_t id = detail::tape.id;
-    if (id >= detail::is_number) __builtin_unreachable();  // Removes checks whether a result holds a number.
+    if (id >= detail::is_number) __builtin_unreachable();  // Lets the compiler drop the check for a number.
     return {ref, id};
   }
 
-  double data_alone() const;  // the data, reported to a WatchRecording as a number that leaves the graph
+  // Returns the data. A WatchRecording (choice.hpp) is notified that this number leaves the graph.
+  double reported_data() const;
 
   template <class X> static constexpr bool is_consumed = std::is_same_v<X, Value>;  // the argument is a temporary
   bool is_here() const { return tape_ == detail::tape.id; }
@@ -222,20 +233,22 @@ class GRADWALK_EXPORT Value {
     tape_ = detail::tape.id;
   }
   detail::Node* node(const char* call) const { return detail::tape.node(node_ref(call)); }
-  // Whether the compiler can see that this temporary holds a number, as T(1) in T(1) - x does. It only saves a call:
-  // Operations::of_handles() records the same constant at run time.
+  // Whether the compiler can see that this temporary holds a number, as Value(1) in Value(1) - x does. This test only
+  // saves a call: Operations::of_handles() records the same constant at run time.
   GRADWALK_INLINE bool is_known_number() const {
     const bool is_number = holds_number();
     return __builtin_constant_p(is_number) && is_number;
   }
 
-  // There are three cases: the Ref of a node and the number of its tape; the bits of a float and the number of the tape
-  // with the bit is_number set; or, in an empty Value, any bits and 0.
+  // A Value is in one of three states:
+  //   it refers to a node   ref_ is the Ref of the node    tape_ is the id of its tape
+  //   it holds a number     ref_ has the bits of a float   tape_ is the id of its tape, with the bit is_number set
+  //   it is empty           ref_ has any bits              tape_ is 0
   mutable detail::Ref ref_;
   mutable std::uint32_t tape_;
 };
 
-// While a NoGrad lives, the operations of its thread return leaves and record nothing. Guards nest.
+// While a NoGrad lives, the operations of its thread return leaves and record nothing. NoGrad objects may be nested.
 class GRADWALK_EXPORT NoGrad {
  public:
   NoGrad();
@@ -244,7 +257,7 @@ class GRADWALK_EXPORT NoGrad {
   NoGrad& operator=(const NoGrad&) = delete;
 };
 
-// "Value(data=2, grad=64)"
+// Returns the data and the gradient as text: "Value(data=2, grad=64)". operator<< writes the same.
 GRADWALK_EXPORT std::string to_string(const Value& value);
 GRADWALK_EXPORT std::ostream& operator<<(std::ostream& out, const Value& value);
 

@@ -213,8 +213,8 @@ class Reader {
     if (name == nullptr)
       throw CsvError(options_.name, "a label column from 1 to " + width + ", or from -1 to -" + width + " from the end",
                      std::to_string(std::get<int>(options_.label)), "choose one of them");
-    throw CsvError(options_.name, "a label column of its header (" + listed(names_) + ")", shown(*name),
-                   "choose one of them");
+    throw CsvError(options_.name, "the name of a column in its header (" + listed(names_) + ") as the label",
+                   shown(*name), "choose one of them");
   }
 
   void choose_columns() {
@@ -258,7 +258,7 @@ class Reader {
     if (column != none) return column;
     throw CsvError(options_.name,
                    names_.empty() ? "columns from 1 to " + std::to_string(width_)
-                                  : "columns of its header (" + listed(names_) + ")",
+                                  : "names of columns in its header (" + listed(names_) + ")",
                    name != nullptr ? shown(*name) : std::to_string(std::get<int>(wanted)), "choose some of them");
   }
 

@@ -13,6 +13,8 @@ namespace gradwalk::detail {
 namespace {
 
 constexpr double missing_number = std::numeric_limits<double>::quiet_NaN();
+constexpr const char* missing_advice =
+    "fill it in, delete the row, or choose how to treat missing values (train --missing)";
 
 }  // namespace
 
@@ -38,18 +40,20 @@ double FeatureColumn::code(const Field& field) {
 
 double FeatureColumn::missing(const Field& field) const {
   if (known_ == nullptr) return missing_number;
-  if (!known_->fill) refuse(field, kind_ == Kind::text ? "a text" : "a number", "fill it in or drop the row");
+  if (!known_->fill)
+    refuse(field, kind_ == Kind::text ? "a text" : "a number",
+           "fill it in, delete the row, or train with missing values filled in (train --missing mean)");
   return kind_ == Kind::text ? missing_number : *known_->fill;
 }
 
 double FeatureColumn::category(const Field& field) {
-  if (field.is_missing()) refuse(field, "a text", "fill it in or drop the row");
+  if (field.is_missing()) refuse(field, "a text", missing_advice);
   const std::string text = field.text();
   if (const auto found = indices_.find(text); found != indices_.end()) return static_cast<double>(found->second);
   if (known_ != nullptr) {
     if (known_->has_other) return static_cast<double>(known_->categories.size());
     refuse(field, "a text that the model was trained with (" + listed(known_->categories) + ")",
-           "correct it, drop the row, or train with a feature for other texts");
+           "correct it, delete the row, or train with a category for other texts (train --other)");
   }
   if (!is_name(text)) refuse(field, name_rule, name_advice);
   if (categories_.size() == most_categories)
@@ -68,11 +72,11 @@ double FeatureColumn::number(const Field& field) const {
   const auto [end, error] = std::from_chars(field.raw.data(), last, unused);
   std::string with_point(field.raw);
   std::replace(with_point.begin(), with_point.end(), ',', '.');
-  if (field.is_missing()) refuse(field, "a number", "fill it in or drop the row");
-  if (number) refuse(field, "a finite number", "correct it or drop the row");
+  if (field.is_missing()) refuse(field, "a number", missing_advice);
+  if (number) refuse(field, "a finite number", "correct it or delete the row");
   if (error == std::errc::result_out_of_range && end == last)
-    refuse(field, "a number between 5e-324 and 1.8e308", "correct it or drop the row");
-  refuse(field, "a number", as_number(with_point) ? "write decimals with a point" : "correct it or drop the row");
+    refuse(field, "a number between 5e-324 and 1.8e308", "correct it or delete the row");
+  refuse(field, "a number", as_number(with_point) ? "write decimals with a point" : "correct it or delete the row");
 }
 
 Column FeatureColumn::finish(std::string name) {

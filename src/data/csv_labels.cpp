@@ -20,7 +20,7 @@ void Labels::refuse(const Field& field, std::string_view needs, std::string_view
 
 std::size_t Labels::of(const Field& field) {
   if (field.is_missing())
-    refuse(field, "a label", field.raw.empty() ? "an empty field" : shown(field.raw), "fill it in or drop the row");
+    refuse(field, "a label", field.raw.empty() ? "an empty field" : shown(field.raw), "fill it in or delete the row");
   // The usual case: a known label without quotes.
   if (const auto found = known_.find(field.raw); found != known_.end() && !field.is_quoted) return found->second;
   const std::string name = field.text();
@@ -41,7 +41,7 @@ std::size_t Labels::of_new(const Field& field, const std::string& name) {
   for (std::size_t i = 0; i < options_->labels.size(); ++i)
     if (options_->labels[i] == name || (number && as_number(options_->labels[i]) == number)) return i;
   refuse(field, "a label that the model knows (" + listed(options_->labels) + ")", shown(name),
-         "correct it or drop the row");
+         "correct it or delete the row");
 }
 
 std::vector<std::string> Labels::finish(std::vector<std::size_t>& labels) {
@@ -76,8 +76,8 @@ double Targets::number(const Field& field) {
   const std::optional<double> number = as_number(field.raw);
   if (number && std::isfinite(*number)) return *number;
   names_.refuse(field, "a number", field.raw.empty() ? "an empty field" : shown(field.raw),
-                options_->task == CsvOptions::Task::detect ? "correct it, drop the row, or use the column as classes"
-                                                           : "correct it or drop the row");
+                options_->task == CsvOptions::Task::detect ? "correct it, delete the row, or use the column as classes"
+                                                           : "correct it or delete the row");
 }
 
 void Targets::add(const Field& field) {

@@ -163,7 +163,7 @@ void check_finite(std::span<const double> row, std::size_t number) {
     throw Error("Standardisation", "finite numbers",
                 detail::format_number(*bad) + " in row " + std::to_string(number) + ", column " +
                     std::to_string(bad - row.begin()),
-                "drop the row, or fill in a number");
+                "delete the row, or fill in a number");
 }
 
 }  // namespace

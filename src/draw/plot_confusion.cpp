@@ -40,7 +40,7 @@ void draw_confusion(Canvas& canvas, const Box& room, const ConfusionPlot& plot) 
   for (std::size_t k = 0; k < classes; ++k)
     canvas.text({box.left + (static_cast<double>(k) + 0.5) * width, box.bottom() + 15},
                 fitted(plot.names[k], std::max(12.0, width - 4), names), names);
-  draw_axis_names(canvas, room, box, "taken for", "class");
+  draw_axis_names(canvas, room, box, "predicted as", "class");
 }
 
 }  // namespace gradwalk::detail

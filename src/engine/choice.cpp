@@ -99,7 +99,7 @@ void detail::report_left(const Value& value) {
     if (guard->left) guard->left(value);
 }
 
-double Value::data_alone() const {
+double Value::reported_data() const {
   if (watch != nullptr && !holds_number()) {
     node_ref("a cast");
     report_left(*this);

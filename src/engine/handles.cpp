@@ -68,7 +68,7 @@ void trim() {
   if (tape.top == tape.start) begin_again();
 }
 
-void let_go_slowly(Ref ref) noexcept {
+void release_handle_slow_path(Ref ref) noexcept {
   Node* node = tape.node(ref);
   if ((node->head & spilled) != 0) return unspill_handles(ref);
   const bool is_newest_result = in_leaf_region(ref) && ref + 4 == tape.top;
@@ -77,7 +77,7 @@ void let_go_slowly(Ref ref) noexcept {
   if (ref + 4 == tape.top) {
     trim();
   } else if (in_leaf_region(ref) && !is_leaf(ref)) {
-    let_go(extra_of(*node));  // A part holds a handle of its record.
+    release_handle(extra_of(*node));  // A part holds a handle of its record.
   } else if (in_leaf_region(ref) && (tape.top == tape.start || is_of_this_guard(*node))) {
     free_leaf(ref);
   } else if (in_leaf_region(ref) && (node->head & waiting) == 0) {

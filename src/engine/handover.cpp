@@ -148,7 +148,7 @@ void start_tape() {
   static_cast<void>(end);
 }
 
-void let_go_elsewhere(std::uint32_t of, Ref ref) noexcept {
+void release_handle_of_other_tape(std::uint32_t of, Ref ref) noexcept {
   const Header& header = header_of(of);
   header.lose(*header.store, ref);
 }
@@ -162,7 +162,7 @@ void release_lost_now() {
     next = lost.next;
     const Ref count = lost.count.exchange(0);
     store.balance.fetch_add(count);
-    for (Ref i = 0; i < count; ++i) let_go(ref);
+    for (Ref i = 0; i < count; ++i) release_handle(ref);
   }
 }
 

@@ -108,8 +108,8 @@ inline Value Handle::share(Ref ref) {
   tape.store->swept_end = 0;
   const Node& node = *tape.node(ref);
   const bool pins_owner = !is_held(node) && in_leaf_region(ref) && op_of(node) != Op::leaf;
-  if (pins_owner) take_handle(extra_of(node));
-  take_handle(ref);
+  if (pins_owner) add_handle(extra_of(node));
+  add_handle(ref);
   return adopt(ref);
 }
 

@@ -9,10 +9,10 @@ namespace gradwalk {
 
 void History::add(std::uint64_t step, double new_loss, double new_accuracy) {
   if ((step - 1) % stride != 0) return;
-  if (steps.size() == most) {
+  if (steps.size() == max_steps) {
     for (std::vector<double>* column : {&steps, &loss, &accuracy}) {
-      for (std::size_t i = 0; i < most / 2; ++i) (*column)[i] = (*column)[2 * i];
-      column->resize(most / 2);
+      for (std::size_t i = 0; i < max_steps / 2; ++i) (*column)[i] = (*column)[2 * i];
+      column->resize(max_steps / 2);
     }
     stride *= 2;
     if ((step - 1) % stride != 0) return;
@@ -22,10 +22,10 @@ void History::add(std::uint64_t step, double new_loss, double new_accuracy) {
   accuracy.push_back(new_accuracy);
 }
 
-bool History::is_of(std::uint64_t made, bool accuracies_are_fractions) const {
+bool History::is_valid_for(std::uint64_t step_count, bool accuracies_are_fractions) const {
   if (!std::has_single_bit(stride)) return false;
-  const std::uint64_t kept = made / stride + (made % stride == 0 ? 0 : 1);
-  if (kept > most || (stride > 1 && kept <= most / 2)) return false;
+  const std::uint64_t kept = step_count / stride + (step_count % stride == 0 ? 0 : 1);
+  if (kept > max_steps || (stride > 1 && kept <= max_steps / 2)) return false;
   if (steps.size() != kept || loss.size() != kept || accuracy.size() != kept) return false;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const bool fits = steps[i] == static_cast<double>(1 + i * stride) && std::isfinite(loss[i]) &&

@@ -42,7 +42,7 @@ void check_targets(const Dataset& data) {
   if (!is_name(data.target_name)) throw Error("train", name_rule, shown(data.target_name), "correct the name");
   for (const double target : data.targets)
     if (!std::isfinite(target))
-      throw Error("train", "finite targets", short_number(target), "correct it or drop the row");
+      throw Error("train", "finite targets", short_number(target), "correct it or delete the row");
   const auto [low, high] = std::minmax_element(data.targets.begin(), data.targets.end());
   if (*low == *high)
     throw Error("train", "targets that differ", short_number(*low) + " in every row",

@@ -53,11 +53,11 @@ std::vector<TrainingRun::ParameterAddress> TrainingRun::addresses_of(std::vector
 }
 
 TrainingRun::TrainingRun(const Dataset& data, const Recipe& recipe, MakeStep make_step, Team team)
-    : TrainingRun(learning_split(data, recipe), recipe, std::move(make_step), std::move(team)) {}
+    : TrainingRun(training_split(data, recipe), recipe, std::move(make_step), std::move(team)) {}
 
-TrainingRun::TrainingRun(LearningSplit data, const Recipe& recipe, MakeStep make_step, Team team)
+TrainingRun::TrainingRun(TrainingSplit data, const Recipe& recipe, MakeStep make_step, Team team)
     : recipe_(recipe),
-      model_(detail::make_model(data.learned, recipe)),
+      model_(detail::make_model(data.training, recipe)),
       parameters_(network().parameters()),
       make_step_(std::move(make_step)),
       step_(make_step_(model_of(model_))),
@@ -66,14 +66,14 @@ TrainingRun::TrainingRun(LearningSplit data, const Recipe& recipe, MakeStep make
       addresses_(addresses_of(parameters_)),
       numbers_(parameters_.size()),
       schedule_(schedule_of(recipe.rate, learning_rate(recipe.optimizer))),
-      batches_(batches_of(recipe, data.learned)) {
+      batches_(batches_of(recipe, data.training)) {
   check_team(team_);
   state_.optimizer = initial_state(recipe.optimizer, parameters_.size());
   take_data(std::move(data));
 }
 
-void TrainingRun::take_data(LearningSplit data) {
-  data_ = detail::standardised(std::move(data.learned), model_, recipe_);
+void TrainingRun::take_data(TrainingSplit data) {
+  data_ = detail::standardised(std::move(data.training), model_, recipe_);
   validation_ = detail::standardised(std::move(data.validation), model_, recipe_);
   all_rows_.resize(data_.rows());
   std::iota(all_rows_.begin(), all_rows_.end(), std::size_t{0});
@@ -185,7 +185,7 @@ TrainingRun::Report TrainingRun::step() {
   Report report{.step = state_.steps + 1,
                 .loss = sums_.loss(),
                 .accuracy = sums_.right() / static_cast<double>(rows.size()),
-                .rate = schedule_(state_.steps),
+                .learning_rate = schedule_(state_.steps),
                 .gradient_norm = 0,
                 .penalty = 0,
                 .validation = {}};
@@ -201,7 +201,7 @@ TrainingRun::Report TrainingRun::step() {
     refuse_step("a gradient that is finite", *bad, report.step);
   }
   if (recipe_.clip > 0) report.gradient_norm = clip_norm(gradient, recipe_.clip);
-  update_parameters(report.rate);
+  update_parameters(report.learning_rate);
   ++state_.steps;
   state_.history.add(state_.steps, report.loss, report.accuracy);
   report.validation = validate();
@@ -217,18 +217,18 @@ void TrainingRun::set_data(const Dataset& data) {
   if (data.has_targets() != is_regressor(model_))
     throw Error("set_data", is_regressor(model_) ? "targets that are numbers" : "classes",
                 is_regressor(model_) ? "classes" : "numbers", "give data of the kind that the model was made for");
-  const std::size_t classes = is_regressor(model_) ? 0 : model().label_names.size();
+  const std::size_t classes = is_regressor(model_) ? 0 : classifier().label_names.size();
   for (const std::size_t label : data.labels)
     if (label >= classes)
       throw Error("set_data", "labels below " + std::to_string(classes), std::to_string(label),
                   "give the classes that the model was made for");
   if (data.has_targets()) detail::check_targets(data);
-  take_data(learning_split(data, recipe_));
+  take_data(training_split(data, recipe_));
   batches_ = batches_of(recipe_, data_);
   state_.best = {};
 }
 
-void TrainingRun::set_rate(double lr) {
+void TrainingRun::set_learning_rate(double lr) {
   OptimizerConfig config = recipe_.optimizer;
   std::visit([&](auto& rule) { rule.lr = lr; }, config);
   check_config(config);
@@ -254,7 +254,7 @@ TrainingState TrainingRun::state() const {
 }
 
 void TrainingRun::set_state(TrainingState state) {
-  if (state.optimizer.steps != state.steps || !state.history.is_of(state.steps, !is_regressor(model_)))
+  if (state.optimizer.steps != state.steps || !state.history.is_valid_for(state.steps, !is_regressor(model_)))
     throw Error("set_state", "an optimizer and a history of " + std::to_string(state.steps) + " steps", "others",
                 "give what state() returned");
   check_state(recipe_.optimizer, parameters_.size(), state.optimizer);

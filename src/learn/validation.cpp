@@ -7,7 +7,7 @@
 
 namespace gradwalk {
 
-LearningSplit learning_split(const Dataset& data, const Recipe& recipe) {
+TrainingSplit training_split(const Dataset& data, const Recipe& recipe) {
   if (!(recipe.validation > 0)) return {data, {}};
   detail::check_data(data);
   check_recipe(recipe);
@@ -34,7 +34,7 @@ void TrainingRun::set_patience(std::uint64_t steps) {
   recipe_ = std::move(recipe);
 }
 
-AnyModel TrainingRun::kept_model() const {
+AnyModel TrainingRun::best_model() const {
   if (state_.best.step == 0) return model_;
   AnyModel result = detail::with_own_weights(model_);
   std::vector<Value> parameters = model_of(result).network.parameters();

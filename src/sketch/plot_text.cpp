@@ -164,12 +164,12 @@ class TextPlot {
     return ascii;
   }
 
-  // Returns the line below the picture: "-1.2        height over weight        2.3".
+  // Returns the line below the picture: "-1.2        height against weight        2.3".
   std::string axis_line() const {
     const std::size_t room = across_ > left_.size() + right_.size() ? across_ - left_.size() - right_.size() : 0;
     if (room == 0) return std::string(gutter_, ' ') + left_ + "\n";
     std::string name =
-        shown(plane_.feature_name(1), longest_name) + " over " + shown(plane_.feature_name(0), longest_name);
+        shown(plane_.feature_name(1), longest_name) + " against " + shown(plane_.feature_name(0), longest_name);
     if (columns_of(name) + 2 > room) name.clear();
     const std::size_t space = room - columns_of(name), before = space / 2;
     return std::string(gutter_, ' ') + left_ + std::string(before, ' ') + name + std::string(space - before, ' ') +

@@ -325,12 +325,12 @@ class Reader {
     History& history = state.history;
     history.stride = whole(value, "history_stride");
     const Tensor* steps = file_.find("history.steps");
-    if (steps == nullptr || steps->data.size() > History::most) refuse("a history", "none");
+    if (steps == nullptr || steps->data.size() > History::max_steps) refuse("a history", "none");
     history.steps = row("history.steps", steps->data.size());
     history.loss = row("history.loss", steps->data.size());
     history.accuracy = row("history.accuracy", steps->data.size());
     if (value.contains("best_step")) read_best(value, model_of(model), result);
-    if (state.optimizer.steps != state.steps || !history.is_of(state.steps, !is_regressor(model)))
+    if (state.optimizer.steps != state.steps || !history.is_valid_for(state.steps, !is_regressor(model)))
       refuse("the history of " + std::to_string(state.steps) + " steps", "another");
     return result;
   }

@@ -57,7 +57,7 @@ Tensor row_of(std::string name, std::vector<double> data) { return {std::move(na
 
 SafetensorsFile to_file(const TrainingRun& run, std::uint64_t planned_steps, const DataSource& source) {
   SafetensorsFile file;
-  const AnyModel kept = run.kept_model();
+  const AnyModel kept = run.best_model();
   const Model& model = model_of(kept);
   std::vector<std::size_t> sizes{model.network.inputs()};
   for (std::size_t k = 0; k < model.network.layers().size(); ++k) {
@@ -101,7 +101,7 @@ SafetensorsFile to_file(const TrainingRun& run, std::uint64_t planned_steps, con
     file.metadata["task"] = "regression";
     file.metadata["target"] = text_of(OrderedJson(regressor.target_name));
   } else {
-    file.metadata["labels"] = text_of(OrderedJson(run.model().label_names));
+    file.metadata["labels"] = text_of(OrderedJson(run.classifier().label_names));
   }
   file.metadata["recipe"] = to_json(run.recipe());
   file.metadata["source"] = source.description;

@@ -184,9 +184,9 @@ Walk::Deposit WalkRun::pay(std::size_t from, std::size_t operand) {
       from,   to,     operand,   local,
       amount, before, grad_[to], visits_once && has_operands(node(to)) && visits_in_pass_[to] > 0};
   if (deposit.late && amount != 0)
-    record_.late.push_back(
-        {record_.steps.size() - 1, from, to, amount,
-         name(to) + " was visited before " + name(from) + " had paid it: " + short_number(amount) + " lost"});
+    record_.late.push_back({record_.steps.size() - 1, from, to, amount,
+                            name(to) + " was visited before the deposit from " + name(from) +
+                                " arrived: " + short_number(amount) + " lost"});
   check_deposit(deposit);
   return deposit;
 }
@@ -218,8 +218,8 @@ void WalkRun::check_visit(std::size_t i) {
     note_parting(i, grad_[i], right_[i], name(i) + " was visited again: what it had passed on went down once more");
   } else if (differ(grad_[i], right_[i], magnitude_[i])) {
     note_parting(i, grad_[i], right_[i],
-                 name(i) + " was visited with " + short_number(grad_[i]) + ", before all of its " +
-                     short_number(right_[i]) + " had come");
+                 name(i) + " was visited with " + short_number(grad_[i]) + ", before its full gradient of " +
+                     short_number(right_[i]) + " had arrived");
   }
 }
 
@@ -232,7 +232,7 @@ void WalkRun::check_deposit(const Walk::Deposit& deposit) {
                  name(to) + " had " + short_number(deposit.before) + ", which the next deposit replaced: " + instead);
   } else {
     note_parting(to, grad_[to], ideal_[to],
-                 name(to) + " still had " + short_number(deposit.before) + " of the pass before: " + instead);
+                 name(to) + " still had " + short_number(deposit.before) + " from the previous pass: " + instead);
   }
 }
 

@@ -15,13 +15,13 @@ using namespace detail;
 namespace {
 
 constexpr std::array rule_table{
-    WalkRuleInfo{"right", "in reverse topological order, adding every deposit"},
-    WalkRuleInfo{"overwrite", "each deposit replaces the gradient: = where += belongs"},
-    WalkRuleInfo{"recursion", "no order: each operand is visited as its deposit is made"},
-    WalkRuleInfo{"no-visited", "the sort without its visited set: shared nodes are listed once per path"},
-    WalkRuleInfo{"forward", "in forward order, operands before their users"},
-    WalkRuleInfo{"twice", "backward twice with nothing zeroed in between, as in micrograd"},
-    WalkRuleInfo{"no-zeroing", "a training step, then another without zeroing the gradients"},
+    WalkRuleInfo{"right", "visits the nodes in reverse topological order and adds every deposit"},
+    WalkRuleInfo{"overwrite", "replaces the gradient with each deposit (= instead of +=)"},
+    WalkRuleInfo{"recursion", "visits each operand as soon as it has a deposit, without sorting"},
+    WalkRuleInfo{"no-visited", "sorts without a visited set, so shared nodes are listed once per path"},
+    WalkRuleInfo{"forward", "visits the nodes in forward order, operands first"},
+    WalkRuleInfo{"twice", "runs backward twice and zeroes nothing in between, as in micrograd"},
+    WalkRuleInfo{"no-zeroing", "takes two training steps without zeroing the gradients in between"},
 };
 
 }  // namespace

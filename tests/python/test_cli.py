@@ -2,6 +2,7 @@
 """The command line: what it prints, to which stream, and its exit status."""
 
 import json
+import re
 import subprocess
 
 import pytest
@@ -109,6 +110,31 @@ def test_an_unknown_word_suggests_the_nearest_known_word():
     assert said("train", "moons", "--frobnicate") == (
         "train: needs an option that it has, got '--frobnicate'; gradwalk train --help lists them\n")
     assert said("eval", "a=1", "b=2") == "eval: needs no more arguments, got 'b=2'; quote an expression that has spaces, or remove the argument\n"
+
+
+def test_a_renamed_option_still_works_under_its_old_name_and_names_the_new_one(tmp_path):
+    def same(command, old, new, *arguments, values=()):
+        before, now = (gradwalk(command, *arguments, name, *values, cwd=tmp_path) for name in (old, new))
+        assert (now.returncode, now.stderr) == (0, "") and now.stdout
+        assert (before.returncode, before.stdout) == (0, now.stdout)
+        assert before.stderr == f"{command}: {old} is deprecated; use {new}\n"
+        if values:
+            joined = gradwalk(command, *arguments, f"{old}={values[0]}", cwd=tmp_path)
+            assert (joined.stdout, joined.stderr) == (now.stdout, before.stderr)
+        assert old not in gradwalk(command, "--help").stdout.split()
+        completed = re.split(r"(?m)^    [a-z]+\)$", gradwalk("completion", "bash").stdout.split(f"\n    {command})\n")[1])[0]
+        assert new in (words := re.findall(r"--[a-z-]+", completed)) and old not in words
+
+    (tmp_path / "points.csv").write_text("x,kind\n1,a\n2,b\n3,a\n4,b\n")
+    train = ("points.csv", "--test-split", "0", "--steps", "5", "-q", "--save", "m")
+    same("train", "--final-rate", "--final-lr-fraction", *train, values=["0.5"])
+    same("train", "--recover", "--checkpoint-every", *train, values=["2"])
+    same("predict", "--all", "--probabilities", "m", "points.csv")
+    same("walk", "--rate", "--lr", "--broken", "no-zeroing", "a=3; a*a", values=["0.25"])
+    same("walk", "--most-visits", "--max-visits", "--broken", "recursion", "a=3; b=a*a; b*b", values=["3"])
+    same("draw", "--digits", "--decimals", "a=1/3; a", values=["2"])
+    assert "deprecated" not in gradwalk("walk", "--", "--rate").stderr  # here it is an expression
+    assert gradwalk("eval", "--digits", "3", "1").stderr == ""
 
 
 def test_eval_names_the_first_node_that_is_not_finite():

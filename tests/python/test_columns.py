@@ -42,7 +42,7 @@ def test_train_accepts_a_messy_table_and_reports_dropped_rows_and_constant_colum
     left_out = sum(1 for i in range(120) if i % 7 == 3 or i % 9 == 4)
     assert f"\ndropped {left_out} rows with missing values\n" in shown
     assert refused("train", "rooms.csv", "--drop", "id") == (
-        "rooms.csv: needs a number, got an empty field in line 5, column 2 (size); fill it in or drop the row")
+        "rooms.csv: needs a number, got an empty field in line 5, column 2 (size); fill it in, delete the row, or choose how to treat missing values (train --missing)")
     assert refused("train", "rooms.csv", "--features", "size", "--drop", "id", status=2) == (
         "train: needs --features or --drop, got both; omit one of them")
     result = gradwalk_json("train", *USE, "--json")
@@ -59,7 +59,7 @@ def test_predict_applies_the_models_columns_to_new_tables(folder):
     (folder / "new.csv").write_text("size,colour,floor,constant\n50,pink,up,5\n")
     assert refused("predict", "m", "new.csv") == (
         "new.csv: needs a text that the model was trained with (" + ", ".join(colours()) + "), got 'pink' in line 2, column 2 (colour); "
-        "correct it, drop the row, or train with a feature for other texts")
+        "correct it, delete the row, or train with a category for other texts (train --other)")
     run("train", *USE, "-q", "--other", "--save", "m")
     assert len(rows_of(run("predict", "m", "new.csv"))) == 1
     assert re.search(r"^categories +colour: .*, and other$", run("inspect", "m"), re.MULTILINE)
@@ -107,7 +107,7 @@ def test_a_column_of_huge_numbers_is_standardised(folder):
 
 def test_all_prints_the_probability_of_every_class():
     run("train", "flowers.csv", "-q", "--save", "m")
-    rows = rows_of(run("predict", "m", "flowers.csv", "--all"))
+    rows = rows_of(run("predict", "m", "flowers.csv", "--probabilities"))
     assert list(rows[0]) == ["prediction", "probability", "p(a)", "p(b)", "p(c)"]
     for row in rows:
         shares = {name: float(row[f"p({name})"]) for name in "abc"}
@@ -115,5 +115,5 @@ def test_all_prints_the_probability_of_every_class():
         assert max(shares, key=shares.get) == row["prediction"] and shares[row["prediction"]] == float(row["probability"])
     run("train", "moons", "--steps", 2, "-q", "--save", "m")
     open("points.csv", "w").write("0,1\n")
-    assert refused("predict", "m", "points.csv", "--all") == (
-        "predict: needs a model with probabilities for --all (loss softmax or bce), got loss hinge; omit --all, or train with --loss softmax")
+    assert refused("predict", "m", "points.csv", "--probabilities") == (
+        "predict: needs a model trained with the loss softmax or bce for --probabilities, got loss hinge; omit --probabilities, or train with --loss softmax")

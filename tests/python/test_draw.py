@@ -67,7 +67,7 @@ def test_format_overrides_the_file_name(tmp_path):
 
 def test_options_change_the_drawing():
     assert b"rankdir=TB" in draw("a=1", "--direction", "down").stdout
-    assert b"data 0.33<" in draw("a=1/3; a", "--digits", "2").stdout
+    assert b"data 0.33<" in draw("a=1/3; a", "--decimals", "2").stdout
     assert b"<** 2>" in draw("a=3; a**2", "--hide-constants").stdout
     assert b"3 of 5 nodes are not drawn" in draw("a=3; b=a+1; b*2", "--limit", "2").stdout
 
@@ -112,7 +112,7 @@ def test_an_invalid_expression_keeps_the_older_file(tmp_path):
 def test_an_invalid_command_line_exits_2():
     assert draw("a=1", "--direction", "sideways").returncode == 2
     assert draw("a=1", "--format", "jpg").returncode == 2
-    assert draw("a=1", "--digits", "18").returncode == 2
+    assert draw("a=1", "--decimals", "18").returncode == 2
     assert draw("a=1", "--limit", "0").returncode == 2
     help = draw("--help")
     assert help.returncode == 0 and b"Examples:" in help.stdout

@@ -43,8 +43,8 @@ def test_the_learning_rate_decays_over_the_requested_steps():
     short, long = (gradwalk_json("train", "spiral", "--steps", str(steps), "--json")["train"]["loss"] for steps in (1000, 2000))
     assert long != short
     assert refused("train", "flowers.csv", "--steps", 20, "--decay-steps", 10, status=2) == (
-        "train: needs a learning rate above 0 until step 20, got a rate of 0 from step 10; give --final-rate, or a larger --decay-steps")
-    assert rates("flowers.csv", "--steps", 20, "--decay-steps", 10, "--final-rate", 0.5)[-1] == 0.005
+        "train: needs a learning rate above 0 until step 20, got a rate of 0 from step 10; give --final-lr-fraction, or a larger --decay-steps")
+    assert rates("flowers.csv", "--steps", 20, "--decay-steps", 10, "--final-lr-fraction", 0.5)[-1] == 0.005
 
 
 def test_steps_beyond_the_schedule_start_a_new_schedule():

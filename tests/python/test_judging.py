@@ -108,7 +108,7 @@ def test_folds_test_each_row_once_and_print_mean_and_deviation(folder):  # noqa:
 
 
 def test_folds_keep_no_model():
-    for options in (["--save", "m"], ["--resume", "m"], ["--recover", 5], ["--stop-at", 5]):
+    for options in (["--save", "m"], ["--resume", "m"], ["--checkpoint-every", 5], ["--stop-at", 5]):
         assert refused("train", "noisy.csv", "--folds", 5, *options, status=2) == (
             f"train: needs --folds without options for a saved model, because it keeps none, got {options[0]}; omit it")
     assert refused("train", "noisy.csv", "--folds", 5, "--plot", "m.svg", status=2) == (
@@ -136,11 +136,11 @@ def test_a_run_with_all_features_resumes_identically_from_20_stops(folder):  # n
 def test_the_plot_shows_the_confusion_matrix_and_the_test_accuracy():
     result = gradwalk_json("train", "noisy.csv", "--steps", "100", "--json", "--plot", "p.svg")
     drawn = open("p.svg").read()
-    assert ">Test rows<" in drawn and ">taken for<" in drawn
+    assert ">Test rows<" in drawn and ">predicted as<" in drawn
     for metrics in result["classes"]:
         for count in metrics["taken_for"]:
             assert f">{count}<" in drawn
     right = round(result["test"]["accuracy"] * 24)
     assert f"test: {right} of 24 right" in drawn
     run("train", "noisy.csv", "--steps", 100, "--test-split", 0, "--plot", "p.svg")
-    assert ">taken for<" not in open("p.svg").read()
+    assert ">predicted as<" not in open("p.svg").read()

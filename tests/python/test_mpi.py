@@ -126,7 +126,7 @@ def started(*arguments, name):
 
 @pytest.mark.parametrize("rank", [0, 1, 2])
 def test_a_killed_process_ends_all_and_loses_only_the_steps_since_the_last_save(rank):
-    mother, children = started("flowers.csv", "--steps", 1000000, *ENDLESS, "--recover", 50, "--save", "m", name="m")
+    mother, children = started("flowers.csv", "--steps", 1000000, *ENDLESS, "--checkpoint-every", 50, "--save", "m", name="m")
     time.sleep(0.1)
     os.kill(children[rank], signal.SIGKILL)
     mother.communicate(timeout=60)
@@ -143,7 +143,7 @@ def test_a_killed_process_ends_all_and_loses_only_the_steps_since_the_last_save(
 
 
 def test_a_signal_to_one_process_stops_all_after_the_same_step_and_saves():
-    mother, children = started("flowers.csv", "--steps", 1000000, *ENDLESS, "--recover", 50, "--save", "m", name="m")
+    mother, children = started("flowers.csv", "--steps", 1000000, *ENDLESS, "--checkpoint-every", 50, "--save", "m", name="m")
     os.kill(children[-1], signal.SIGINT)
     error = mother.communicate(timeout=60)[1]
     steps = int(re.search(r"stopped at step (\d+) of 1000000; to continue: gradwalk train --resume m\n", error).group(1))

@@ -93,7 +93,7 @@ def test_score_compares_the_predictions_with_the_labels(folder):
     assert result["accuracy"] == right / 60 and len(result["rows"]) == 60
     (folder / "unknown.csv").write_text("size,width,kind\n1,2,z\n")
     assert refused("predict", "m.safetensors", "unknown.csv", "--score") == (
-        "unknown.csv: needs a label that the model knows (a, b, c), got 'z' in line 2, column 3 (kind); correct it or drop the row")
+        "unknown.csv: needs a label that the model knows (a, b, c), got 'z' in line 2, column 3 (kind); correct it or delete the row")
 
 
 def test_json_and_csv_agree_and_output_goes_to_a_file():
@@ -118,7 +118,11 @@ def test_inspect_describes_a_model():
     text = run("inspect", "m.safetensors")
     assert text.startswith(
         "features    size, width\nclasses     a, b, c\ninputs      standardised\nloss        softmax\nparameters  27\n"
-        "optimizer   adam, learning rate 0.01 (cosine), 32 rows per step\ntrained     30 of 30 steps, seed 5, first loss ")
+        "optimizer   adam, learning rate 0.01 (cosine schedule), 32 rows per step\ntrained     30 of 30 steps, seed 5, first loss ")
+    assert re.search(r", first loss [\d.]+, last loss [\d.]+ \(with penalties\)\n\n"
+                     r"layers, with the min, mean and max of their parameters:\nlayer +inputs +outputs +activation +min +mean +max\n", text)
+    save("flowers.csv", "--steps", 5, "--l2", 0, to="free")
+    assert re.search(r", last loss [\d.]+\n", run("inspect", "free"))
     assert [line.split()[:4] for line in text.splitlines()[-2:]] == [["0", "2", "4", "relu"], ["1", "4", "3", "linear"]]
     result = gradwalk_json("inspect", "m.safetensors", "--json")
     assert (result["features"], result["classes"]) == (["size", "width"], ["a", "b", "c"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gradwalk train --recover: a run that is killed at any moment continues from its last checkpoint."""
+"""gradwalk train --checkpoint-every: a run that is killed at any moment continues from its last checkpoint."""
 
 import os
 import random
@@ -29,7 +29,7 @@ def test_a_killed_run_resumes_identically_from_its_last_checkpoint(options, name
     chance = random.Random(9)
     endless = ("flowers.csv", *ENDLESS, "--validation", 0.2, "--dropout", 0.1)
     for _ in range(6):
-        killed(*endless, "--steps", 1000000, "--recover", 50, *options, after=chance.uniform(0, 0.2), name=name)
+        killed(*endless, "--steps", 1000000, "--checkpoint-every", 50, *options, after=chance.uniform(0, 0.2), name=name)
         steps = metadata(name)["training"]["steps"]
         assert steps > 0 and steps % 50 == 0
         run("train", "--resume", name, "--steps", steps + 33, "-q")
@@ -39,20 +39,20 @@ def test_a_killed_run_resumes_identically_from_its_last_checkpoint(options, name
 
 
 def test_a_finished_run_leaves_no_recovery_file():
-    run("train", "moons", "--recover", 10, "-q")
+    run("train", "moons", "--checkpoint-every", 10, "-q")
     assert not os.path.exists(RECOVERY)
-    run("train", "moons", "--recover", 10, "-q", "--save", "m")
+    run("train", "moons", "--checkpoint-every", 10, "-q", "--save", "m")
     assert metadata("m")["training"]["steps"] == 100
     open(RECOVERY, "w").write("mine")
-    run("train", "moons", "--recover", 10, "-q")
+    run("train", "moons", "--checkpoint-every", 10, "-q")
     assert open(RECOVERY).read() == "mine" and not os.path.exists("gradwalk-recovery-2.safetensors")
-    done = gradwalk("train", "moons", "--recover", "10", "--stop-at", "55", "-q")
+    done = gradwalk("train", "moons", "--checkpoint-every", "10", "--stop-at", "55", "-q")
     assert "to continue: gradwalk train --resume gradwalk-recovery-2.safetensors" in done.stderr
     assert metadata("gradwalk-recovery-2.safetensors")["training"]["steps"] == 55
 
 
 def test_a_diverging_run_leaves_its_last_checkpoint():
-    said = refused("train", "moons", "--lr", 1e6, "--recover", 1, "-q", "--save", "m")
+    said = refused("train", "moons", "--lr", 1e6, "--checkpoint-every", 1, "-q", "--save", "m")
     assert "needs a loss that is finite" in said or "needs a gradient that is finite" in said
     steps = metadata("m")["training"]["steps"]
     assert f"at step {steps + 1};" in said and not temporary_files()
@@ -60,7 +60,7 @@ def test_a_diverging_run_leaves_its_last_checkpoint():
 
 def test_a_failed_checkpoint_is_printed_and_does_not_end_the_run(folder):  # noqa: F811
     os.mkdir("place")
-    process = subprocess.Popen([PROGRAM, "train", "moons", "--steps", "300000", *ENDLESS, "--recover", "1000", "--save", "place/m"],
+    process = subprocess.Popen([PROGRAM, "train", "moons", "--steps", "300000", *ENDLESS, "--checkpoint-every", "1000", "--save", "place/m"],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_for_file("place/m")
     os.rename("place", "gone")

@@ -63,7 +63,7 @@ def test_task_selects_classification_or_regression():
         "train: needs a loss for classes, got huber; use the loss softmax, bce, hinge or mse")
     open("text.csv", "w").write("a,n\n1,red\n2,blue\n3,red\n")
     assert refused("train", "text.csv", "--task", "regress") == (
-        "text.csv: needs a number, got 'red' in line 2, column 2 (n); correct it or drop the row")
+        "text.csv: needs a number, got 'red' in line 2, column 2 (n); correct it or delete the row")
 
 
 @pytest.mark.parametrize("loss", ["mse", "mae", "huber"])

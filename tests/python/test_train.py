@@ -33,7 +33,7 @@ def test_every_option_is_in_the_help_and_tested():
         assert "Example" in text
         options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text.split("Example")[0])) - {"--help"}
         assert len(options) >= {"train": 28, "predict": 6, "inspect": 1}[command]
-        for option in options - {"--plot", "--color", "--all"}:  # --all is in test_columns.py
+        for option in options - {"--plot", "--color", "--probabilities"}:  # --probabilities is in test_columns.py
             assert f'"{option}' in here, option
 
 
@@ -52,7 +52,7 @@ def test_the_help_states_the_defaults():
         entry = re.search(rf"^  {option} .*\n(?: {{26}}.*\n)*", text, re.MULTILINE)[0]
         return re.search(r" \[default: (.*)\]$", " ".join(entry.split()))[1]
 
-    assert default("--l2") == "0.003; numbers: 0.01; synthetic data: 0.0001"
+    assert default("--l2") == "0.003; regression: 0.01; synthetic data: 0.0001"
     assert [m["recipe"]["l2"] for m in (flowers, moons, spiral)] == [0.003, 0.0001, 0.0001]
     assert default("--init") == "he; moons: uniform"
     assert [m["recipe"]["init"] for m in (flowers, moons)] == ["he", "uniform"]
@@ -64,7 +64,7 @@ def test_the_help_states_the_defaults():
     assert default("--seed") == "1337" and moons["recipe"]["seed"] == 1337
     assert default("--hidden") == "16,16" and moons["recipe"]["hidden"] == [16, 16]
     assert default("--batch") == "32; moons: all" and [m["recipe"]["batch"] for m in (flowers, moons)] == [32, 0]
-    assert default("--final-rate") == "0; moons: 0.1"
+    assert default("--final-lr-fraction") == "0; moons: 0.1"
     assert [m["recipe"]["rate"]["final"] for m in (flowers, moons)] == [0, 0.1]
 
 
@@ -165,10 +165,10 @@ def test_balance_helps_to_find_a_rare_class(folder):
     "--test-split": ["", "1", "0.95", "-0.1", "nan"],
     "--samples": ["", "1", "0", "-5", "2.5", "1000001", "nan"],
     "--noise": ["", "-1", "nan", "inf", "101"],
-    "--final-rate": ["", "-0.1", "1.1", "nan"],
+    "--final-lr-fraction": ["", "-0.1", "1.1", "nan"],
     "--decay-steps": ["", "0", "-1", "nan"],
     "--stop-at": ["", "0", "-1", "nan"],
-    "--recover": ["", "0", "-1", "nan"],
+    "--checkpoint-every": ["", "0", "-1", "nan"],
     "--folds": ["", "1", "-1", "nan", "1001"],
     "--warm-up": ["", "-1", "nan"],
     "--momentum": ["", "-0.1", "1", "nan"],
@@ -245,7 +245,7 @@ def test_diverging_training_is_an_error_and_saves_nothing():
     ("a,b\n", "bad.csv: needs rows below its header, got none; add some, or say that there is no header if the first line is data"),
     ("1,2,x\n1,y\n", "bad.csv: needs 3 fields, as in line 1, got 2 in line 2; make all rows equally long, and quote fields that contain a separator"),
     ("1,x\n2,x\n", "train: needs data with at least two classes, got 1; add rows of another class"),
-    ("1,x\nz,y\n3,y\n", "bad.csv: needs a number, got 'z' in line 2, column 1; correct it or drop the row"),
+    ("1,x\nz,y\n3,y\n", "bad.csv: needs a number, got 'z' in line 2, column 1; correct it or delete the row"),
     ("1,x\n", "split: needs at least two rows, got 1; add rows"),
 ], ids=["empty", "header alone", "ragged", "one class", "text", "one row"])
 def test_an_invalid_csv_is_refused(text, says, folder):
@@ -256,7 +256,7 @@ def test_an_invalid_csv_is_refused(text, says, folder):
 
 def test_a_wrong_label_column_is_refused():
     assert refused("train", "flowers.csv", "--label", "colour") == (
-        "flowers.csv: needs a label column of its header (size, width, kind), got 'colour'; choose one of them")
+        "flowers.csv: needs the name of a column in its header (size, width, kind) as the label, got 'colour'; choose one of them")
     for number in (0, 4, -4):
         assert refused("train", "flowers.csv", "--label", number) == (
             f"flowers.csv: needs a label column from 1 to 3, or from -1 to -3 from the end, got {number}; choose one of them")
@@ -355,6 +355,21 @@ def test_the_progress_bar_fits_a_narrow_terminal():
         assert status == 0
         last = [part.split("\x1b")[0] for part in text.split("\r") if "\x1b[K" in part][-1]
         assert len(last) < columns
+
+
+def test_the_progress_bar_leaves_out_whole_fields():
+    field = r"\d+/300|loss [\d.e-]+( \+ [\d.e-]+)?|validation [\d.e-]+|accuracy [\d.]+%|lr [\d.e-]+|(in )?[\d.]+ m?s( left)?"
+    for columns in (16, 30, 50, 80, 130):
+        text, status = on_terminal("train", "flowers.csv", "--steps", "300", "--validation", "0.2", columns=columns)
+        assert status == 0
+        lines = [part.split("\x1b")[0] for part in text.split("\r") if "\x1b[K" in part]
+        for line in lines:
+            fields = re.sub(r"^\[=* *\]", "", line).strip().split("  ")
+            assert len(line) < columns and all(re.fullmatch(field, one) for one in fields), line
+        last = lines[-1]
+        assert "300/300" in last
+        assert ("loss" in last, "validation" in last, "accuracy" in last) == (columns >= 30, columns >= 50, columns >= 80), last
+        assert ("lr" in last and " + " in last) == (columns >= 130), last
 
 
 def test_control_c_and_divergence_on_a_terminal_leave_the_bar_on_its_line():

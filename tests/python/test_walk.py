@@ -103,7 +103,7 @@ def test_orders_counts_the_results_of_all_orders():
 
 def test_a_given_order_reports_lost_deposits():
     text = gradwalk("walk", "--order", "b,d,c,a", DIAMOND).stdout
-    assert "\nb was visited before d had paid it: 6 lost, worth 6 at a\n" in text
+    assert "\nb was visited before the deposit from d arrived: 6 lost (missing at the leaves: 6 at a)\n" in text
     run = gradwalk("walk", "--order", "b,d,c", DIAMOND)
     assert (run.returncode, run.stdout) == (1, "")
     assert run.stderr == "walk: needs every node in the order, got none for 'a'; add it to the order\n"

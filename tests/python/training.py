@@ -39,7 +39,7 @@ RECIPE = [
     (["--optimizer", "momentum"], lambda m: m["recipe"]["optimizer"]["momentum"], 0.9),
     (["--lr", "0.25"], lambda m: m["recipe"]["optimizer"]["lr"], 0.25),
     (["--schedule", "constant"], lambda m: m["recipe"]["rate"]["kind"], "constant"),
-    (["--final-rate", "0.5"], lambda m: m["recipe"]["rate"]["final"], 0.5),
+    (["--final-lr-fraction", "0.5"], lambda m: m["recipe"]["rate"]["final"], 0.5),
     (["--decay-steps", "7"], lambda m: m["recipe"]["rate"]["steps"], 7),
     (["--warm-up", "2"], lambda m: m["recipe"]["rate"]["warm_up"], 2),
     (["--momentum", "0.5"], lambda m: m["recipe"]["optimizer"]["momentum"], 0.5),

@@ -17,17 +17,17 @@ constexpr std::size_t most_grid = 64, most_probes = 1'000;
 
 // A weight by its place; the bias is the input after the last.
 Value weight_at(const Run& now, double layer, double neuron, double input) {
-  const std::vector<Layer>& layers = now.training.model().network.layers();
+  const std::vector<Layer>& layers = now.training.classifier().network.layers();
   const Layer& of = layers[count(layer, "layer", layers.size() - 1)];
   const Neuron& one = of.neurons()[count(neuron, "neuron", of.outputs() - 1)];
   return one.parameters()[count(input, "input", one.inputs())];
 }
 
-double loss_now(const Run& now) { return now.training.model().evaluate(now.data).loss; }
+double loss_now(const Run& now) { return now.training.classifier().evaluate(now.data).loss; }
 
 // The mean loss of all points and its gradient, without a step; what a step would do first.
 double walk_back(const Run& now) {
-  const Classifier& model = now.training.model();
+  const Classifier& model = now.training.classifier();
   for (Value parameter : model.network.parameters()) parameter.grad() = 0;
   const double share = 1.0 / static_cast<double>(now.data.rows());
   double loss = 0;
@@ -46,7 +46,7 @@ double walk_back(const Run& now) {
 // the same order: the mean of the last steps, or those of the last walk where there was no step.
 GRADWALK_CALL(train_weights)() {
   const Run& now = present();
-  const std::vector<Value> parameters = now.training.model().network.parameters();
+  const std::vector<Value> parameters = now.training.classifier().network.parameters();
   std::vector<double> numbers;
   for (const Value& parameter : parameters) numbers.push_back(parameter.data());
   if (now.mean_gradient.size() == parameters.size())
@@ -58,7 +58,7 @@ GRADWALK_CALL(train_weights)() {
 
 // What each neuron gives over a grid of the plane: neuron after neuron, each row by row, the top row first.
 GRADWALK_CALL(train_neurons)(double x0, double x1, double y0, double y1, double size) {
-  const MLP& network = present().training.model().network;
+  const MLP& network = present().training.classifier().network;
   const std::size_t cells = count(size, "grid", most_grid);
   std::size_t neurons = 0;
   for (const Layer& layer : network.layers()) neurons += layer.outputs();
@@ -98,7 +98,7 @@ GRADWALK_CALL(train_probe)(double layer, double neuron, double input, const doub
 // One point's index, loss and scores; of a negative index, those of the point whose loss is largest.
 GRADWALK_CALL(train_point)(double index) {
   const Run& now = present();
-  const Classifier& model = now.training.model();
+  const Classifier& model = now.training.classifier();
   const auto look = [&](std::size_t row) {
     const std::vector<Value> outputs = model.network(now.data.row(row));
     std::vector<double> numbers{static_cast<double>(row), row_loss(model.loss, outputs, now.data.labels[row]).data()};

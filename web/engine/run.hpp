@@ -13,7 +13,11 @@ namespace gradwalk::web {
 struct Run {
   Dataset data;
   TrainingRun training;
-  TrainingRun::Report last{0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN(), 0, 0};
+  TrainingRun::Report last{.step = 0,
+                           .loss = std::numeric_limits<double>::quiet_NaN(),
+                           .accuracy = std::numeric_limits<double>::quiet_NaN(),
+                           .learning_rate = 0,
+                           .gradient_norm = 0};
   // Of each parameter, over about the last ten steps; empty before the first.
   std::vector<double> mean_gradient = {};  // NOLINT(readability-redundant-member-init): g++ asks for it
 };

@@ -109,7 +109,7 @@ PointGraph graph_of_point(const Classifier& model, std::span<const double> row, 
 
 // One step's gradient alone jumps; ten together tell where a weight is pushed.
 void remember_gradient(Run& now) {
-  const std::vector<Value> parameters = now.training.model().network.parameters();
+  const std::vector<Value> parameters = now.training.classifier().network.parameters();
   const bool is_first = now.mean_gradient.empty();
   now.mean_gradient.resize(parameters.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -149,7 +149,7 @@ GRADWALK_CALL(train)(const char* kind, std::size_t kind_size, double samples, do
   }
   run.reset();
   TrainingRun training(data, recipe);
-  training.set_rate(rate);
+  training.set_learning_rate(rate);
   run.emplace(Run{std::move(data), std::move(training)});
   give_report(run->last);
 }
@@ -164,7 +164,7 @@ GRADWALK_CALL(train_step)(double steps) {
 }
 
 GRADWALK_CALL(train_set_rate)(double rate) {
-  present().training.set_rate(rate);
+  present().training.set_learning_rate(rate);
   give_report(run->last);
 }
 
@@ -200,7 +200,7 @@ GRADWALK_CALL(train_set_points)(const double* x, std::size_t size, const double*
 
 // The class of each cell, the top row first; then how sure the network is of each.
 GRADWALK_CALL(train_regions)(double x0, double x1, double y0, double y1, double width, double height) {
-  const Classifier& model = present().training.model();
+  const Classifier& model = present().training.classifier();
   const std::size_t columns = count(width, "width", 1'000), rows = count(height, "height", 1'000);
   const std::size_t cells = count(static_cast<double>(columns * rows), "cells", most_cells);
   std::vector<double> numbers(2 * cells);
@@ -218,7 +218,7 @@ GRADWALK_CALL(train_regions)(double x0, double x1, double y0, double y1, double 
 GRADWALK_CALL(train_walk_point)(double index) {
   const Run& now = present();
   const std::size_t row = count(index, "point", now.data.rows() - 1);
-  PointGraph point = graph_of_point(now.training.model(), now.data.row(row), now.data.labels[row]);
+  PointGraph point = graph_of_point(now.training.classifier(), now.data.row(row), now.data.labels[row]);
   JsonWriter json;
   json.object([&] {
     json("groups").array(point.groups, [&](const std::optional<Group>& group) {

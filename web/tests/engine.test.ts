@@ -82,7 +82,7 @@ describe('orders and broken rules', () => {
     const order = ['b', 'd', 'c', 'a'].map((name) => indexOf(engine.walk(diamond), name))
     const walk = engine.walk(diamond, { order })
     expect(walk.order).toEqual(order)
-    expect(walk.late.map(({ reason }) => reason)).toEqual(['b was visited before d had paid it: 6 lost'])
+    expect(walk.late.map(({ reason }) => reason)).toEqual(['b was visited before the deposit from d arrived: 6 lost'])
     expect(gradients(walk, ['a'])).toEqual([9])
   })
 

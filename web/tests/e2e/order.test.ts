@@ -29,8 +29,8 @@ describe.each(sizes)('at $width px', (viewport) => {
     await graph.getByRole('button', { name: 'run all' }).click()
     const verdict = await textOf(graph.getByTestId('order-verdict'))
     expect(verdict).toContain('This order loses gradient.')
-    expect(verdict).toContain('b was visited before d had paid it: 6 lost, worth 6 at a')
-    expect(verdict).toContain('b was visited with 0, before all of its 6 had come')
+    expect(verdict).toContain('b was visited before the deposit from d arrived: 6 lost, worth 6 at a')
+    expect(verdict).toContain('b was visited with 0, before its full gradient of 6 had arrived')
     expect(await cellsOf(graph.getByTestId('order-result'))).toEqual([
       ['b', '0', '+6', '+6'],
       ['d', '+1', '+1', '+1'],
@@ -87,7 +87,7 @@ describe.each(sizes)('at $width px', (viewport) => {
     ;({ rows, words, marked } = await runBroken(graph))
     expect(rows['a']).toBe('2 +240 ✗ +128')
     expect(rows['b']).toBe('2 +128 ✗ +64')
-    expect(words).toContain('d still had 16 of the pass before: 32 instead of 16')
+    expect(words).toContain('d still had 16 from the previous pass: 32 instead of 16')
     expect(marked).toBe('d')
     for (const task of ['twice-overwrite', 'twice-twice']) expect(await page.getByTestId(`task-${task}`).getAttribute('data-done')).toBe('true')
   })
@@ -99,7 +99,7 @@ describe.each(sizes)('at $width px', (viewport) => {
     let { rows, words, marked } = await runBroken(graph)
     expect(rows['x']).toBe('4 +156 ✗ +108')
     expect(words).toContain('9 visits instead of 5.')
-    expect(words).toContain('a was visited with 12, before all of its 27 had come')
+    expect(words).toContain('a was visited with 12, before its full gradient of 27 had arrived')
     expect(marked).toBe('a')
     await graph.getByRole('radio', { name: 'the sort without its visited set' }).check()
     ;({ rows, words } = await runBroken(graph))
@@ -116,7 +116,7 @@ describe.each(sizes)('at $width px', (viewport) => {
     await open('#learn')
     const { rows, words } = await runBroken(figure(page, 'learn-broken'))
     expect(rows['a']).toBe('2 +10.8 ✗ +4.8')
-    expect(words).toContain('a still had 6 of the pass before: 8.4 instead of 2.4')
+    expect(words).toContain('a still had 6 from the previous pass: 8.4 instead of 2.4')
   })
 
   test('the sort: the stack, the visited set, the list and the list reversed', async ({ visit }) => {

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Holds the sources to the table of rooms in docs/architecture.md: every file is in one room, every #include follows an
-arrow of the table, and no arrow leads down it, so there is no cycle. Given libgradwalk, the umbrella header must reach
-all of its headers and no other, and all that they declare must be in it.
-usage: tests/rooms_test.py [LIBGRADWALK]
+"""Checks the sources against the table of modules in docs/architecture.md: every file is in one module, the table allows
+every #include, and a module includes only modules that come before it, so there is no cycle. Given libgradwalk, the
+umbrella header must include all of its headers and no other, and the library must define all functions that they declare.
+usage: tests/modules_test.py [LIBGRADWALK]
 """
 
 import fnmatch
@@ -20,12 +20,12 @@ POSIX = re.compile(r"(sys|netinet|arpa)/\w+\.h|(dlfcn|fcntl|langinfo|poll|pthrea
 STANDARD = re.compile(r"\w+")  # <vector>; C's own headers are spelled <cmath> here
 
 
-class Room:
+class Module:
     def __init__(self, cells):
-        self.name, self.files, self.library, self.includes, self.outside = (re.findall(r"`([^`]+)`", cell) or [cell.strip()] for cell in cells)
+        self.name, self.files, self.library, self.includes, self.external = (re.findall(r"`([^`]+)`", cell) or [cell.strip()] for cell in cells)
         self.name, self.library = self.name[0], self.library[0]
         self.files = [pattern for one in self.files for pattern in expanded(one)]
-        self.includes, self.outside = set(self.includes), set(self.outside)
+        self.includes, self.external = set(self.includes), set(self.external)
 
     def holds(self, path):
         return any(fnmatch.fnmatchcase(path, pattern) for pattern in self.files)
@@ -43,7 +43,7 @@ def expanded(pattern):
 def table():
     lines = (ROOT / "docs/architecture.md").read_text().splitlines()
     rows = [line.strip().strip("|").split("|") for line in lines if line.startswith("| `")]
-    return [Room(row) for row in rows if len(row) == 5]
+    return [Module(row) for row in rows if len(row) == 5]
 
 
 def sources():
@@ -59,7 +59,7 @@ def includes_of(path):
 
 
 def resolved(path, name):
-    """The file of ours an include names; src/ is on the path of src/ alone."""
+    """Returns the file of ours that an include names. Only files of src/ have src/ on their include path."""
     beside = (ROOT / path).parent / name
     folders = [ROOT / "include"] + ([ROOT / "src"] if path.startswith("src/") else [])
     for candidate in [beside] + [folder / name for folder in folders]:
@@ -68,43 +68,43 @@ def resolved(path, name):
     return None
 
 
-def check_table(rooms):
-    above = set()
-    for room in rooms:
-        for other in sorted(room.includes - {""}):
-            if other not in above:
-                yield f"docs/architecture.md: the room {room.name} includes {other}, which is not above it in the table"
-        above.add(room.name)
+def check_table(modules):
+    before = set()
+    for module in modules:
+        for other in sorted(module.includes - {""}):
+            if other not in before:
+                yield f"docs/architecture.md: the module {module.name} includes {other}, which does not come before it in the table"
+        before.add(module.name)
 
 
-def check_outside(path, room, name):
+def check_external(path, module, name):
     wanted = "POSIX" if POSIX.fullmatch(name) else name.split("/")[0]
-    if not STANDARD.fullmatch(name) and wanted not in room.outside:
-        yield f"{path}: includes <{name}>, and the room {room.name} has no {wanted} from outside"
+    if not STANDARD.fullmatch(name) and wanted not in module.external:
+        yield f"{path}: includes <{name}>, and the table does not list {wanted} as an external header of the module {module.name}"
 
 
-def check_file(path, room, room_of):
+def check_file(path, module, module_of):
     for bracket, name in includes_of(path):
         target = resolved(path, name)
         if target is None and bracket == "<":
-            yield from check_outside(path, room, name)
+            yield from check_external(path, module, name)
         elif target is None:
-            yield f'{path}: includes "{name}", which is no file it can see'
+            yield f'{path}: includes "{name}", which does not exist on its include path'
         elif target.startswith("src/") and not path.startswith("src/"):
-            yield f"{path}: includes {target}, and only src/ sees src/"
-        elif target not in room_of:
-            yield f"{path}: includes {target}, which is in no room"
-        elif room_of[target] is not room and room_of[target].name not in room.includes:
-            yield f"{path}: includes {target}, and the table has no arrow from {room.name} to {room_of[target].name}"
+            yield f"{path}: includes {target}, and only src/ may include headers of src/"
+        elif target not in module_of:
+            yield f"{path}: includes {target}, which is in no module"
+        elif module_of[target] is not module and module_of[target].name not in module.includes:
+            yield f"{path}: includes {target}, and the table does not allow {module.name} to include {module_of[target].name}"
 
 
-def check_arrows(rooms, room_of):
-    used = {(room.name, room_of[target].name) for path, room in room_of.items() for _, name in includes_of(path)
-            if (target := resolved(path, name)) in room_of}
-    for room in rooms:
-        for other in sorted(room.includes - {""}):
-            if (room.name, other) not in used:
-                yield f"docs/architecture.md: no file of the room {room.name} includes {other}"
+def check_allowed_includes(modules, module_of):
+    used = {(module.name, module_of[target].name) for path, module in module_of.items() for _, name in includes_of(path)
+            if (target := resolved(path, name)) in module_of}
+    for module in modules:
+        for other in sorted(module.includes - {""}):
+            if (module.name, other) not in used:
+                yield f"docs/architecture.md: no file of the module {module.name} includes {other}"
 
 
 def reached(path):
@@ -118,12 +118,12 @@ def reached(path):
     return found
 
 
-def check_umbrella(room_of):
+def check_umbrella(module_of):
     got = reached(UMBRELLA)
-    for path, room in room_of.items():
-        is_ours = room.library == "libgradwalk"
+    for path, module in module_of.items():
+        is_ours = module.library == "libgradwalk"
         if path.startswith(HEADERS) and is_ours != (path in got):
-            yield f"{UMBRELLA}: {'lacks' if is_ours else 'includes'} {path}, which is in {room.library}"
+            yield f"{UMBRELLA}: {'lacks' if is_ours else 'includes'} {path}, which is in {module.library}"
 
 
 def check_library(library):
@@ -139,24 +139,24 @@ def check_library(library):
 
 
 def main():
-    rooms = table()
-    problems = [] if rooms else ["docs/architecture.md: has no table of rooms"]
-    problems += check_table(rooms)
-    room_of = {}
+    modules = table()
+    problems = [] if modules else ["docs/architecture.md: has no table of modules"]
+    problems += check_table(modules)
+    module_of = {}
     for path in sources():
-        holders = [room for room in rooms if room.holds(path)]
+        holders = [module for module in modules if module.holds(path)]
         if len(holders) != 1:
-            problems.append(f"{path}: is in {' and '.join(room.name for room in holders) or 'no room'}; give it one in docs/architecture.md")
-        room_of.update({path: room for room in holders})
-    for path, room in room_of.items():
-        problems += check_file(path, room, room_of)
-    problems += [f"docs/architecture.md: the room {room.name} has no file {pattern}" for room in rooms for pattern in room.files
-                 if not fnmatch.filter(room_of, pattern)]
-    problems += check_arrows(rooms, room_of)
-    problems += check_umbrella(room_of)
+            problems.append(f"{path}: is in {' and '.join(module.name for module in holders) or 'no module'}; give it one in docs/architecture.md")
+        module_of.update({path: module for module in holders})
+    for path, module in module_of.items():
+        problems += check_file(path, module, module_of)
+    problems += [f"docs/architecture.md: the module {module.name} has no file {pattern}" for module in modules for pattern in module.files
+                 if not fnmatch.filter(module_of, pattern)]
+    problems += check_allowed_includes(modules, module_of)
+    problems += check_umbrella(module_of)
     if len(sys.argv) > 1:
         problems += check_library(sys.argv[1])
-    print("\n".join(problems) or f"{len(room_of)} files in {len(rooms)} rooms")
+    print("\n".join(problems) or f"{len(module_of)} files in {len(modules)} modules")
     return bool(problems)
 
 
