@@ -129,6 +129,32 @@ TEST(SolveRows, RowsThatTakeDifferentBranchesGiveTheRightResult) {
   EXPECT_NEAR(found.x[0], (100 * 2 + 0.01 * 30) / 100.01, 1e-9) << told(found);
 }
 
+TEST(SolveRows, ANumberThatIsCastIsNotCompiled) {
+  std::vector<Numbers> many(101, Numbers{1, 2});
+  many[33] = {1, 30};
+  const auto robust = [](Inputs p, Inputs row) {
+    const Value miss = p[0] - row[1];
+    return std::abs(static_cast<double>(miss)) < 10 ? miss : 0.1 * miss;
+  };
+  const Fit found = fit(robust, many, {1.0});
+  EXPECT_NEAR(found.x[0], (100 * 2 + 0.01 * 30) / 100.01, 1e-9) << told(found);
+  EXPECT_FALSE(found.compiled);
+  EXPECT_THAT(found.not_compiled, testing::StartsWith("the function casts a Value to a number"));
+
+  const auto bent = [](Inputs x) { return std::vector{static_cast<double>(x[0]) > 0 ? 2 * x[0] : 3 * x[0]}; };
+  Differentiator slope(bent);
+  for (const double x : {1.0, 2.0, 3.0, 4.0}) EXPECT_EQ(slope.value_and_gradient({x}).second, Numbers{2});
+  EXPECT_EQ(slope.value_and_gradient({-1.0}).second, Numbers{3});
+  EXPECT_FALSE(slope.compiled());
+
+  // A number that no parameter has changed may be cast.
+  const Value scale = 2;
+  const auto scaled = [&](Inputs x) { return std::vector{static_cast<double>(scale) * x[0]}; };
+  Differentiator same(scaled);
+  for (const double x : {1.0, 2.0, 3.0, 4.0}) EXPECT_EQ(same.value_and_gradient({x}).second, Numbers{2});
+  EXPECT_TRUE(same.compiled());
+}
+
 TEST(SolveRows, ABranchOnTheParametersIsNoticedAtTheResult) {
   const std::vector<Numbers> rows{{1}, {2}, {3}};
   const auto hidden = [](Inputs p, Inputs row) {

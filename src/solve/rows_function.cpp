@@ -130,15 +130,17 @@ RowsFunction::RowsFunction(const char* call, RowResiduals function, const Rows& 
 RowsFunction::Recorded RowsFunction::record(const std::vector<Value>& parameters, std::size_t row) {
   ++recordings_;
   Recorded recorded{{rows_[row].begin(), rows_[row].end()}, {}, {}};
+  std::vector<Value> all = parameters, left;
+  all.insert(all.end(), recorded.inputs.begin(), recorded.inputs.end());
+  for (const Value& leaf : all) leaf.id();  // a number that is cast is reported with its node
   {
     const WatchRecording watch([&](const Condition& condition) { recorded.decided.push_back(condition); },
-                               [](const Value&) {});
+                               [&](const Value& value) { left.push_back(value); });
     recorded.outputs = function_(parameters, recorded.inputs);
   }
+  if (uses_any(left, all)) give_up(number_left);
   if (recorded.outputs.empty())
     throw Error(call_, "a function with values", "one that returns none", "return a Value or several");
-  std::vector<Value> all = parameters;
-  all.insert(all.end(), recorded.inputs.begin(), recorded.inputs.end());
   recorded.shape = shape_of(recorded.outputs, recorded.decided, all);
   return recorded;
 }
@@ -147,6 +149,7 @@ void RowsFunction::learn(const Vector& x) {
   const std::vector<Value> parameters = leaves_of(x);
   for (const std::size_t row : first_samples(rows_)) {
     const Recorded recorded = record(parameters, row);
+    if (given_up_) return;
     outputs_ = recorded.outputs.size();
     branches_ = !recorded.decided.empty();
     if (shape_.value_or(recorded.shape) != recorded.shape)
@@ -168,6 +171,7 @@ RowsFunction::Compiled* RowsFunction::program(std::optional<Compiled>& cached, c
   if (!cached) {
     std::vector<Value> parameters = leaves_of(x);
     const Recorded recorded = record(parameters, 0);
+    if (given_up_) return nullptr;
     try {
       const std::vector<Value> program_outputs = outputs(recorded, parameters);
       Program program = compile(program_outputs, {.inputs = recorded.inputs, .parameters = parameters});
@@ -294,6 +298,7 @@ bool RowsFunction::confirms_samples(const Vector& x) {
   Numbers row_outputs(compiled.program.outputs());
   for (const std::size_t row : last_samples(rows_)) {
     const Recorded recorded = record(parameters, row);
+    if (given_up_) return false;
     if (recorded.shape != *shape_) {
       give_up("the function records different graphs at different points: it branches, or uses numbers of its own");
       return false;

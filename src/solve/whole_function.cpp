@@ -42,6 +42,12 @@ Value guard(const std::vector<Condition>& decided) {
   return select(others == 0.0, 0.0, std::numeric_limits<double>::quiet_NaN());
 }
 
+bool uses_any(const std::vector<Value>& left, const std::vector<Value>& leaves) {
+  if (left.empty()) return false;
+  const Reading reading(left);
+  return std::any_of(leaves.begin(), leaves.end(), [&](const Value& leaf) { return reading.find(leaf).has_value(); });
+}
+
 Value sum_of_products(const std::vector<Value>& a, const std::vector<Value>& b) {
   Value sum = 0.0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
@@ -56,12 +62,16 @@ WholeFunction::WholeFunction(const char* call, VectorFunction function, bool com
 WholeFunction::Recorded WholeFunction::record(const std::vector<Value>& at) {
   ++recordings_;
   Recorded recorded;
+  std::vector<Value> left;
+  for (const Value& leaf : at) leaf.id();  // a number that is cast is reported with its node
   {
     std::optional<WatchRecording> watch;
     if (!given_up_)
-      watch.emplace([&](const Condition& condition) { recorded.decided.push_back(condition); }, [](const Value&) {});
+      watch.emplace([&](const Condition& condition) { recorded.decided.push_back(condition); },
+                    [&](const Value& value) { left.push_back(value); });
     recorded.outputs = function_(at);
   }
+  if (uses_any(left, at)) give_up(number_left);
   const std::size_t count = recorded.outputs.size();
   if (count == 0) throw Error(call_, "a function with values", "one that returns none", "return a Value or several");
   if (outputs_.value_or(count) != count)

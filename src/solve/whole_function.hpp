@@ -19,6 +19,11 @@ namespace gradwalk::solver {
 
 // Returns a Value that is 0 if every comparison has the result it had when recorded, and NaN otherwise.
 Value guard(const std::vector<Condition>& decided);
+// Returns true if a number that left the graph, by a cast, detach() or NoGrad, was computed from one of the leaves. A
+// program cannot compute it again.
+bool uses_any(const std::vector<Value>& left, const std::vector<Value>& leaves);
+inline constexpr const char* number_left =
+    "the function casts a Value to a number, detaches it or uses NoGrad, so its graph may differ at other points";
 // Returns a[0] * b[0] + a[1] * b[1] + ...
 Value sum_of_products(const std::vector<Value>& a, const std::vector<Value>& b);
 
