@@ -246,7 +246,8 @@ def gaps(headers):
     def look(entities, around):
         documented = {one.name for one in entities if one.text or one.shared or one.is_exempt}
         for one in entities:
-            if one.name not in documented and not re.search(rf"(?<!\w){re.escape(one.name)}(?!\w)", around):
+            is_named = not one.name.startswith("@")  # an anonymous union has no name
+            if is_named and one.name not in documented and not re.search(rf"(?<!\w){re.escape(one.name)}(?!\w)", around):
                 documented.add(one.name)  # reported once
                 found.append((one.file, one.line, one.full_name))
             if one.kind in ("class", "struct"):

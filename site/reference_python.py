@@ -17,7 +17,7 @@ from markdown import cell, escape, fence, linked, prose, sentence, split_top
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "python/gradwalk"
-MODULES = {"gradwalk": ["_core.pyi", "__init__.py", "_show.py"], "gradwalk.nn": ["nn.py"], "gradwalk.sklearn": ["sklearn.py"], "gradwalk.micrograd": ["micrograd.py"]}
+MODULES = {"gradwalk": ["_core.pyi", "__init__.py", "_functions.py", "_compile.py", "_derivatives.py", "_solve.py", "_show.py"], "gradwalk.nn": ["nn.py"], "gradwalk.sklearn": ["sklearn.py"], "gradwalk.micrograd": ["micrograd.py"]}
 WIDTH = 96
 
 
@@ -84,7 +84,41 @@ def bound_docs():
                     stack[-1][2][-1].append(token)
         for text in re.findall(r"description =((?:\s*\"(?:\\.|[^\"\\])*\")+)", path.read_text()):
             docs["Value"] = string(re.findall(r'"(?:\\.|[^"\\])*"', text))
+        docs.update(docs_by_pattern(path.read_text()))
     return {name: re.sub(r"^\w+\(.*\)\n--\n\n", "", text) for name, text in docs.items()}
+
+
+LITERALS = r'((?:"(?:\\.|[^"\\])*"\s*)+)'
+
+
+def docs_by_pattern(source):
+    """The docstrings of define(module, "walk(root)", "text", f), of property(bound, "x", f, "text"), also in a loop over two
+    names, of method<...>("silu", "text") and function<...>, and of variables that are named about_..."""
+    docs = {}
+    for call in re.finditer(r'\bdefine\(\s*\w+,\s*\(?"(\w+)\(', source):
+        if text := re.compile(rf',\s*{LITERALS},').search(source, call.end()):
+            docs[call[1]] = literal(text[1])
+    for call in re.finditer(rf'(?:: \{{([^}}]*)\}}\)\s*)?\b(?:property\(\s*bound, |bound\.def_property_readonly\()(\w+|"\w+"),.*?{LITERALS}\);', source, re.DOTALL):
+        owners = re.findall(r"= bind_ending<(\w+)>", source[:call.start()])
+        for name in re.findall(r'"(\w+)"', call[1] or call[2]):
+            docs[f"{owners[-1] if owners else '*'}.{name}"] = literal(call[3])
+    for kind, name, text, same in re.findall(rf'\b(method|function)<Do_\w+>\("(\w+)", (?:{LITERALS}|as\("(\w+)"\))\)', source):
+        docs["Value." * (kind == "method") + name] = literal(text) if text else f"As {same}(), under NumPy's name."
+    for name, text in re.findall(rf'\{{"(\w+)", as_method\([^"]*{LITERALS}\}}', source):
+        docs.setdefault(f"Value.{name}", literal(text))
+    for name, text in re.findall(rf'PyGetSetDef condition_properties\[\] = \{{\s*\{{"(\w+)", \w+, nullptr,\s*{LITERALS}', source):
+        docs[f"Condition.{name}"] = literal(text)
+    for variable, text in re.findall(rf'\b(about_\w+)\s*=\s*{LITERALS};', source):
+        docs["Condition" if variable == "about_conditions" else variable.removeprefix("about_")] = literal(text)
+    if check := re.search(rf'class_<(\w+)> check\(module, "\w+",\s*{LITERALS}\);', source):
+        docs[check[1]] = literal(check[2])
+        docs |= {f"{check[1]}.{name}": literal(text) for name, text in re.findall(rf'def_readonly\("(\w+)", [^"]*{LITERALS}\)', source)}
+    return docs
+
+
+def literal(text):
+    """The text of adjacent string literals, without a signature in its first line."""
+    return re.sub(r"^\w+\(.*\)\n--\n\n", "", string(re.findall(r'"(?:\\.|[^"\\])*"', text)))
 
 
 def string(tokens):
@@ -163,7 +197,7 @@ def read():
         for file in files:
             source = core_stub() if file == "_core.pyi" else (PACKAGE / file).read_text()
             tree = ast.parse(source)
-            if file.endswith(".py") and not file.startswith("_show"):
+            if file == "__init__.py" or not file.startswith("_"):
                 head = ast.get_docstring(tree) or ""
             entities += read_members(tree.body, source, docs if file == "_core.pyi" else {}, "")
         hidden = {one.name: one for one in entities if one.name.startswith("_")}
@@ -173,7 +207,7 @@ def read():
             one.members += [member for member in inherited if member.name not in known]
             one.members = [member for member in one.members if member.name not in ops]
         entities = [one for one in entities if not one.name.startswith("_") and one.name not in ops]
-        modules[module] = (head, entities)
+        modules[module] = (head, list({one.name: one for one in entities}.values()))  # a function of Python hides one of C++
     return modules
 
 

@@ -231,7 +231,7 @@ void bind_root(py::module_& module) {
       py::call_guard<Entered>());
 }
 
-// A function that _derivatives.py calls at many points. The counter of numbers that were read tells whether the
+// A function that _derivatives.py calls at many points. The counter of numbers that were read shows whether the
 // function used a number of the graph, such as x.data: then its graph may differ at other points.
 void bind_differentiator(py::module_& module) {
   py::class_<Differentiator>(module, "_Differentiator")

@@ -40,6 +40,13 @@ def test_grad_and_the_others_return_functions():
     assert gradwalk.hvp(polynomial)([3.0, 5.0], [1.0, 0.0]) == [10, 6]
 
 
+def test_a_second_argument_computes_at_once():
+    for of in (gradwalk.jacobian, gradwalk.hessian):
+        f = (lambda x: [x[0] * x[1], x[0] + x[1]]) if of is gradwalk.jacobian else polynomial
+        assert of(f, [2.0, 3.0]) == of(f)([2.0, 3.0]) and of(f, x=[2.0, 3.0]) == of(f, [2.0, 3.0])
+        assert of(f, numpy.array([2.0, 3.0])).tolist() == of(f)(numpy.array([2.0, 3.0])).tolist()
+
+
 def test_they_take_arrays_and_return_arrays():
     x = numpy.array([[1.0, 2.0], [3.0, 4.0]])
     assert (gradwalk.grad(lambda x: (x**2).sum())(x) == 2 * x).all()
@@ -93,7 +100,7 @@ def test_a_number_that_changes_is_noticed():
 
 
 def test_a_branch_is_followed():
-    for function in (lambda x: 2 * x if x > 0 else 3 * x, lambda x: 2 * x if x.data > 0 else 3 * x):
+    for function in (lambda x: 2 * x if x > 0 else 3 * x, lambda x: 2 * x if x.data > 0 else 3 * x, lambda x: 2 * x if float(x) > 0 else 3 * x):
         slope = gradwalk.grad(function)
         assert [slope(float(k)) for k in range(1, 6)] == [2] * 5 and slope(-1.0) == 3 and slope(1.0) == 2
     reading = gradwalk.grad(lambda x: 2 * x if x.data > 0 else 3 * x)
