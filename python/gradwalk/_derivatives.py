@@ -287,7 +287,7 @@ def jacobian(f: Callable[..., Any], x: Any = _NONE, *, compile: Any = None) -> A
     >>> jacobian(lambda x: [x[0] * x[1], x[0] + x[1]])([2.0, 3.0])
     [[3.0, 2.0], [1.0, 1.0]]
     """
-    return _Jacobian(f, compile) if x is _NONE else _core.jacobian(f, x)
+    return _Jacobian(f, compile) if x is _NONE else _core._jacobian(callable_or_refuse("jacobian", f), x)
 
 
 def hessian(f: Callable[..., Any], x: Any = _NONE, *, compile: Any = None) -> Any:
@@ -296,7 +296,7 @@ def hessian(f: Callable[..., Any], x: Any = _NONE, *, compile: Any = None) -> An
     >>> hessian(lambda x: x[0] ** 2 * x[1], [3.0, 5.0])
     [[10.0, 6.0], [6.0, 0.0]]
     """
-    return _Hessian(f, compile) if x is _NONE else _core.hessian(f, x)
+    return _Hessian(f, compile) if x is _NONE else _core._hessian(callable_or_refuse("hessian", f), x)
 
 
 def jvp(f: Callable[..., Any], *, compile: Any = None) -> Any:

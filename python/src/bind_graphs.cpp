@@ -95,14 +95,15 @@ void bind_derivatives(py::module_& module) {
                value_and_gradient(scalar_function_of(f, form, "value_and_gradient"), form.numbers());
            return std::pair(value, form.result(slopes));
          });
-  define(module, "jacobian(f, x)",
+  // gradwalk.jacobian and gradwalk.hessian call these if x is given.
+  define(module, "_jacobian(f, x)",
          "Returns the Jacobian of f at x: one row per output, one column per input.\n\n>>> jacobian(lambda x: [x[0] * "
          "x[1], x[0] + x[1]], [3.0, 5.0])\n[[5.0, 3.0], [1.0, 1.0]]",
          [](const py::function& f, const py::object& x) {
            const Form form(x, {"jacobian", "x"}, 1);
            return form.matrix(jacobian(vector_function_of(f, form, "jacobian"), form.numbers()));
          });
-  define(module, "hessian(f, x)",
+  define(module, "_hessian(f, x)",
          "Returns the matrix of second derivatives of f at x.\n\n>>> hessian(lambda x: x[0] ** 2 * x[1], [3.0, 5.0])\n"
          "[[10.0, 6.0], [6.0, 0.0]]",
          [](const py::function& f, const py::object& x) {
