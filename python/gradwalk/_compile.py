@@ -6,7 +6,7 @@ import inspect
 from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 from . import _core
-from ._core import Program, Value
+from ._core import Condition, Program, Value
 from ._forms import is_array, refuse
 
 _MOST_SAMPLES = 16
@@ -43,6 +43,8 @@ def _take_apart(call: str, returned: Any) -> Tuple[List[Value], Callable[[List[A
 def _as_value(call: str, item: Any) -> Value:
     if isinstance(item, Value):
         return item
+    if isinstance(item, Condition):
+        return item.node
     try:
         return Value(float(item))
     except (TypeError, ValueError):

@@ -14,6 +14,7 @@ using Values = std::vector<Value>;
 // Python functions as C++ functions. gradwalk/_solve.py gives them a list of Values and takes a Value or a list.
 Value value_of(const py::object& returned, const char* call) {
   if (is_value(returned.ptr())) return value_in(returned.ptr());
+  if (is_condition(returned.ptr())) return Value(condition_in(returned.ptr()));
   double number = 0;
   if (to_number(returned.ptr(), number) != Conversion::done) {
     PyErr_Clear();

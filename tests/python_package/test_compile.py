@@ -271,3 +271,13 @@ def test_a_hook_can_change_the_gradient():
     trainer.before_update(double)
     trainer.step()
     assert seen == [[2.0]] and w.data == -1
+
+
+def test_a_comparison_is_an_output_that_each_row_decides():
+    @gradwalk.compile
+    def sides(x):
+        return {"large": x > 3, "both": [x, x <= 0]}
+
+    found = sides(numpy.array([1.0, 5.0, -2.0]))
+    assert found["large"].tolist() == [0, 1, 0] and found["both"][1].tolist() == [0, 0, 1]
+    assert gradwalk.jacobian(lambda x: [x > 0, 2 * x])(3.0) == [0, 2]
