@@ -147,8 +147,7 @@ void add_predict(CLI::App& app) {
   command->add_option("-o,--output", options->output, "Write the predictions to a file")->option_text("FILE");
   command->add_flag("--score", options->score,
                     "Compare the predictions with the label column. Prints to standard error, or with --json into the "
-                    "JSON: accuracy and loss of a "
-                    "classifier, or R², RMSE, MAE and loss of a regressor");
+                    "JSON: accuracy and loss of a classifier, or R², RMSE, MAE and loss of a regressor");
   command->add_flag("--probabilities", options->probabilities, "Add one column per class, with its probability");
   command->add_flag("--json", options->json, "Print JSON with all digits");
   options->format.add_to(*command);

@@ -90,10 +90,9 @@ void RecipeOptions::add_to(CLI::App& command) {
       "NAME");
   add_choice(
       "--loss", given_.loss,
-      "Loss function. For classification: hinge, mse (mean squared error), bce (binary cross-entropy) or softmax "
-      "(softmax "
-      "cross-entropy). For regression: mse, mae (mean absolute error) or huber [default: softmax; two classes: bce; "
-      "moons: hinge; regression: mse]",
+      "Loss function. For classification: hinge, mse (mean squared error), bce (binary cross-entropy) or "
+      "softmax (softmax cross-entropy). For regression: mse, mae (mean absolute error) or huber [default: softmax; two "
+      "classes: bce; moons: hinge; regression: mse]",
       "NAME");
   add("--optimizer", optimizer_,
       "Optimizer: sgd, momentum, adam, adamw, rmsprop or adagrad [default: adam; moons: sgd]", "NAME")

@@ -3,6 +3,8 @@
 
 It needs Python, CMake, a compiler and the libraries that `tools/setup python` names, and no network. The build tree is kept in
 build/python-<version of Python>, so that building again compiles only what has changed. GRADWALK_CMAKE_ARGS adds CMake options.
+GRADWALK_PLATFORM replaces the platform in the wheel's tag (tools/wheels). GRADWALK_LICENCES names the folder with the licences of
+the libraries, PACKAGE/copyright each, where it is not Debian's /usr/share/doc.
 """
 
 import base64
@@ -21,6 +23,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TAG = f"cp{sys.version_info.major}{sys.version_info.minor}"
 PAGE = ROOT / "web" / "dist" / "show.html"
+# The libraries whose code is in the wheel, as files or compiled in, and the Debian package that has the licence of each.
+LIBRARIES = {"libfmt": "libfmt-dev", "libhwy": "libhwy-dev", "libncursesw": "libncurses-dev", "libtinfo": "libncurses-dev", "cli11": "libcli11-dev",
+             "eigen": "libeigen3-dev", "nlohmann-json": "nlohmann-json3-dev", "pybind11": "pybind11-dev"}
 
 
 def version():
@@ -39,7 +44,7 @@ def extras():
 
 
 def wheel_name():
-    platform = re.sub(r"[^A-Za-z0-9]", "_", sysconfig.get_platform())
+    platform = os.environ.get("GRADWALK_PLATFORM") or re.sub(r"[^A-Za-z0-9]", "_", sysconfig.get_platform())
     return f"gradwalk-{version()}-{TAG}-{TAG}-{platform}.whl"
 
 
@@ -97,12 +102,27 @@ def installed_files(folder):
             yield path.relative_to(folder).as_posix(), path.read_bytes()
 
 
-def licences(names):
-    """The licences of the libraries that the wheel carries, as Debian's packages state them."""
-    packages = {"libfmt": "libfmt-dev", "libhwy": "libhwy-dev", "libncursesw": "libncurses-dev", "libtinfo": "libncurses-dev"}
-    for library in sorted({name.split("/")[-1].split(".so")[0] for name in names} & set(packages)):
-        text = Path("/usr/share/doc") / packages[library] / "copyright"
-        yield f"licenses/{library}.txt", text.read_text() if text.exists() else f"See the licence of {library}.\n"
+def licences():
+    """The licences of the libraries in the wheel, by file name, as Debian's packages state them. Texts that a package leaves to
+    /usr/share/common-licenses are added."""
+    texts, folder = {}, Path(os.environ.get("GRADWALK_LICENCES", "/usr/share/doc"))
+    for library, package in LIBRARIES.items():
+        file = folder / package / "copyright"
+        if not file.exists():
+            fail(f"the licence of {library}, to put it into the wheel", f"no {file}",
+                 f"on Debian install {package}; elsewhere set GRADWALK_LICENCES to a folder that has {package}/copyright")
+        text = file.read_text()
+        common = sorted(set(re.findall(r"/usr/share/common-licenses/[\w.-]*\w", text)))
+        texts[f"licenses/{library}.txt"] = "\n".join([text, *(Path(name).read_text() for name in common)])
+    return texts
+
+
+def check_libraries(names):
+    """A library that is new in the package needs a licence in the wheel, too."""
+    libraries = {name.split("/")[-1].split(".so")[0] for name in names if ".so" in name and name.split("/")[-1].startswith("lib")}
+    unknown = sorted(name for name in libraries if not name.startswith("libgradwalk") and name not in LIBRARIES)
+    if unknown:
+        fail("a licence for each library of the wheel", f"none for {', '.join(unknown)}", "add it to LIBRARIES in python/build_backend.py")
 
 
 def metadata():
@@ -135,19 +155,24 @@ def write(archive, name, data, mode=0o644):
     return f"{name},sha256={digest},{len(data)}\n"
 
 
-def write_wheel(wheel_directory, files):
+def write_wheel(wheel_directory, files, more=None):
+    """Packs files as (name, bytes), and the texts of its .dist-info folder: facts() and more."""
     with zipfile.ZipFile(Path(wheel_directory) / wheel_name(), "w") as archive:
         record = "".join(write(archive, name, data, 0o755 if ".so" in name or "/bin/" in name else 0o644) for name, data in files)
-        texts = {**facts(), **dict(licences([name for name, _ in files]))}
+        texts = {**facts(), **(more or {})}
         record += "".join(write(archive, f"{facts_folder()}/{name}", text.encode()) for name, text in texts.items())
         write(archive, f"{facts_folder()}/RECORD", f"{record}{facts_folder()}/RECORD,,\n".encode())
     return wheel_name()
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    check_tools()
+    texts = licences()  # before the build, which takes minutes
     with tempfile.TemporaryDirectory() as folder:
         install(Path(folder))
-        return write_wheel(wheel_directory, list(installed_files(Path(folder))))
+        files = list(installed_files(Path(folder)))
+    check_libraries([name for name, _ in files])
+    return write_wheel(wheel_directory, files, texts)
 
 
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Builds the lesson into dist/. Every address in it is relative, so the folder works on any static host, at any path.
+import { statSync } from 'node:fs'
 import { svelte } from '@sveltejs/vite-plugin-svelte'
 import { defineConfig, type Plugin } from 'vite'
 
@@ -22,8 +23,12 @@ function katexFonts(): Plugin {
   }
 }
 
+/** Of MicroPython, for the bar that shows how much of it has come. */
+const pythonBytes = statSync(new URL('node_modules/@micropython/micropython-webassembly-pyscript/micropython.wasm', import.meta.url)).size
+
 export default defineConfig({
   base: './',
+  define: { __PYTHON_BYTES__: pythonBytes },
   plugins: [katexFonts(), svelte()],
   worker: { format: 'es' },
   server: { fs: { allow: ['..'] } },

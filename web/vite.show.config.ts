@@ -23,6 +23,13 @@ const plainFormulas = (): Plugin => ({
   resolveId: (id) => (id.endsWith('/Formula.svelte') ? fileURLToPath(new URL('src/show/PlainFormula.svelte', import.meta.url)) : undefined),
 })
 
+/** The licence of the code of others in the page. musl's is the same as Svelte's; the engine's C library contains musl. */
+const licence = `<!--
+This page contains parts of Svelte and musl.
+Copyright (c) 2005-2020 Rich Felker, et al. (musl)
+${readFileSync(new URL('node_modules/svelte/LICENSE.md', import.meta.url), 'utf8')}-->
+`
+
 /** Script and style into the page itself. */
 const inline = (): Plugin => ({
   name: 'inline',
@@ -41,7 +48,7 @@ const inline = (): Plugin => ({
       html = html.replace(tag, '').replace(isScript ? '</body>' : '</head>', (end) => (isScript ? `<script type="module">${text.replaceAll('</script', '<\\/script')}</script>\n  ${end}` : `<style>${text}</style>\n  ${end}`))
       delete bundle[name]
     }
-    page.source = html
+    page.source = html.replace('</html>', () => `${licence}</html>`)
   },
 })
 

@@ -74,7 +74,12 @@ def test_the_wheel_describes_itself():
     assert facts["Version"] == gradwalk.__version__ and facts["Requires-Python"] == ">=3.10"
     assert set(facts.get_all("Provides-Extra")) == {"sklearn", "notebook"}
     files = [str(path) for path in importlib.metadata.files("gradwalk")]
-    assert any(name.endswith("licenses/libhwy.txt") for name in files)
+    carried = {pathlib.Path(name).name.split(".so")[0] for name in files if re.search(r"/lib(?!gradwalk)\w+\.so", name)}
+    licences = {path.stem: path.read_text() for path in importlib.metadata.files("gradwalk") if path.parent.name == "licenses"}
+    assert carried and carried | {"cli11", "eigen", "nlohmann-json", "pybind11"} <= set(licences)
+    assert "TERMS AND CONDITIONS FOR USE, REPRODUCTION, AND DISTRIBUTION" in licences["libhwy"]
+    page = (PACKAGE / "show.html").read_text()
+    assert "Svelte Contributors" in page and "Permission is hereby granted" in page
 
 
 @needs_wheel
@@ -108,6 +113,25 @@ def test_a_machine_without_a_compiler_gets_one_sentence(tmp_path):
     assert done.stderr.startswith("gradwalk: building needs CMake, Ninja, pkg-config and a C++20 compiler, found no cmake, no ninja, no pkg-config, no c++; "
                                   "on Debian run tools/setup python in gradwalk's sources, or: apt-get install g++ cmake")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_missing_licence_stops_the_build_with_one_sentence(tmp_path):
+    done = backend(tmp_path, "build_backend.install = None; build_backend.build_wheel('.')", GRADWALK_LICENCES=str(tmp_path), GRADWALK_WITHOUT_SHOW="1")
+    assert done.returncode == 1 and done.stderr == (
+        f"gradwalk: building needs the licence of libfmt, to put it into the wheel, found no {tmp_path}/libfmt-dev/copyright; "
+        "on Debian install libfmt-dev; elsewhere set GRADWALK_LICENCES to a folder that has libfmt-dev/copyright\n")
+
+
+def test_a_library_without_a_licence_stops_the_build(tmp_path):
+    done = backend(tmp_path, "build_backend.check_libraries(['gradwalk/libgradwalk.so.0.2', 'gradwalk/libfmt.so.9', 'gradwalk/libnew.so.1'])")
+    assert done.returncode == 1 and done.stderr == (
+        "gradwalk: building needs a licence for each library of the wheel, found none for libnew; add it to LIBRARIES in python/build_backend.py\n")
+
+
+def test_the_platform_of_the_tag_can_be_given(tmp_path):
+    done = backend(tmp_path, "print(build_backend.wheel_name(), build_backend.facts()['WHEEL'])", GRADWALK_PLATFORM="manylinux_2_36_x86_64")
+    name, *facts = done.stdout.split()
+    assert name.endswith("-manylinux_2_36_x86_64.whl") and facts[-1] == name[:-4].split("-", 2)[2]
 
 
 def test_an_editable_wheel_points_to_the_sources(tmp_path):

@@ -9,8 +9,9 @@ import { preset, presets } from '../src/lesson/presets.ts'
 import { toTex } from '../src/lib/formula.ts'
 import { embedHash, formatLink, readLink } from '../src/lib/link.ts'
 import { close, plain, readNumber, signed } from '../src/lib/number.ts'
-import { replay, stepsOf } from '../src/lib/replay.ts'
+import { replay, stepsOf, together } from '../src/lib/replay.ts'
 import { format, parse } from '../src/lib/training.ts'
+import { actionAt, tell } from '../src/lib/words.ts'
 import { withLeaf } from '../src/lib/walker.svelte.ts'
 
 let engine: Engine
@@ -60,6 +61,17 @@ describe('presets', () => {
     expect(replay(walk, steps, 2).grad.every((one) => one === null)).toBe(true)
     expect(replay(walk, steps, 3).grad.filter((one) => one === 1)).toHaveLength(1)
   })
+})
+
+test('leaves that are visited one after the other are one step together', () => {
+  const walk = engine.walk(preset('neuron').text)
+  const steps = stepsOf(walk)
+  const presses: string[] = []
+  for (let at = 0; at < steps.length; at = together(walk, steps, at)[1]) presses.push(actionAt(walk, steps, at))
+  expect(presses.slice(-7)).toEqual(['visit n', 'visit b', 'visit x1·w1 + x2·w2', 'visit x2·w2', 'visit w2, x2', 'visit x1·w1', 'visit w1, x1'])
+  expect(together(walk, steps, steps.length - 1)).toEqual([steps.length - 2, steps.length])
+  const told = tell(walk, replay(walk, steps, steps.length), 0)
+  expect(`${told.title} ${told.remark}`).toBe('Visit w1, x1. They are leaves, so we are done here: ∂o/∂w1 = 1, ∂o/∂x1 = −1.5.')
 })
 
 test('every formula of the op table can be set', () => {

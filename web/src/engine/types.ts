@@ -82,6 +82,10 @@ export interface Deposit {
   before: number
   after: number
   late: boolean
+  /** The learner's own code wrote =, and what was there is gone; the engine's walks are told by their rule. */
+  replaces?: boolean
+  /** The line of the learner's code that made it; 0 where it is not known. */
+  line?: number
 }
 
 export type WalkStep =
@@ -89,6 +93,8 @@ export type WalkStep =
   | { kind: 'seed'; pass: number; node: number; before: number; after: number }
   | { kind: 'visit' | 'deposit'; pass: number; node: number; grad: number; deposits: Deposit[] }
   | { kind: 'update'; pass: number; node: number; before: number; after: number }
+  /** The learner's own code wrote a gradient that nobody paid: a zero, mostly. */
+  | { kind: 'set'; pass: number; node: number; before: number; after: number }
   | { kind: 'end'; nodes: { name: string; data: number; grad: number }[] }
 
 export interface Outcome {
@@ -121,7 +127,8 @@ export interface Parting {
 export interface Walk extends Graph {
   format: 'gradwalk-walk'
   version: 1
-  rule: WalkRule
+  /** 'code': the learner's own code walked it. */
+  rule: WalkRule | 'code'
   order: number[] | null
   visits: number
   visits_needed: string

@@ -25,6 +25,7 @@ export interface Chapter {
 
 const answered = (question: string) => (deed: Deed) => deed.kind === 'answered' && deed.question === question
 const walked = (figure: string) => (deed: Deed) => deed.kind === 'walked' && deed.figure === figure
+const coded = (exercise: string) => (deed: Deed) => deed.kind === 'coded' && deed.exercise === exercise && deed.isChanged
 const broke = (rule: string) => (deed: Deed) => deed.kind === 'rule-broken' && deed.rule === rule && deed.hasParted
 
 /** A chapter's tasks: their words, and what each is waiting for. */
@@ -32,7 +33,7 @@ function tasks<Id extends string>(texts: Record<Id, string>, done: Record<NoInfe
   return (Object.keys(texts) as Id[]).map((id) => ({ id, text: texts[id], done: done[id] }))
 }
 
-const { start, fill, back, rules, neuron, twice, order, sort, own, learn } = chapterWords
+const { start, fill, back, rules, neuron, twice, order, sort, write, own, learn } = chapterWords
 const ownText = 'x=0.5; y=3; p=x*y+1; q=exp(x)/p; L=(q-y)**2'
 
 export const chapters: Chapter[] = [
@@ -184,6 +185,20 @@ export const chapters: Chapter[] = [
       { figure: 'broken', id: 'sort-broken', preset: 'deep-diamond', rule: 'no-visited', choice: ['no-visited'] },
     ],
     tasks: tasks(sort.tasks, { 'sort-done': (deed) => deed.kind === 'sorted', 'sort-broken': broke('no-visited') }),
+  },
+  {
+    id: 'write',
+    title: write.title,
+    blocks: [write.value, write.run, { figure: 'write', id: 'write-value' }, write.free],
+    tasks: tasks(write.tasks, {
+      'write-rules': coded('tanh'),
+      'write-double': coded('double'),
+      'write-backward': coded('backward'),
+      'write-both': coded('both'),
+      'write-reduce': coded('reduce'),
+      'write-random': coded('random'),
+      'write-own': coded('own'),
+    }),
   },
   {
     id: 'own',

@@ -15,6 +15,7 @@ import SquareFigure from '../figures/SquareFigure.svelte'
 import SweepFigure from '../figures/SweepFigure.svelte'
 import TrainFigure from '../figures/TrainFigure.svelte'
 import WiggleFigure from '../figures/WiggleFigure.svelte'
+import WriteFigure from '../figures/WriteLoader.svelte'
 import FormulaFigure from '../parts/Formula.svelte'
 
 export const figures = {
@@ -32,6 +33,7 @@ export const figures = {
   rules: RulesFigure,
   own: OwnExpressionFigure,
   train: TrainFigure,
+  write: WriteFigure,
 }
 type Kinds = typeof figures
 

@@ -28,6 +28,7 @@ export function duration(step: Step, isHidden: IsHidden = never): number {
     case 'seed':
       return seed.end
     case 'update':
+    case 'set':
       return seed.end
     default:
       return step.deposits.length ? step.deposits.reduce((sum, _, i) => sum + lengthOf(step, i), 0) + door : brief
@@ -56,7 +57,7 @@ export function momentAt(steps: Step[], at: number, isHidden: IsHidden = never):
   const ms = (at - position) * duration(step, isHidden)
   if (isHidden(step)) return { ...rest, ms, landed: Infinity }
   if (step.kind === 'forward') return { ...rest, ms, landed: ms >= forward.land ? 1 : 0 }
-  if (step.kind === 'seed' || step.kind === 'update') return { ...rest, ms, landed: ms >= seed.land ? 1 : 0 }
+  if (!('deposits' in step)) return { ...rest, ms, landed: ms >= seed.land ? 1 : 0 }
   let begin = 0
   for (const i of step.deposits.keys()) {
     const time = ms - begin

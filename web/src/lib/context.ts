@@ -16,6 +16,8 @@ export type Deed =
   | { kind: 'answered'; figure: string; question: string }
   | { kind: 'trained'; figure: string; data: string; accuracy: number }
   | { kind: 'point-walked'; figure: string }
+  /** Their own class did an exercise right. `isChanged`: with a program of their own, not the one it begins with. */
+  | { kind: 'coded'; figure: string; exercise: string; isChanged: boolean }
 
 /** A task that was done just now, and what it was the last of. */
 export interface News {

@@ -16,6 +16,8 @@ export interface Course {
   last(): number
   /** Of the step after so many, at normal speed. */
   duration(position: number): number
+  /** The first and the last position of what is one press of the button, around the step after so many; one step unless given. */
+  together?(position: number): readonly [from: number, to: number]
 }
 
 export class Playback {
@@ -45,14 +47,16 @@ export class Playback {
   /** The next step, in motion; while one is under way, its end. `most`: nothing past it is shown yet. */
   step(most = Infinity) {
     if (this.#goal !== null) return this.seek(this.isPlaying ? Math.ceil(this.at) : this.#goal)
-    const goal = Math.min(this.#course.last(), most, Math.floor(this.at) + 1)
+    const here = Math.floor(this.at)
+    const goal = Math.min(this.#course.last(), most, this.#course.together?.(here)[1] ?? here + 1)
     if (goal <= this.at) return
     this.isOwn = true
     if (isStill()) this.seek(goal)
     else this.#run(goal)
   }
   back() {
-    this.seek(Math.ceil(this.at) - 1)
+    const before = Math.ceil(this.at) - 1
+    this.seek(this.#course.together?.(before)[0] ?? before)
   }
   toggle(most = Infinity) {
     if (this.isPlaying) return this.stop()

@@ -37,6 +37,8 @@ export interface Frame {
   /** By edgeKey: what went along an edge last. */
   paid: Map<string, Deposit>
   visited: Set<number>
+  /** Where leaves are visited one after the other: those visited so far, up to the last step. */
+  leaves: number[]
   phase: Phase
 }
 
@@ -44,6 +46,9 @@ export interface Frame {
 export const edgeKey = (from: number, operand: number) => `${from}:${operand}`
 
 export const stepsOf = (walk: Walk) => walk.steps.filter((step): step is Step => step.kind !== 'end')
+
+/** Whether a deposit took the place of what was there. */
+export const isReplacing = (walk: Walk, deposit: Deposit) => deposit.replaces ?? walk.rule === 'overwrite'
 
 const isInput = (op: string) => op === 'leaf' || op === 'constant'
 const payments = (step: Step) => (step.kind === 'visit' || step.kind === 'deposit' ? step.deposits : [])
@@ -60,13 +65,27 @@ export function replay(walk: Walk, steps: Step[], position: number, landed = 0, 
     deposits: [],
     paid: new Map(),
     visited: new Set(),
+    leaves: [],
     phase: phaseOf(steps, position),
   }
   for (const step of steps.slice(0, position)) apply(walk, frame, step, Infinity)
   const next = steps[position]
   if (isUnderWay && next) apply(walk, frame, next, landed)
+  if (!isUnderWay && position > 0) frame.leaves = steps.slice(together(walk, steps, position - 1)[0], position).flatMap((step) => (isLeafVisit(walk, step) ? [step.node] : []))
   if (frame.step) frame.deposits = payments(frame.step).slice(0, isUnderWay ? landed : Infinity)
   return frame
+}
+
+/** A leaf passes nothing on. */
+const isLeafVisit = (walk: Walk, step: Step | undefined) => step?.kind === 'visit' && step.deposits.length === 0 && walk.nodes[step.node]!.operands.length === 0
+
+/** Leaves that are visited one after the other are one step together: where it begins, and where it ends. */
+export function together(walk: Walk, steps: Step[], position: number): [from: number, to: number] {
+  let [from, to] = [position, position + 1]
+  if (!isLeafVisit(walk, steps[position])) return [from, to]
+  while (isLeafVisit(walk, steps[from - 1])) from--
+  while (isLeafVisit(walk, steps[to])) to++
+  return [from, to]
 }
 
 function apply(walk: Walk, frame: Frame, step: Step, landed: number) {
@@ -84,7 +103,7 @@ function apply(walk: Walk, frame: Frame, step: Step, landed: number) {
       }
       break
     case 'seed':
-      for (const [i, one] of walk.nodes.entries()) if (one.op !== 'constant') grad[i] ??= 0
+      beginBackward(walk, grad)
       grad[node] = step.after
       coins[node] = [{ amount: step.after, deposit: null, upstream: step.after, pass: step.pass, late: false, isWiped: false }]
       visited.clear()
@@ -94,11 +113,17 @@ function apply(walk: Walk, frame: Frame, step: Step, landed: number) {
     case 'update':
       data[node] = step.after
       break
+    case 'set':
+      beginBackward(walk, grad)
+      grad[node] = step.after
+      for (const coin of coins[node]!) coin.isWiped = true
+      break
     case 'visit':
     case 'deposit': {
+      beginBackward(walk, grad) // where the learner's code forgot the seed
       for (const deposit of step.deposits.slice(0, landed)) {
         const { to, amount, late } = deposit
-        if (walk.rule === 'overwrite') for (const coin of coins[to]!) coin.isWiped = true
+        if (isReplacing(walk, deposit)) for (const coin of coins[to]!) coin.isWiped = true
         coins[to]!.push({ amount, deposit, upstream: step.grad, pass: step.pass, late, isWiped: false })
         grad[to] = deposit.after
         paid.set(edgeKey(deposit.from, deposit.operand), deposit)
@@ -109,6 +134,11 @@ function apply(walk: Walk, frame: Frame, step: Step, landed: number) {
       if (step.deposits.length || (step.kind === 'visit' && walk.rule !== 'recursion' && walk.nodes[node]!.operands.length)) door[node] = step.grad
     }
   }
+}
+
+/** From now on all gradients are numbers. */
+function beginBackward(walk: Walk, grad: (number | null)[]) {
+  for (const [i, one] of walk.nodes.entries()) if (one.op !== 'constant') grad[i] ??= 0
 }
 
 function phaseOf(steps: Step[], position: number): Phase {

@@ -7,7 +7,7 @@ import type { Walk, WalkRule } from '../engine/types.ts'
 import { duration, momentAt, type Moment } from './beats.ts'
 import { isListing, withListedLeaf } from './listing.ts'
 import { Playback } from './playback.svelte.ts'
-import { replay, stepsOf, type Frame, type Step } from './replay.ts'
+import { replay, stepsOf, together, type Frame, type Step } from './replay.ts'
 
 interface Past {
   text: string
@@ -32,7 +32,11 @@ export class Walker implements Walking {
   order: number[] | null = $state.raw(null)
   /** The walk ends where all data is there, before anything is said of gradients. */
   readonly isForward: boolean
-  readonly play = new Playback({ last: () => this.steps.length, duration: (position) => duration(this.steps[position]!) })
+  readonly play = new Playback({
+    last: () => this.steps.length,
+    duration: (position) => duration(this.steps[position]!),
+    together: (position) => (this.walk ? together(this.walk, this.steps, position) : [position, position + 1]),
+  })
   #past: Past[] = $state.raw([])
   #seen = new Set<number>()
 
@@ -105,7 +109,10 @@ export class Walker implements Walking {
 
   /** True once the learner has been at every step of this walk; to be called when the position has changed. What only plays is not counted. */
   look(): boolean {
-    if (this.play.isOwn) this.#seen.add(this.position)
+    if (this.play.isOwn) {
+      const from = this.walk && this.position > 0 ? together(this.walk, this.steps, this.position - 1)[0] + 1 : this.position
+      for (let i = from; i <= this.position; i++) this.#seen.add(i)
+    }
     return this.steps.length > 0 && this.#seen.size > this.steps.length
   }
 }

@@ -3,7 +3,7 @@
 import type { Deposit, Graph, GraphNode, Walk } from '../engine/types.ts'
 import { words } from '../words/index.ts'
 import { plain, signed, term } from './number.ts'
-import type { Frame, Step } from './replay.ts'
+import { isReplacing, together, type Frame, type Step } from './replay.ts'
 
 const infix = new Set(['+', '-', '*', '/', '**'])
 const shown: Record<string, string> = { '*': '·', '-': '−', '/': '/', '**': '^' }
@@ -35,15 +35,16 @@ export function applied(node: GraphNode, operands: string[]): string {
 }
 
 /** As an operand inside another formula: an unnamed sum needs parentheses there, and is shortened first. */
-function operandName(graph: Graph, node: number): string {
+function operandName(graph: Graph, node: number, isArgument = false): string {
   const { op, label } = graph.nodes[node]!
   const name = called(graph.nodes[node]!)
   const text = shortened(shownName(name), 12)
+  if (isArgument) return text
   return op === 'constant' ? (name.startsWith('-') ? `(${text})` : text) : label || /^[\w.#()₀-₉]+$/.test(name) ? text : `(${text})`
 }
 
 /** "a + b" for a card's head. */
-export const formulaOf = (graph: Graph, node: GraphNode) => applied(node, node.operands.map((one) => operandName(graph, one)))
+export const formulaOf = (graph: Graph, node: GraphNode) => applied(node, node.operands.map((one) => operandName(graph, one, !infix.has(node.symbol) && node.op !== 'neg')))
 
 /** "2 + (−3)" */
 export const forwardNumbers = (walk: Walk, step: Step & { kind: 'forward' }) => applied(walk.nodes[step.node]!, step.operands.map(term))
@@ -51,18 +52,27 @@ export const forwardNumbers = (walk: Walk, step: Step & { kind: 'forward' }) => 
 /** "e = a + b" and "2 + (−3)". */
 export function forwardLine(walk: Walk, step: Step & { kind: 'forward' }): { left: string; numbers: string } {
   const node = walk.nodes[step.node]!
-  const formula = applied(node, node.operands.map((one) => operandName(walk, one)))
+  const formula = formulaOf(walk, node)
   return { left: node.label === '' ? formula : `${called(node)} = ${formula}`, numbers: forwardNumbers(walk, step) }
 }
 
 export function depositLine(walk: Walk, step: Step, deposit: Deposit): string {
   const local = walk.nodes[deposit.from]!.locals[deposit.operand]!
-  const sign = walk.rule === 'overwrite' ? '=' : '+='
+  const sign = isReplacing(walk, deposit) ? '=' : '+='
   const formula = local.with_names.length > 40 ? 'local' : shownName(local.with_names)
   const factor = isPlainName(formula) ? formula : `(${formula})`
   const upstream = 'grad' in step ? step.grad : 0
   const from = gradOf(called(walk.nodes[deposit.from]!))
   return `${gradOf(called(walk.nodes[deposit.to]!))} ${sign} ${from} · ${factor} = ${term(upstream)} · ${term(deposit.local)}`
+}
+
+/** What one press does: leaves that are visited one after the other are named together. */
+export function actionAt(walk: Walk, steps: Step[], position: number): string {
+  const step = steps[position]
+  if (!step) return ''
+  const [from, to] = together(walk, steps, position)
+  if (to - from === 1) return action(walk, step)
+  return words.steps.visit(shortened(steps.slice(position, to).map((one) => shownName(called(walk.nodes[one.node]!))).join(', '), 24))
 }
 
 /** What a step does, for its button: "compute e", "start backward", "visit f". */
@@ -79,6 +89,8 @@ export function action(walk: Walk, step: Step): string {
       return words.steps.pays(name, shortened(step.deposits.map((one) => shownName(walk.nodes[one.to]!.name)).join(', '), 24))
     case 'update':
       return words.steps.move(name)
+    case 'set':
+      return words.steps.set(gradOf(name), plain(step.after))
   }
 }
 
@@ -112,6 +124,13 @@ export function tell(walk: Walk, frame: Frame, landed: number, isForward = false
       }
     case 'update':
       return { title: say.update(name), lines: [{ text: name, tone: 'data', result: '', change: hasCome ? `${plain(step.before)} → ${plain(step.after)}` : '' }], remark: '', isWrong: false }
+    case 'set':
+      return {
+        title: say.set(name),
+        lines: [{ text: gradOf(name), tone: 'grad', result: '', change: hasCome ? `${plain(step.before)} → ${plain(step.after)}` : '' }],
+        remark: hasCome && step.before !== 0 ? say.lost(name, plain(step.before)) : '',
+        isWrong: hasCome && step.before !== 0,
+      }
     default:
       return tellVisit(walk, frame, step, landed)
   }
@@ -130,7 +149,8 @@ function tellVisit(walk: Walk, frame: Frame, step: Step & { kind: 'visit' | 'dep
   }))
   const arrived = step.deposits.slice(0, come)
   const late = arrived.find((one) => one.late)
-  const wiped = walk.rule === 'overwrite' ? arrived.find((one) => one.before !== 0) : undefined
+  const wiped = arrived.find((one) => isReplacing(walk, one) && one.before !== 0)
+  if (frame.leaves.length > 1) return tellLeaves(walk, frame)
   const title = `${say.visit(name)}, ${say.has} ${signed(step.grad)}.`
   if (late) return { title, lines, remark: say.late(shownName(walk.nodes[late.to]!.name), plain(frame.door[late.to] ?? late.before), signed(late.amount)), isWrong: true }
   if (wiped) return { title, lines, remark: say.wiped(plain(wiped.before), plain(wiped.after)), isWrong: true }
@@ -139,11 +159,22 @@ function tellVisit(walk: Walk, frame: Frame, step: Step & { kind: 'visit' | 'dep
   return { title, lines, remark: step.deposits.length ? say.pays(name) : '', isWrong: false }
 }
 
+/** Leaves that were visited together: each with what it has. */
+function tellLeaves(walk: Walk, { leaves, grad }: Frame): Telling {
+  const say = words.story
+  const list = (of: (node: number) => string) => leaves.map(of).join(', ')
+  const name = (node: number) => shownName(called(walk.nodes[node]!))
+  const isPaid = (walk.rule === 'right' || walk.rule === 'code') && leaves.every((node) => grad[node] === walk.outcomes[node]!.right_grad)
+  const root = shownName(walk.nodes[walk.root]!.name)
+  const remark = isPaid ? say.leaves(list((node) => `∂${root}/∂${name(node)} = ${plain(grad[node]!)}`)) : say.leavesKeep(list((node) => `${name(node)} ${signed(grad[node]!)}`))
+  return { title: `${say.visit(list(name))}.`, lines: [], remark, isWrong: false }
+}
+
 /** A leaf pays nobody: with all its deposits it is done; before them its place does not matter; by a broken rule nothing is claimed. */
 function tellLeaf(walk: Walk, step: Step & { kind: 'visit' | 'deposit' }): string {
   const say = words.story
   const name = shownName(called(walk.nodes[step.node]!))
-  if (walk.rule !== 'right') return say.leafKeeps(name)
   const isPaid = step.grad === walk.outcomes[step.node]!.right_grad
+  if (walk.rule !== 'right' && !(walk.rule === 'code' && isPaid)) return say.leafKeeps(name)
   return isPaid ? say.leaf(name, shownName(walk.nodes[walk.root]!.name), plain(step.grad)) : say.leafEarly(name)
 }

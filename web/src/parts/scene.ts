@@ -37,8 +37,7 @@ export function sceneAt(walk: Walk, moment: Moment, picture: Picture, placed: St
   const { step } = moment
   if (!step || moment.landed === Infinity) return nothing
   if (step.kind === 'forward') return flow(walk, moment, picture, placed)
-  if (step.kind === 'seed' || step.kind === 'update') return plant(walk, moment, picture, placed)
-  return pay(walk, moment, picture, placed)
+  return 'deposits' in step ? pay(walk, moment, picture, placed) : plant(walk, moment, picture, placed)
 }
 
 const gradPlace = (card: string, box: PlacedBox, { form, columns }: Staged): Point => ({
@@ -75,13 +74,13 @@ function flow(walk: Walk, moment: Moment, picture: Picture, placed: Staged): Sce
 
 function plant(_walk: Walk, moment: Moment, picture: Picture, placed: Staged): Scene {
   const step = moment.step!
-  if (step.kind !== 'seed' && step.kind !== 'update') return nothing
+  if (step.kind === 'forward' || 'deposits' in step) return nothing
   const card = picture.cardOf[step.node]!
   const box = placed.boxes.get(card)
   if (!box) return nothing
   const ring = { card, part: within(moment.ms, seed.land, seed.end - 200), tone: 'plus' as const }
   if (moment.ms >= seed.land) return ring.part < 1 ? { ...nothing, ring } : nothing
-  if (step.kind === 'update') return nothing
+  if (step.kind !== 'seed') return nothing
   const place = gradPlace(card, box, placed)
   const part = ease(moment.ms / seed.land)
   const token: Token = { id: 'seed', kind: 'seed', parts: [{ text: signed(step.after), tone: 'plus' }], tone: 'plus', x: place.x, y: place.y - 26 * (1 - part), scale: 0.7 + 0.3 * part, isUnder: false }

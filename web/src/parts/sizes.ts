@@ -64,6 +64,7 @@ export function extentOf(walk: Walk): Extent {
   for (const step of stepsOf(walk)) {
     if (step.kind === 'forward') raise(step.node, 'data', value(plain(step.data)))
     else if (step.kind === 'update') raise(step.node, 'data', value(plain(step.after)))
+    else if (step.kind === 'set') raise(step.node, 'grad', value(signed(step.after)))
     else if (step.kind === 'seed') {
       raise(step.node, 'grad', value(signed(step.after)))
       coins[step.node] = [{ amount: step.after, deposit: null, upstream: 1, pass: 1, late: false, isWiped: false }]

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import type axe from 'axe-core'
 import type { Locator, Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
+import { exercises, solved } from '../../src/lesson/exercises.ts'
 import { chapters, choose, figure, middle, narrow, test, textOf, wide } from './lesson.ts'
 
 const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
@@ -93,6 +94,23 @@ const doing: Record<string, (page: Page) => Promise<void>> = {
     await walk(figure(page, 'sort-steps'))
     await run(figure(page, 'sort-broken'))
   },
+  async write(page) {
+    const write = figure(page, 'write-value')
+    await expect.poll(() => write.getByTestId('run').isEnabled(), { timeout: 60_000 }).toBe(true)
+    await write.getByTestId('editor').fill(solved)
+    for (const { id } of exercises) {
+      await write.locator(`[data-exercise=${id}]`).click()
+      if (id === 'own') await write.getByTestId('program-editor').fill('a = Value(3.0)\nb = a * a\nb.backward()\nprint(a)')
+      await write.getByTestId('run').click()
+      await expect.poll(() => write.getByTestId('verdict').getAttribute('data-verdict'), { timeout: 20_000 }).toBe('right')
+    }
+    // A mistake is left on stage, so that its colours are looked at too.
+    await write.locator('[data-exercise=both]').click()
+    await write.getByTestId('editor').fill(solved.replaceAll('.grad += ', '.grad = '))
+    await write.getByTestId('run').click()
+    await expect.poll(() => write.getByTestId('verdict').getAttribute('data-verdict'), { timeout: 20_000 }).toBe('overwrite')
+    await write.getByTestId('beside').locator('summary').click()
+  },
   async own(page) {
     await page.getByTestId('own-text').fill('u=2; v=-0.5; w=u*v; z=w*w-u')
     const graph = figure(page, 'own-graph')
@@ -165,7 +183,12 @@ describe.each([wide, middle, narrow])('at $width px', (viewport) => {
       await doing[chapter]!(page)
       const undone = await page.locator('[data-testid^=task-][data-done=false]').evaluateAll((all) => all.map((one) => one.textContent!.trim()))
       wrong.push(...undone.map((one) => `${chapter}: not done: ${one}`))
-      for (const table of await page.getByText('The graph as a table').all()) if (!(await table.evaluate((one) => one.closest('details')!.open))) await table.click()
+      // Every menu is opened once; the last one stays open.
+      for (const more of await page.getByTestId('more').all()) {
+        await more.click()
+        const table = page.getByTestId('menu-table')
+        if ((await table.count()) && !(await table.isChecked())) await table.check()
+      }
       wrong.push(...(await unreadable(page)).map((one) => `${chapter}: ${one}`))
       const width = await page.evaluate(() => document.documentElement.scrollWidth)
       if (width !== viewport.width) wrong.push(`${chapter}: ${width} px wide`)

@@ -74,6 +74,14 @@ describe.skipIf(!existsSync(program))('in Firefox', { timeout: 120_000 }, () => 
     expect(problems).toEqual([])
   })
 
+  test('the learner’s Python runs', async () => {
+    await open('#write')
+    await page.waitForSelector('#write-value [data-testid=run]:not(:disabled)', { timeout: 60_000 })
+    await page.$eval('#write-value [data-testid=run]', (button) => (button as HTMLButtonElement).click())
+    await page.waitForSelector('#write-value [data-testid=verdict][data-verdict=pays-nobody]', { timeout: 60_000 })
+    expect(problems).toEqual([])
+  })
+
   test('the numbers are the same, and a network learns', async () => {
     await open('#back/back-graph?s=8')
     const grads = await page.$$eval('#back-graph [data-testid=node]', (cards) =>

@@ -25,7 +25,7 @@ export const wide = { width: 1280, height: 900 }
 export const narrow = { width: 380, height: 800 }
 export const middle = { width: 768, height: 1024 }
 export const sizes = [wide, narrow]
-export const chapters = ['fill', 'back', 'rules', 'neuron', 'twice', 'order', 'sort', 'own', 'learn']
+export const chapters = ['fill', 'back', 'rules', 'neuron', 'twice', 'order', 'sort', 'write', 'own', 'learn']
 
 export interface Visit {
   page: Page
@@ -87,12 +87,27 @@ export async function walkToEnd(figure: Locator): Promise<number> {
 /** By its title in the figure's list of graphs. */
 export const choose = (figure: Locator, graph: string) => figure.getByRole('combobox', { name: /^graph/ }).selectOption({ label: graph })
 
+/** The menu of a figure's bar, opened. */
+export async function menuOf(figure: Locator): Promise<Locator> {
+  const menu = figure.getByTestId('menu')
+  if (!(await menu.count())) await figure.getByTestId('more').click()
+  return menu
+}
+/** Opens the graph as code, as a table, or as pictures, and closes the menu again. */
+export async function show(figure: Locator, view: 'code' | 'table' | 'souvenir', isOpen = true) {
+  await (await menuOf(figure)).getByTestId(`menu-${view}`).setChecked(isOpen)
+  await figure.getByTestId('more').click()
+}
+
 export type Row = { made: string; data: string; grad: string }
 
 /** "The graph as a table", by node name; opens it if need be. */
 export async function tableOf(figure: Locator): Promise<Record<string, Row>> {
   const view = figure.getByTestId('table-view')
-  if (!(await view.getByRole('table').count())) await view.locator('summary').click()
+  // Where there is no walk, there is no menu either.
+  if (await view.locator('summary').count()) {
+    if (!(await view.getByRole('table').count())) await view.locator('summary').click()
+  } else if (!(await view.count())) await show(figure, 'table')
   await view.getByRole('table').waitFor()
   const rows = await view
     .locator('tbody tr')

@@ -3,7 +3,7 @@
 // that are remembered, paper that is a handout with its answers at the end.
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
-import { chapters, figure, narrow, next, test, textOf } from './lesson.ts'
+import { chapters, figure, menuOf, narrow, next, show, test, textOf } from './lesson.ts'
 
 const focused = (page: Page) =>
   page.evaluate(() => {
@@ -67,9 +67,10 @@ test('focus never falls to the body when what had it goes away', async ({ visit 
   for (let i = 0; i < 8; i++) await page.keyboard.press('Enter')
   await expect.poll(() => focused(page)).toBe('back-graph') // the button is at its end; arrow keys go on
   await page.keyboard.press('ArrowLeft')
-  await graph.getByRole('button', { name: 'reset' }).focus()
+  await (await menuOf(graph)).getByRole('button', { name: 'reset' }).focus()
   await page.keyboard.press('Enter')
   expect(await focused(page)).toMatch(/^step forward/)
+  await menuOf(graph)
   for (let i = 0; i < 30 && !(await graph.getByRole('button', { name: 'undo' }).isDisabled()); i++) {
     await graph.getByRole('button', { name: 'undo' }).focus()
     await page.keyboard.press('Enter')
@@ -118,15 +119,17 @@ test('number fields select their text, code is folded until opened and stays as 
   await open('#back')
   const code = figure(page, 'back-graph').getByTestId('code-view')
   expect(await code.getByTestId('code').count()).toBe(0)
-  await code.locator('summary').click()
+  await show(figure(page, 'back-graph'), 'code')
   await code.getByRole('button', { name: 'PyTorch' }).click()
   await page.reload()
   await expect.poll(() => textOf(code.getByTestId('code'))).toContain('torch.tensor')
-  await code.locator('summary').click()
+  await code.getByRole('button', { name: 'close' }).click()
   await open('#rules')
   const hand = page.getByTestId('hand').getByRole('textbox')
   await hand.fill('12')
-  await page.getByTestId('by-hand').focus()
+  await (await menuOf(figure(page, 'rules-graph'))).getByTestId('by-hand').focus()
+  await page.keyboard.press('Escape')
+  expect(await figure(page, 'rules-graph').getByTestId('menu').count()).toBe(0)
   await hand.focus()
   await page.keyboard.type('−6')
   expect(await hand.inputValue()).toBe('−6')
@@ -212,7 +215,7 @@ test('a figure alone: for a slide or a frame, at the step its link says, and it 
   await open('#back')
   const graph = figure(page, 'back-graph')
   for (let i = 0; i < 4; i++) await next(graph).click()
-  await graph.getByTestId('souvenir').locator('summary').click()
+  await show(graph, 'souvenir')
   await expect.poll(() => page.url()).toContain('s=4')
   const link = graph.getByRole('link', { name: 'this figure alone' })
   await link.focus()
@@ -225,7 +228,7 @@ test('the present step as SVG and PNG, and the walk as a film', { timeout: 120_0
   const { page, open } = await visit()
   await open('#twice/twice-graph?s=3')
   const graph = figure(page, 'twice-graph')
-  await graph.getByTestId('souvenir').locator('summary').click()
+  await show(graph, 'souvenir')
   const saved = async (name: string) => {
     const [download] = await Promise.all([page.waitForEvent('download', { timeout: 90_000 }), graph.getByRole('button', { name }).click()])
     const parts: Buffer[] = []

@@ -9,7 +9,7 @@ import type { Walk } from '../../src/engine/types.ts'
 import { presets } from '../../src/lesson/presets.ts'
 import { plain, signed, term } from '../../src/lib/number.ts'
 import { stepsOf, type Step } from '../../src/lib/replay.ts'
-import { test } from './lesson.ts'
+import { menuOf, test } from './lesson.ts'
 
 const engine = await createEngine(readFileSync(new URL('../../src/engine/gradwalk.wasm', import.meta.url)))
 
@@ -221,7 +221,7 @@ test('three speeds: the same step takes 2.5 times, once and a third of its time'
   const graph = page.locator('#back-graph')
   const frames: number[] = []
   for (const speed of ['slow', '1×', 'fast']) {
-    await graph.getByRole('group', { name: 'speed' }).getByRole('button', { name: speed }).click()
+    await (await menuOf(graph)).getByRole('group', { name: 'speed' }).getByRole('button', { name: speed }).click()
     frames.push((await watch(page, 'back-graph', 30)).length)
     await graph.getByRole('button', { name: 'step back' }).click()
   }

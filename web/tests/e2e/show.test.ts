@@ -12,7 +12,7 @@ import { afterAll, expect } from 'vitest'
 import type { Graph, Walk } from '../../src/engine/types.ts'
 import { plain, signed } from '../../src/lib/number.ts'
 import { shownName } from '../../src/lib/words.ts'
-import { narrow, next, tableOf, test, textOf, walkToEnd } from './lesson.ts'
+import { count, narrow, next, show, tableOf, test, textOf, walkToEnd } from './lesson.ts'
 import { dist } from './server.ts'
 
 const tool = process.env['GRADWALK'] ?? fileURLToPath(new URL('../../../build/release/gradwalk', import.meta.url))
@@ -38,7 +38,8 @@ const notebook = (...outputs: string[]) =>
 async function checkWalk(page: Page | Frame, walk: Walk) {
   const graph = page.locator('#shown')
   await graph.waitFor()
-  expect(await walkToEnd(graph)).toBe(walk.steps.length - 1)
+  await walkToEnd(graph)
+  expect(await count(graph)).toBe(walk.steps.length - 1)
   const table = await tableOf(graph)
   for (const [i, node] of walk.nodes.entries())
     if (node.op !== 'constant') expect({ node: node.name, ...table[shownName(node.name)] }).toMatchObject({ node: node.name, data: plain(node.data), grad: signed(walk.outcomes[i]!.grad) })
@@ -56,7 +57,7 @@ test('as a file: it walks the graph it was given, its leaves can be changed and 
   const changed = native(neuron.replace('x1=2', 'x1=-1'))
   await expect.poll(async () => (await tableOf(graph))['o']!.data).toBe(plain(changed.nodes.at(-1)!.data))
   expect((await tableOf(graph))['w1']!.grad).toBe(signed(changed.outcomes[changed.nodes.findIndex((node) => node.name === 'w1')]!.grad))
-  await graph.getByTestId('code-view').locator('summary').click()
+  await show(graph, 'code')
   expect(await textOf(graph.getByTestId('code'))).toContain('Value o = tanh(n);')
   await graph.locator('[data-testid=node][data-node=n]').click()
   expect(await textOf(graph.getByTestId('ledger'))).toContain('1 − o · o')

@@ -3,7 +3,7 @@
 // graph is walked with its layers folded and opened.
 import type { Locator } from 'playwright-core'
 import { describe, expect } from 'vitest'
-import { count, figure, narrow, sizes, test, textOf } from './lesson.ts'
+import { count, figure, narrow, show, sizes, test, textOf } from './lesson.ts'
 
 const accuracy = async (train: Locator) => parseFloat(await textOf(train.getByTestId('train-accuracy')))
 const steps = async (train: Locator) => Number(await textOf(train.getByTestId('train-count')))
@@ -156,7 +156,7 @@ test('a point’s graph speaks the names of the picture, tells softplus, and cou
   await expect.poll(() => walk.locator('[data-testid=node][data-node="w₁ of h₄"]').count()).toBe(1)
   expect(await textOf(walk.getByRole('button', { name: 'close h₄' }))).toBe('close h₄')
   const table = walk.getByTestId('table-view')
-  if (!(await table.getByRole('table').count())) await table.locator('summary').click()
+  if (!(await table.getByRole('table').count())) await show(walk, 'table')
   const said = new Set<string>([await textOf(table)])
   await walk.focus()
   const last = Number(await walk.getByTestId('scrubber').getAttribute('max'))

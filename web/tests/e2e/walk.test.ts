@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The graph that is walked: every preset's numbers, every control, edges, ledgers, leaves; by mouse and by keyboard alone.
 import { describe, expect } from 'vitest'
-import { cardOf, choose, count, figure, next, sizes, tableOf, test, textOf, walkToEnd } from './lesson.ts'
+import { cardOf, choose, count, figure, menuOf, next, show, sizes, tableOf, test, textOf, walkToEnd } from './lesson.ts'
 
 interface Expected {
   title: string
@@ -71,12 +71,12 @@ describe.each(sizes)('at $width px', (viewport) => {
     expect(await tableOf(graph)).toMatchObject({ e: { data: '−1', grad: 'not yet' } })
     await graph.getByTestId('scrubber').fill('7')
     expect(await tableOf(graph)).toMatchObject({ a: { grad: '+10' }, b: { grad: '+10' } })
-    await graph.getByRole('button', { name: 'undo' }).click()
+    await (await menuOf(graph)).getByRole('button', { name: 'undo' }).click()
     expect(await count(graph)).toBe(2)
-    await graph.getByRole('button', { name: 'reset' }).click()
+    await (await menuOf(graph)).getByRole('button', { name: 'reset' }).click()
     expect(await count(graph)).toBe(0)
     expect(await tableOf(graph)).toMatchObject({ a: { data: '2' }, e: { data: 'not yet' } })
-    await graph.getByRole('button', { name: 'undo' }).click()
+    await (await menuOf(graph)).getByRole('button', { name: 'undo' }).click()
     expect(await count(graph)).toBe(2)
   })
 
@@ -94,7 +94,7 @@ describe.each(sizes)('at $width px', (viewport) => {
       await leaf.press('Enter')
       await expect.poll(() => tableOf(graph)).toMatchObject({ b: { data: '4' }, e: { data: '6' }, f: { data: '60' }, ...gradients })
       if (chapter === 'fill') await expect.poll(() => page.getByTestId('task-fill-edit').getAttribute('data-done')).toBe('true')
-      await graph.getByRole('button', { name: 'undo' }).click()
+      await (await menuOf(graph)).getByRole('button', { name: 'undo' }).click()
       expect(await tableOf(graph)).toMatchObject({ b: { data: '−3' }, f: { data: '−10' } })
       expect(await leaf.inputValue()).toBe('−3')
     }
@@ -209,7 +209,7 @@ test('the code beside the graph marks the line of the step, in three languages',
   const { page, open } = await visit()
   await open('#back')
   const graph = figure(page, 'back-graph')
-  await graph.getByTestId('code-view').locator('summary').click()
+  await show(graph, 'code')
   const marked = () => graph.getByTestId('code').locator('[aria-current=step]').allInnerTexts()
   await next(graph).click()
   for (const [language, line] of [['C++', /e\b.*=.*a \+ b/], ['Python', /e = a \+ b/], ['PyTorch', /e = a \+ b/]] as const) {
@@ -233,4 +233,39 @@ test('by hand: the page asks for each number before it shows it', async ({ visit
   await ask.getByRole('button', { name: 'check' }).click()
   await expect.poll(() => count(graph)).toBe(1)
   expect(await page.getByTestId('task-rules-hand').getAttribute('data-done')).toBe('true')
+})
+
+test('the bar has back, step, play and scrub; all the rest is in one menu that closes again', async ({ visit }) => {
+  const { page, open } = await visit()
+  await open('#back')
+  const graph = figure(page, 'back-graph')
+  const bar = graph.getByTestId('controls')
+  expect(await bar.getByRole('button').count()).toBe(4)
+  expect(await bar.getByRole('slider').count()).toBe(1)
+  expect(await graph.locator('summary').count()).toBe(0)
+  const menu = await menuOf(graph)
+  expect(await menu.getByRole('button').allInnerTexts()).toEqual(['slow', '1×', 'fast', 'undo', 'reset'])
+  expect(await menu.getByRole('checkbox').count()).toBe(4)
+  await page.keyboard.press('Escape')
+  expect(await menu.count()).toBe(0)
+  expect(await page.evaluate(() => document.activeElement?.getAttribute('data-testid'))).toBe('more')
+  await menuOf(graph)
+  await page.getByRole('heading', { level: 2 }).click()
+  expect(await menu.count()).toBe(0)
+  await show(graph, 'table')
+  expect(await graph.getByTestId('table-view').getByRole('table').count()).toBe(1)
+  await graph.getByRole('button', { name: 'close: The graph as a table' }).click()
+  expect(await graph.getByTestId('table-view').count()).toBe(0)
+})
+
+test('leaves that are visited one after the other are one step, told together, and back again', async ({ visit }) => {
+  const { page, open } = await visit()
+  await open('#neuron')
+  const graph = figure(page, 'neuron-graph')
+  expect(await walkToEnd(graph)).toBe(14)
+  expect(await textOf(graph.getByTestId('story'))).toBe('Visit w1, x1. They are leaves, so we are done here: ∂o/∂w1 = 1, ∂o/∂x1 = −1.5.')
+  await expect.poll(() => page.getByTestId('task-neuron-walk').getAttribute('data-done')).toBe('true')
+  await graph.getByRole('button', { name: 'step back' }).click()
+  expect(await textOf(next(graph))).toBe('visit w1, x1')
+  expect(await count(graph)).toBe(14)
 })
