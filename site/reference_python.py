@@ -17,7 +17,7 @@ from markdown import cell, escape, fence, linked, prose, sentence, split_top
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "python/gradwalk"
-MODULES = {"gradwalk": ["_core.pyi", "__init__.py", "_functions.py", "_compile.py", "_derivatives.py", "_solve.py", "_show.py"], "gradwalk.nn": ["nn.py"], "gradwalk.sklearn": ["sklearn.py"], "gradwalk.micrograd": ["micrograd.py"]}
+MODULES = {"gradwalk": ["_core.pyi", "__init__.py", "_functions.py", "_compile.py", "_derivatives.py", "_show.py"], "gradwalk.nn": ["nn.py"], "gradwalk.sklearn": ["sklearn.py"], "gradwalk.micrograd": ["micrograd.py"]}
 WIDTH = 96
 
 

@@ -26,7 +26,6 @@ from ._show import show
 from .nn import MLP, Layer, Module, Neuron
 from ._compile import CompiledFunction, compile, compile_derivatives
 from ._derivatives import grad, hessian, hvp, jacobian, jvp, value_and_grad
-from ._solve import fit, minimize, root
 
 _os.register_at_fork(before=_core._before_fork)
 

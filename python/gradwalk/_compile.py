@@ -6,7 +6,7 @@ import inspect
 from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 from . import _core
-from ._core import Condition, Program, Value
+from ._core import Condition, Program, Trainer, Value
 from ._forms import is_array, refuse
 
 _MOST_SAMPLES = 16
@@ -46,8 +46,8 @@ def _as_value(call: str, item: Any) -> Value:
     if isinstance(item, Condition):
         return item.node
     try:
-        return Value(float(item))
-    except (TypeError, ValueError):
+        return Value(item)
+    except TypeError:
         refuse(call, "Values, or lists, tuples, dicts and arrays of them", type(item).__name__, "return Values", TypeError)
 
 
@@ -59,12 +59,7 @@ def _call_program(self: Program, rows: Any = None) -> Any:
     put_together = getattr(self, "_put_together", None)
     single = rows is None
     if not single:
-        import numpy
-
-        try:
-            rows = numpy.asarray(rows, dtype=float)
-        except (TypeError, ValueError):
-            refuse("Program", "rows of numbers", type(rows).__name__, "give an array with one row per sample and one column per input", TypeError)
+        rows = _core._array(rows, "Program", "rows")
         single = rows.ndim == 0 or (rows.ndim == 1 and self.inputs != 1)
         rows = rows.reshape(1, -1) if single else rows
     outputs = self.evaluate(rows)
@@ -74,17 +69,48 @@ def _call_program(self: Program, rows: Any = None) -> Any:
     return put_together(columns)
 
 
+def _reduce_program(self: Program) -> Any:
+    """Pickles a program of a function: the function is recorded once more, and its graph is pickled and compiled again."""
+    source = getattr(self, "_source", None)
+    if source is None:
+        refuse("pickle", "a program of a function, which can be recorded again", "one of Values", "give compile() a function and rows", TypeError)
+    function, row, options = source
+    inputs = [Value(x) for x in row]
+    returned, branched = _core._record(function, inputs)
+    if branched:
+        refuse("pickle", "a function without branches on Values", "one that branches", "write select(condition, x, y)")
+    return _compile_again, (returned, inputs, *options)
+
+
+def _compile_again(outputs: Any, inputs: Any, parameters: Any, precision: str, threads: int) -> Program:
+    """Restores a pickled Program."""
+    return compile(outputs, inputs=inputs, parameters=parameters, precision=precision, threads=threads)
+
+
+def _reduce_trainer(self: Trainer) -> Any:
+    """Pickles a Trainer with its programs, and so with their parameters, and with the state of its optimizer."""
+    return _train_again, self._parts()
+
+
+def _train_again(made_of: Any, state: Any, most: Optional[float], hook: Any) -> Trainer:
+    """Restores a pickled Trainer."""
+    trainer = Trainer(*made_of)
+    trainer.load_state_dict(state)
+    if most is not None:
+        trainer.clip_norm(most)
+    if hook is not None:
+        trainer.before_update(hook)
+    return trainer
+
+
 Program.__call__ = _call_program  # type: ignore[method-assign,assignment]
+Program.__reduce__ = _reduce_program  # type: ignore[method-assign,assignment]
+Trainer.__reduce__ = _reduce_trainer  # type: ignore[method-assign,assignment]
 
 
-def _samples(rows: Any, parameters: Any, call: str) -> Any:
+def _samples(rows: Any, call: str) -> Any:
     """Returns rows as an array, for the compiler to call the function on."""
-    import numpy
-
-    try:
-        rows = numpy.asarray(rows, dtype=float)
-    except (TypeError, ValueError):
-        refuse(call, "sample rows of numbers", type(rows).__name__, "give at least two rows, each with one number per input", TypeError)
+    rows = _core._array(rows, call, "rows")
     if rows.ndim != 2:
         refuse(call, "sample rows as an array of two dimensions", f"{rows.ndim} dimensions", "give at least two rows, each with one number per input")
     return rows
@@ -95,6 +121,12 @@ class CompiledFunction:
 
     It is called with an array of rows, or, if the function has several parameters, with one array or number for each.
     run(), gradients() and evaluate() take rows as a Program does; program is the Program, once there is one.
+
+    >>> @compile
+    ... def area(width, height):
+    ...     return width * height
+    >>> area([1.0, 2.0], 3.0).tolist(), type(area).__name__
+    ([3.0, 6.0], 'CompiledFunction')
     """
 
     def __init__(self, function: Callable[..., Any], **options: Any) -> None:
@@ -118,13 +150,13 @@ class CompiledFunction:
             refuse(name, f"{self._count} arguments", str(len(arguments)), "give an array or a number for each")
         if self._count <= 1 and len(arguments) != 1:
             refuse(name, "one argument, the rows", str(len(arguments)), "give an array with one row per sample")
-        try:
-            columns = [numpy.asarray(argument, dtype=float) for argument in arguments]
-            if self._count > 1:
+        columns = [_core._array(argument, name, "an argument") for argument in arguments]
+        if self._count > 1:
+            try:
                 rows = numpy.stack(numpy.broadcast_arrays(*columns), axis=-1)
-                return rows.reshape(-1, self._count), rows.ndim == 1
-        except (TypeError, ValueError):
-            refuse(name, "numbers, or arrays of one length", " and ".join(type(argument).__name__ for argument in arguments), "give one number per row", TypeError)
+            except ValueError:
+                refuse(name, "arrays of one length", " and ".join(str(column.shape) for column in columns), "give one number per row")
+            return rows.reshape(-1, self._count), rows.ndim == 1
         if columns[0].ndim not in (1, 2):
             refuse(name, "rows as an array of two dimensions", f"{columns[0].ndim} dimensions", "give one row per sample and one column per input")
         return numpy.atleast_2d(columns[0]), columns[0].ndim == 1
@@ -153,21 +185,34 @@ class CompiledFunction:
         return program(rows[0] if single and program.inputs > 1 else rows[0, 0] if single else rows)
 
     def _with_rows(self, call: str, rows: Any) -> Program:
-        program = self._compiled(_samples(rows, (), call))
+        program = self._compiled(_samples(rows, call))
         if program is None:
             refuse(call, "two different rows at the first call, to see what differs", "one", "call it with more rows")
         return program
 
     def run(self, rows: Any, **options: Any) -> float:
-        """Program.run(rows): the sum of the output, whose gradients are added to the parameters."""
+        """Program.run(rows): the sum of the output, whose gradients are added to the parameters.
+
+        >>> compile(lambda row: row[0] * row[1]).run([[1.0, 2.0], [3.0, 4.0]])
+        14.0
+        """
         return self._with_rows("run", rows).run(rows, **options)
 
     def gradients(self, rows: Any, **options: Any) -> Any:
-        """Program.gradients(rows): the sum of the output, and the gradients as an array."""
+        """Program.gradients(rows): the sum of the output, and the gradients as an array.
+
+        >>> w = Value(2.0)
+        >>> compile(lambda row: w * row[0], parameters=[w]).gradients([[1.0], [3.0]])
+        (8.0, array([4.]))
+        """
         return self._with_rows("gradients", rows).gradients(rows, **options)
 
     def evaluate(self, rows: Any) -> Any:
-        """Program.evaluate(rows): all outputs of each row, as an array."""
+        """Program.evaluate(rows): all outputs of each row, as an array.
+
+        >>> compile(lambda row: row[0] * row[1]).evaluate([[1.0, 2.0], [3.0, 4.0]]).tolist()
+        [[2.0], [12.0]]
+        """
         return self._with_rows("evaluate", rows).evaluate(rows)
 
 
@@ -179,8 +224,10 @@ def _compile_function(function: Callable[[Any], Any], rows: Any, parameters: Any
         put.append(put_together)
         return values
 
-    program = _core._compile_function(outputs, _samples(rows, parameters, "compile"), parameters, precision, threads)
+    samples, parameters = _samples(rows, "compile"), list(parameters)
+    program = _core._compile(outputs, samples, (), parameters, precision, threads)
     program._put_together = put[0]
+    program._source = function, samples[0].tolist(), (parameters, precision, threads)
     return program
 
 
@@ -220,7 +267,7 @@ def compile(outputs: Any = None, rows: Any = None, *, inputs: Any = (), paramete
     if rows is not None:
         refuse("compile", "a function, if rows are given", type(outputs).__name__, "name the leaves of a Value in inputs", TypeError)
     values, put_together = _take_apart("compile", outputs)
-    program = _core._compile(values, inputs, *options)
+    program = _core._compile(values, None, inputs, *options)
     program._put_together = put_together
     return program
 

@@ -12,7 +12,8 @@ from typing import Any, Callable, Dict, List, Set, Tuple
 
 from . import _core
 from ._core import Value
-from ._forms import Form, callable_or_refuse, flat, is_array, object_array, refuse
+from ._core import _Form as Form
+from ._forms import callable_or_refuse, is_array, object_array, refuse
 
 
 class _CannotCompare(Exception):
@@ -72,22 +73,21 @@ def _print_of_function(function: types.FunctionType, depth: int) -> Any:
 class _Point:
     """A function at points of one form: its Differentiator, and the form of its result."""
 
-    def __init__(self, function: Callable[..., Any], form: Form) -> None:
+    def __init__(self, call: str, function: Callable[..., Any], form: Form) -> None:
         self.function = function
         self.form = form
         self.arguments: Tuple[Any, ...] = ()  # those after x
         self.shape: Any = None  # of the result: None for one Value, [] for a list, a tuple for an array
         self.numbers: Any = None  # what the function uses
-        self.differentiator = _core._Differentiator(self._record)
+        self.differentiator = _core._Differentiator(self._record, call)
 
     def _record(self, values: List[Value]) -> Any:
         read = _core._numbers_read()
         returned = self.function(self.form.values(values), *self.arguments)
         self.shape = returned.shape if is_array(returned) else [] if isinstance(returned, (list, tuple)) else None
-        result = flat(returned)
         if _core._numbers_read() != read:
             self.differentiator.never_compile("the function reads .data, so its graph may differ at other points")
-        return result
+        return returned
 
     def check(self, arguments: Tuple[Any, ...], compile: Any) -> None:
         """Forgets the programs if a number has changed that the function uses."""
@@ -127,13 +127,13 @@ class _Derivative:
         return next((point.differentiator.not_compiled for point in self._points.values()), "it was not called yet")
 
     def _at(self, x: Any, arguments: Tuple[Any, ...]) -> Tuple[_Point, Form]:
-        form = Form(self._call, "x", x)
+        form = Form(x, self._call, "x")
         if not form.numbers:
             refuse(self._call, "at least one number as x", "none", "give the point to differentiate at")
         key = None if form.shape is None else (tuple(form.shape) or len(form.numbers))
         point = self._points.get(key)
         if point is None:
-            point = self._points[key] = _Point(self._function, form)
+            point = self._points[key] = _Point(self._call, self._function, form)
         point.check(arguments, self._compile)
         return point, form
 
@@ -162,10 +162,7 @@ class _ValueAndGrad(_Derivative):
         """Differentiates at Values, so that the result is recorded and can be differentiated again."""
         values = [item if isinstance(item, Value) else Value(item) for item in (x.ravel().tolist() if is_array(x) else [x] if isinstance(x, Value) else x)]
         given = values[0] if isinstance(x, Value) else object_array(values, x.shape) if is_array(x) else values
-        root = flat(self._function(given, *arguments))
-        if isinstance(root, list):
-            refuse(self._call, "a function that returns one Value", "one that returns several", "use jacobian()")
-        root = root if isinstance(root, Value) else Value(root)
+        root = _core._returned_value(self._function(given, *arguments), self._call)
         slope = _core.derivatives(root, values)
         return root, slope[0] if isinstance(x, Value) else object_array(slope, x.shape) if is_array(x) else slope
 
@@ -234,7 +231,7 @@ def _without_values(call: str, x: Any) -> Any:
 
 
 def _vector(call: str, v: Any, form: Form) -> List[float]:
-    numbers = Form(call, "v", v).numbers
+    numbers = Form(v, call, "v").numbers
     if len(numbers) != len(form.numbers):
         refuse(call, f"a v like x, with {len(form.numbers)} numbers", str(len(numbers)), "give one number per number of x")
     return numbers
@@ -287,7 +284,7 @@ def jacobian(f: Callable[..., Any], x: Any = _NONE, *, compile: Any = None) -> A
     >>> jacobian(lambda x: [x[0] * x[1], x[0] + x[1]])([2.0, 3.0])
     [[3.0, 2.0], [1.0, 1.0]]
     """
-    return _Jacobian(f, compile) if x is _NONE else _core._jacobian(callable_or_refuse("jacobian", f), x)
+    return _Jacobian(f, compile) if x is _NONE else _Jacobian(f, False)(x)
 
 
 def hessian(f: Callable[..., Any], x: Any = _NONE, *, compile: Any = None) -> Any:
@@ -296,7 +293,7 @@ def hessian(f: Callable[..., Any], x: Any = _NONE, *, compile: Any = None) -> An
     >>> hessian(lambda x: x[0] ** 2 * x[1], [3.0, 5.0])
     [[10.0, 6.0], [6.0, 0.0]]
     """
-    return _Hessian(f, compile) if x is _NONE else _core._hessian(callable_or_refuse("hessian", f), x)
+    return _Hessian(f, compile) if x is _NONE else _Hessian(f, False)(x)
 
 
 def jvp(f: Callable[..., Any], *, compile: Any = None) -> Any:

@@ -38,26 +38,51 @@ class Module:
     """
 
     def zero_grad(self) -> None:
-        """Sets the gradient of each parameter to 0."""
+        """Sets the gradient of each parameter to 0.
+
+        >>> model = MLP(2, [1])
+        >>> model([1.0, 2.0]).backward()
+        >>> model.zero_grad()
+        >>> [p.grad for p in model.parameters()]
+        [0.0, 0.0, 0.0]
+        """
         for p in self.parameters():
             p.grad = 0
 
     def parameters(self) -> List[Value]:
-        """Returns the list of parameters."""
+        """Returns the list of parameters.
+
+        >>> len(MLP(2, [16, 16, 1]).parameters())
+        337
+        """
         return [value for _, value in _leaves("", self.__dict__, set())]
 
     def named_parameters(self) -> Iterator[Tuple[str, Value]]:
-        """Yields the name and the Value of each parameter. A name is the path of attributes: 'layers.0.neurons.1.b'."""
+        """Yields the name and the Value of each parameter. A name is the path of attributes.
+
+        >>> [name for name, value in MLP(1, [1]).named_parameters()]
+        ['layers.0.neurons.0.w.0', 'layers.0.neurons.0.b']
+        """
         names = {id(value): name for name, value in _leaves("", self.__dict__, set())}
         for k, value in enumerate(self.parameters()):
             yield names.get(id(value), f"parameters.{k}"), value
 
     def state_dict(self) -> Dict[str, float]:
-        """Returns the number of each parameter by its name."""
+        """Returns the number of each parameter by its name.
+
+        >>> MLP(1, [1], seed=1).state_dict()
+        {'layers.0.neurons.0.w.0': -0.7312715117751976, 'layers.0.neurons.0.b': 0.0}
+        """
         return {name: value.data for name, value in self.named_parameters()}
 
     def load_state_dict(self, state: Mapping[str, float]) -> None:
-        """Sets each parameter to the number that state_dict() returned for it."""
+        """Sets each parameter to the number that state_dict() returned for it.
+
+        >>> model, copy = MLP(2, [1], seed=1), MLP(2, [1], seed=2)
+        >>> copy.load_state_dict(model.state_dict())
+        >>> copy([1.0, 2.0]).data == model([1.0, 2.0]).data
+        True
+        """
         own = dict(self.named_parameters())
         if own.keys() != state.keys():
             missing, others = sorted(own.keys() - state.keys()), sorted(state.keys() - own.keys())
@@ -125,7 +150,11 @@ def _optimizer_with_state(parameters: List[Value], config: Any, state: Dict[str,
 
 
 class Neuron(Module):
-    """A neuron: relu(b + w[0] * x[0] + ...), or without relu if nonlin is False. activation replaces relu."""
+    """A neuron: relu(b + w[0] * x[0] + ...), or without relu if nonlin is False. activation replaces relu.
+
+    >>> Neuron(2), Neuron(2, nonlin=False), Neuron(2, activation="tanh")
+    (ReLUNeuron(2), LinearNeuron(2), TanhNeuron(2))
+    """
 
     def __init__(self, nin: int, nonlin: bool = True, activation: Activation = "relu", generator: Any = random) -> None:
         self.w = [Value(generator.uniform(-1, 1)) for _ in range(nin)]
@@ -149,7 +178,11 @@ class Neuron(Module):
 
 
 class Layer(Module):
-    """A layer of neurons. Returns a list of outputs, or a single Value if there is only one neuron."""
+    """A layer of neurons. Returns a list of outputs, or a single Value if there is only one neuron.
+
+    >>> len(Layer(2, 3)([1.0, 2.0]))
+    3
+    """
 
     def __init__(self, nin: int, nout: int, **kwargs: Any) -> None:
         self.neurons = [Neuron(nin, **kwargs) for _ in range(nout)]

@@ -34,7 +34,7 @@ except ImportError:
     def _validated(estimator: Any, *arguments: Any, **options: Any) -> Any:
         return estimator._validate_data(*arguments, **options)
 
-from . import _compile, _core, _solve
+from . import _compile, _core
 from ._core import Value
 
 __all__ = ["MLPClassifier", "MLPRegressor"]
@@ -293,7 +293,7 @@ class _Perceptron(BaseEstimator):
             penalty = self.alpha / 2 / count * _core.l2_penalty(network.weights())
             return (self._loss(network.scores_of(row[:rows.features]), row[rows.features:]) + penalty) / count
 
-        found = _solve.minimize(loss, rows.batch(slice(None)).tolist(), start, iterations=self.max_iter, gradient_tolerance=self.tol)
+        found = _core.minimize(loss, rows.batch(slice(None)).tolist(), start, iterations=self.max_iter, gradient_tolerance=self.tol)
         network.set_parameters([Value(number) for number in found.x])
         self.coefs_, self.intercepts_ = network.numbers()
         self._network = self._make_network()

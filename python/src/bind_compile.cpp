@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Bindings of compile(), Program and Trainer. Programs take and return NumPy arrays, and release the interpreter's lock
 // while they run.
-#include <pybind11/functional.h>
-
 #include <memory>
 #include <set>
 #include <string>
 
-#include "given.hpp"
+#include "convert.hpp"
 #include "gradwalk/compile.hpp"
 
 namespace gradwalk::python {
@@ -17,15 +15,6 @@ using Values = std::vector<Value>;
 
 std::span<double> writable_numbers(py::array_t<double>& array) {
   return {array.mutable_data(), static_cast<std::size_t>(array.size())};
-}
-
-// Rows and weights of a call, converted. An argument that is None is absent.
-std::optional<Array> optional_array(const py::object& given, const char* call, const char* what) {
-  if (given.is_none()) return std::nullopt;
-  return array_given(given, call, what);
-}
-std::optional<Array> rows_given(const py::object& rows, const char* call) {
-  return optional_array(rows, call, "rows of numbers");
 }
 
 // The number of rows in an array, which has the shape n x inputs, is a single row, or is n numbers for one input.
@@ -44,7 +33,7 @@ std::size_t rows_in(const Program& program, const Array& rows) {
 RunOptions run_options(bool mean, const std::optional<Array>& weights) {
   RunOptions options;
   options.result = mean ? RunOptions::Result::mean : RunOptions::Result::sum;
-  if (weights) options.weights = numbers(*weights);
+  if (weights) options.weights = numbers_in(*weights);
   return options;
 }
 
@@ -54,39 +43,29 @@ Precision precision(const std::string& name) {
   throw Error("compile", "precision 'float64' or 'float32'", "'" + name + "'", "choose one of them");
 }
 
-CompileOptions compile_options(Values inputs, Values parameters, const std::string& precision_name,
-                               std::size_t threads) {
-  return {.inputs = std::move(inputs),
-          .parameters = std::move(parameters),
-          .precision = precision(precision_name),
-          .threads = threads};
+CompileOptions compile_options(const Values& inputs, const Values& parameters, const std::string& precision_name,
+                               std::uint64_t threads) {
+  return {.inputs = inputs, .parameters = parameters, .precision = precision(precision_name), .threads = threads};
 }
 
 // A Python function that returns a list of Values, one per output (gradwalk/_compile.py).
-Program compile_function(py::function function, const Array& rows, const py::object& parameters,
-                         const std::string& precision_name, std::size_t threads) {
-  std::vector<std::vector<double>> samples;
+Program compile_function(const py::function& function, const Array& rows, const CompileOptions& options) {
+  std::vector<Numbers> samples;
   for (py::ssize_t i = 0; i < rows.shape(0); ++i)
     samples.emplace_back(rows.data(i, 0), rows.data(i, 0) + rows.shape(1));
   return compile(
-      RowOutputs([&](const Values& inputs) {
-        const py::object returned = function(py::cast(inputs));
-        return values_given(returned, "compile", "a function that returns Values");
-      }),
-      samples,
-      compile_options({}, values_given(parameters, "compile", "parameters that are Values"), precision_name, threads));
+      RowOutputs([&](const Values& inputs) { return returned_values(function(py::cast(inputs)), "compile"); }), samples,
+      options);
 }
 
-double run(Program& program, const py::object& given_rows, bool mean, const py::object& given_weights) {
-  const std::optional<Array> rows = rows_given(given_rows, "Program.run");
-  const std::optional<Array> weights = optional_array(given_weights, "Program.run", "one weight per row");
+double run(Program& program, const std::optional<Array>& rows, bool mean, const std::optional<Array>& weights) {
   if (!rows) {
     const WithoutLock free;
     return program.run();
   }
   rows_in(program, *rows);
   const RunOptions options = run_options(mean, weights);
-  const std::span<const double> row_numbers = numbers(*rows);
+  const std::span<const double> row_numbers = numbers_in(*rows);
   const WithoutLock free;
   return program.run(row_numbers, options);
 }
@@ -96,7 +75,7 @@ py::tuple gradients_per_row(Program& program, const Array& rows) {
   const std::size_t count = rows_in(program, rows), inputs = program.inputs(), parameters = program.parameters();
   py::array_t<double> values(static_cast<py::ssize_t>(count)), all({count, parameters});
   const std::span<double> to_values = writable_numbers(values), to = writable_numbers(all);
-  const std::span<const double> from = numbers(rows);
+  const std::span<const double> from = numbers_in(rows);
   {
     const WithoutLock free;
     for (std::size_t i = 0; i < count; ++i)
@@ -105,14 +84,11 @@ py::tuple gradients_per_row(Program& program, const Array& rows) {
   return py::make_tuple(std::move(values), std::move(all));
 }
 
-py::tuple gradients(Program& program, const py::object& given_rows, bool mean, const py::object& given_weights,
+py::tuple gradients(Program& program, const std::optional<Array>& rows, bool mean, const std::optional<Array>& weights,
                     bool per_row) {
-  constexpr const char* call = "Program.gradients";
-  const std::optional<Array> rows = rows_given(given_rows, call);
-  const std::optional<Array> weights = optional_array(given_weights, call, "one weight per row");
   if (per_row) {
     if (!rows || mean || weights)
-      throw Error(call, "rows alone with per_row", rows ? "mean or weights, too" : "no rows",
+      throw Error("Program.gradients", "rows alone with per_row", rows ? "mean or weights, too" : "no rows",
                   "scale the gradients of each row yourself");
     return gradients_per_row(program, *rows);
   }
@@ -121,19 +97,18 @@ py::tuple gradients(Program& program, const py::object& given_rows, bool mean, c
   if (rows) rows_in(program, *rows);
   const RunOptions options = run_options(mean, weights);
   const double value = [&] {
-    const std::span<const double> row_numbers = rows ? numbers(*rows) : std::span<const double>();
+    const std::span<const double> row_numbers = rows ? numbers_in(*rows) : std::span<const double>();
     const WithoutLock free;
     return rows ? program.gradients(row_numbers, to, options) : program.gradients(to);
   }();
   return py::make_tuple(value, std::move(result));
 }
 
-py::array_t<double> evaluate(Program& program, const py::object& given_rows) {
-  const std::optional<Array> rows = rows_given(given_rows, "Program.evaluate");
+py::array_t<double> evaluate(Program& program, const std::optional<Array>& rows) {
   const std::size_t count = rows ? rows_in(program, *rows) : 1;
   py::array_t<double> result({count, program.outputs()});
   const std::span<double> to = writable_numbers(result);
-  const std::span<const double> row_numbers = rows ? numbers(*rows) : std::span<const double>();
+  const std::span<const double> row_numbers = rows ? numbers_in(*rows) : std::span<const double>();
   const WithoutLock free;
   if (rows)
     program.evaluate(row_numbers, to);
@@ -153,29 +128,26 @@ py::dict describe(const Program& program) {
 // A Trainer of one program, or of a list of programs, whose step takes a list of row arrays.
 struct TrainerOf {
   Trainer trainer;
-  std::size_t programs = 0;  // length of the list; 0: one program
-  bool writes_back = true;   // after each step; false inside a `with` block
+  py::tuple made_of;                // the arguments of the constructor, for pickle
+  std::size_t programs = 0;         // length of the list; 0: one program
+  bool writes_back = true;          // after each step; false inside a `with` block
+  std::optional<double> most = {};  // of clip_norm()
+  py::object hook = py::none();     // of before_update()
   std::vector<std::vector<double>> rows = {};
 };
 
 double step_of_list(TrainerOf& self, const py::object& rows, const RunOptions& options) {
   std::vector<std::optional<Array>> given;
-  if (!rows.is_none()) {
-    const py::object iterator = py::reinterpret_steal<py::object>(PyObject_GetIter(rows.ptr()));
-    if (!iterator) {
-      PyErr_Clear();
-      throw_type_error("Trainer.step", "a list with the rows of each program", rows.ptr(), "give None for no rows");
-    }
-    for (const py::handle item : py::reinterpret_borrow<py::iterator>(iterator))
-      given.push_back(rows_given(py::reinterpret_borrow<py::object>(item), "Trainer.step"));
-    enter();
-  }
+  if (!rows.is_none())
+    for (const py::object& item : to_items(rows, {"Trainer.step", "rows"}, "a list with the rows of each program"))
+      given.push_back(Convert<std::optional<Array>>::from(item, {"Trainer.step", "rows"}));
+  enter();
   if (given.size() != self.programs)
     throw Error("Trainer.step", "an array of rows, or None, for each of " + std::to_string(self.programs) + " programs",
                 std::to_string(given.size()) + " of them", "give them in the order of the programs");
   self.rows.resize(given.size());
   for (std::size_t i = 0; i < given.size(); ++i) {
-    const std::span<const double> row_numbers = given[i] ? numbers(*given[i]) : std::span<const double>();
+    const std::span<const double> row_numbers = given[i] ? numbers_in(*given[i]) : std::span<const double>();
     self.rows[i].assign(row_numbers.begin(), row_numbers.end());
   }
   const WithoutLock free;
@@ -188,14 +160,14 @@ double step_once(TrainerOf& self, const py::object& rows, const RunOptions& opti
     const WithoutLock free;
     return self.trainer.step();
   }
-  const Array array = array_given(rows, "Trainer.step", "rows of numbers");
-  const std::span<const double> row_numbers = numbers(array);
+  const Array array = to_array(rows, {"Trainer.step", "rows"});
+  enter();
+  const std::span<const double> row_numbers = numbers_in(array);
   const WithoutLock free;
   return self.trainer.step(row_numbers, options);
 }
 
-double step(TrainerOf& self, const py::object& rows, bool mean, const py::object& given_weights) {
-  const std::optional<Array> weights = optional_array(given_weights, "Trainer.step", "one weight per row");
+double step(TrainerOf& self, const py::object& rows, bool mean, const std::optional<Array>& weights) {
   const double result = step_once(self, rows, run_options(mean, weights));
   if (self.writes_back) {
     enter();
@@ -204,15 +176,10 @@ double step(TrainerOf& self, const py::object& rows, bool mean, const py::object
   return result;
 }
 
-py::dict state_dict(TrainerOf& self) {
-  using namespace py::literals;
-  const OptimizerState state = self.trainer.optimizer_state();
-  return py::dict("steps"_a = state.steps, "first"_a = state.first, "second"_a = state.second);
-}
-
 // Calls a Python function with a view of the gradient, before each update.
-void before_update(TrainerOf& self, py::function hook) {
-  self.trainer.before_update([hook = std::make_shared<py::function>(std::move(hook))](std::span<double> gradient) {
+void before_update(TrainerOf& self, const py::function& hook) {
+  self.hook = hook;
+  self.trainer.before_update([hook = std::make_shared<py::function>(hook)](std::span<double> gradient) {
     const py::gil_scoped_acquire lock;
     (*hook)(py::array_t<double>(static_cast<py::ssize_t>(gradient.size()), gradient.data(), py::none()));
   });
@@ -246,121 +213,167 @@ class SideBySide {
   std::vector<Program> programs_;
 };
 
-TrainerPointer trainer_of_list(const py::list& list, const OptimizerConfig& config, Schedule schedule) {
+TrainerPointer trainer_of_list(const py::object& list, const OptimizerConfig& config, const Schedule& schedule,
+                               py::tuple made_of) {
   std::vector<Program*> programs;
-  for (const py::handle item : list) {
-    if (!py::isinstance<Program>(item))
-      throw_type_error("Trainer", "a program or a list of programs", item.ptr(), "compile() makes one");
-    programs.push_back(&item.cast<Program&>());
-  }
+  for (const py::object& item : to_items(list, {"Trainer", "program"}, "a Program or a list of Programs"))
+    programs.push_back(&Convert<Program>::from(item, {"Trainer", "program"}));
   if (std::set(programs.begin(), programs.end()).size() != programs.size())
     throw Error("Trainer", "each program once", "the same program twice", "list it once, and give it all its rows");
+  enter();
   const SideBySide together(programs);
-  return TrainerPointer(new TrainerOf{Trainer(together.programs(), config, std::move(schedule)), programs.size()});
+  return TrainerPointer(
+      new TrainerOf{Trainer(together.programs(), config, schedule), std::move(made_of), programs.size()});
 }
 
+// The beginning of the examples in docstrings.
+const std::string with_program =
+    "\n\n>>> w = Value(2.0)\n>>> program = compile(lambda row: (w * row[0] - row[1]) ** 2, [[1, 1], [2, 2]], "
+    "parameters=[w])\n>>> ";
+const std::string with_trainer = with_program + "trainer = Trainer(program, SGD(lr=0.1))\n>>> ";
+
 void bind_trainer(py::module_& module) {
-  py::class_<TrainerOf, TrainerPointer>(
+  py::class_<TrainerOf, TrainerPointer> bound(
       module, "Trainer",
       "Trains the parameters of a program with an optimizer.\n\nEach step copies the parameters to their Values. A "
       "`with` block does so only at its end, which is faster for large models. A list of programs must share their "
       "parameters, for example one program per text length. Then step() takes a list: for each program its rows, or "
-      "None.\n\n>>> w = Value(0.0)\n>>> program = compile(lambda row: (w * row[0] - row[1]) ** 2, [[1, 2], [2, 4]], "
+      "None. schedule is a function from the number of the step, counted from 0, to the learning rate.\n\n>>> w = "
+      "Value(0.0)\n>>> program = compile(lambda row: (w * row[0] - row[1]) ** 2, [[1, 2], [2, 4]], "
       "parameters=[w])\n>>> with Trainer(program, SGD(lr=0.1)) as trainer:\n...     losses = "
-      "[trainer.step([[1.0, 2.0], [2.0, 4.0]], mean=True) for _ in range(50)]\n>>> f\"{w.data:.6f}\"\n'2.000000'")
-      .def(py::init([](const Program& program, const OptimizerConfig& config, Schedule schedule) {
-             return TrainerPointer(new TrainerOf{Trainer(program, config, std::move(schedule))});
-           }),
-           py::arg("program"), py::arg("config"), py::arg("schedule") = Schedule{}, py::call_guard<Entered>())
-      .def(py::init(&trainer_of_list), py::arg("programs"), py::arg("config"), py::arg("schedule") = Schedule{},
-           py::call_guard<Entered>())
-      .def("step", step, py::arg("rows") = py::none(), py::kw_only(), py::arg("mean") = false,
-           py::arg("weights") = py::none(), "Makes one optimizer step and returns what run() would return.")
-      .def(
-          "clip_norm", [](TrainerOf& self, double most) { self.trainer.clip_norm(most); }, py::arg("most"),
-          "Clips the norm of the gradient to `most` in all further steps.")
-      .def("before_update", before_update, py::arg("hook"),
-           "From now on, calls hook(gradient) before each update. The hook may change the array in place.")
-      .def(
-          "write_back", [](TrainerOf& self) { self.trainer.write_back(); }, py::call_guard<Entered>(),
-          "Copies the parameters to their Values, inside a `with` block.")
-      .def(
-          "read_again", [](TrainerOf& self) { self.trainer.read_again(); }, py::call_guard<Entered>(),
-          "Copies the parameters from their Values, after you have changed them.")
-      .def(
-          "__enter__",
-          [](TrainerOf& self) -> TrainerOf& {
-            self.writes_back = false;
-            return self;
-          },
-          py::return_value_policy::reference)
-      .def(
-          "__exit__",
-          [](TrainerOf& self, const py::args&) {
-            self.writes_back = true;
-            self.trainer.write_back();
-          },
-          py::call_guard<Entered>())
-      .def("state_dict", state_dict,
-           "Returns the state of the optimizer as a dict: steps, first and second moments. Save it with the "
-           "parameters, and training can continue from both.")
-      .def(
-          "load_state_dict",
-          [](TrainerOf& self, const py::dict& state) {
-            self.trainer.set_optimizer_state(optimizer_state(state, "Trainer.load_state_dict"));
-          },
-          py::arg("state"), py::call_guard<Entered>(), "Continues from a dict of state_dict().")
-      .def_property_readonly(
-          "steps", [](const TrainerOf& self) { return self.trainer.steps(); }, "The number of steps made so far.");
+      "[trainer.step([[1.0, 2.0], [2.0, 4.0]], mean=True) for _ in range(50)]\n>>> f\"{w.data:.6f}\"\n'2.000000'");
+  define_init(bound, "Trainer(program, config, schedule=None)",
+              [](const py::object& program, const py::object& config, const py::object& schedule) {
+                const OptimizerConfig rule = to_config(config, {"Trainer", "config"});
+                const Schedule rates = to_schedule(schedule, {"Trainer", "schedule"});
+                py::tuple made_of = py::make_tuple(program, config, schedule);
+                if (!py::isinstance<Program>(program)) return trainer_of_list(program, rule, rates, made_of);
+                const Program& one = Convert<Program>::from(program, {"Trainer", "program"});
+                enter();
+                return TrainerPointer(new TrainerOf{Trainer(one, rule, rates), std::move(made_of)});
+              });
+  define(bound, "Trainer.step(self, rows=None, *, mean=False, weights=None)",
+         "Makes one optimizer step and returns what run() would return." + with_trainer +
+             "trainer.step([[1.0, 1.0], [2.0, 5.0]], mean=True), w.data\n(1.0, 2.1)",
+         [](TrainerOf& self, const py::object& rows, bool mean, const std::optional<Array>& weights) {
+           return step(self, rows, mean, weights);
+         });
+  define(bound, "Trainer.clip_norm(self, most)",
+         "Clips the norm of the gradient to `most` in all further steps." + with_trainer +
+             "trainer.clip_norm(0.5)\n>>> loss = trainer.step([[1.0, 1.0], [2.0, 5.0]])\n>>> f\"{w:.4f}\"\n'2.0500'",
+         [](TrainerOf& self, double most) {
+           self.trainer.clip_norm(most);
+           self.most = most;
+         });
+  define(bound, "Trainer.before_update(self, hook)",
+         "From now on, calls hook(gradient) before each update. The hook may change the array in place." +
+             with_trainer +
+             "trainer.before_update(lambda gradient: print(gradient.tolist()))\n>>> loss = trainer.step([[1.0, 1.0], "
+             "[2.0, 5.0]])\n[-2.0]",
+         [](TrainerOf& self, const py::function& hook) { before_update(self, hook); });
+  define(bound, "Trainer.write_back(self)",
+         "Copies the parameters to their Values, inside a `with` block." + with_trainer +
+             "with trainer:\n...     loss = trainer.step([[1.0, 1.0], [2.0, 5.0]], mean=True)\n...     before = "
+             "w.data\n...     trainer.write_back()\n...     print(before, w.data)\n2.0 2.1",
+         [](TrainerOf& self) { self.trainer.write_back(); });
+  define(bound, "Trainer.read_again(self)",
+         "Copies the parameters from their Values, after you have changed them." + with_trainer +
+             "w.data = 5.0\n>>> trainer.read_again()\n>>> trainer.step([[1.0, 5.0]])\n0.0",
+         [](TrainerOf& self) { self.trainer.read_again(); });
+  define(bound, "Trainer.__enter__(self)", "Begins a block in which steps do not copy the parameters.",
+         [](const py::object& self) {
+           Convert<TrainerOf>::from(self, {"Trainer", "self"}).writes_back = false;
+           return self;
+         });
+  bound.def("__exit__", [](const py::object& self, const py::args&) {
+    TrainerOf& trainer = Convert<TrainerOf>::from(self, {"Trainer", "self"});
+    enter();
+    trainer.writes_back = true;
+    trainer.trainer.write_back();
+  });
+  define(bound, "Trainer.state_dict(self)",
+         "Returns the state of the optimizer as a dict: steps, first and second moments. Save it with the parameters, "
+         "and training can continue from both." +
+             with_trainer + "trainer.state_dict()\n{'steps': 0, 'first': [], 'second': []}",
+         [](TrainerOf& self) { return dict_of(self.trainer.optimizer_state()); });
+  define(bound, "Trainer.load_state_dict(self, state)",
+         "Continues from a dict of state_dict()." + with_trainer + "trainer.load_state_dict(trainer.state_dict())",
+         [](TrainerOf& self, const OptimizerState& state) { self.trainer.set_optimizer_state(state); });
+  // gradwalk/_compile.py pickles a Trainer by these.
+  define(bound, "Trainer._parts(self)",
+         "Returns what the Trainer was made of, its state, its largest norm and its hook.", [](TrainerOf& self) {
+           self.trainer.write_back();
+           return py::make_tuple(self.made_of, dict_of(self.trainer.optimizer_state()), self.most, self.hook);
+         });
+  property(bound, "steps", "The number of steps made so far." + with_trainer + "trainer.steps\n0",
+           [](const TrainerOf& self) { return self.trainer.steps(); });
 }
 
 }  // namespace
 
 void bind_compile(py::module_& module) {
-  py::class_<Program>(module, "Program", py::dynamic_attr(),
-                      "A compiled graph, which runs whole batches of rows. compile() makes one.\n\nprogram(rows) "
-                      "returns the outputs in the form that the function returns them.")
-      .def("run", run, py::arg("rows") = py::none(), py::kw_only(), py::arg("mean") = false,
-           py::arg("weights") = py::none(),
-           "Returns the sum of the output over the rows, or the mean, and adds its gradients to the parameters.\n\n"
-           "rows is an array with one row per sample and one column per input. weights has one number per row.")
-      .def(
-          "gradients", gradients, py::arg("rows") = py::none(), py::kw_only(), py::arg("mean") = false,
-          py::arg("weights") = py::none(), py::arg("per_row") = false,
-          "Returns what run() returns, and the gradients as an array. The parameters keep their own gradients.\n\nWith "
-          "per_row, returns the value of each row, and an array with one row of gradients per row.")
-      .def("evaluate", evaluate, py::arg("rows") = py::none(),
-           "Returns all outputs of each row, as an array with one row per sample.")
-      .def("describe", describe,
-           "Returns a dict that describes the program: nodes recorded and computed, instructions, layers, constants, "
-           "bytes, instruction set.")
-      .def_property_readonly("inputs", &Program::inputs, "The number of inputs of a row.")
-      .def_property_readonly("parameters", &Program::parameters, "The number of parameters.")
-      .def_property_readonly("outputs", &Program::outputs, "The number of outputs.");
-  module.def(
-      "_compile",
-      [](const py::object& outputs, const py::object& inputs, const py::object& parameters,
-         const std::string& precision_name, std::size_t threads) {
-        return compile(values_given(outputs, "compile", "Values to compile"),
-                       compile_options(values_given(inputs, "compile", "inputs that are Values"),
-                                       values_given(parameters, "compile", "parameters that are Values"),
-                                       precision_name, threads));
-      },
-      py::call_guard<Entered>());
-  module.def("_compile_function", compile_function, py::call_guard<Entered>());
-  module.def(
-      "_compile_derivatives",
-      [](const Value& output, const py::object& inputs, const py::object& parameters, const std::string& precision_name,
-         std::size_t threads) {
-        return compile_derivatives(
-            output, compile_options(values_given(inputs, "compile_derivatives", "inputs that are Values"),
-                                    values_given(parameters, "compile_derivatives", "parameters that are Values"),
-                                    precision_name, threads));
-      },
-      py::call_guard<Entered>());
+  py::class_<Program> bound(module, "Program", py::dynamic_attr(),
+                            "A compiled graph, which runs whole batches of rows. compile() makes one.\n\nprogram(rows) "
+                            "returns the outputs in the form that the function returns them.\n\n>>> program = "
+                            "compile(lambda row: row[0] * row[1], [[1, 2], [3, 4]])\n>>> program([[1.0, 2.0], [3.0, "
+                            "4.0]]).tolist()\n[2.0, 12.0]");
+  define(
+      bound, "Program.run(self, rows=None, *, mean=False, weights=None)",
+      "Returns the sum of the output over the rows, or the mean, and adds its gradients to the parameters.\n\nrows is "
+      "an array with one row per sample and one column per input. weights has one number per row." +
+          with_program + "program.run([[1.0, 1.0], [2.0, 5.0]]), w.grad\n(2.0, -2.0)",
+      [](Program& self, const std::optional<Array>& rows, bool mean, const std::optional<Array>& weights) {
+        return run(self, rows, mean, weights);
+      });
+  define(bound, "Program.gradients(self, rows=None, *, mean=False, weights=None, per_row=False)",
+         "Returns what run() returns, and the gradients as an array. The parameters keep their own gradients.\n\nWith "
+         "per_row, returns the value of each row, and an array with one row of gradients per row." +
+             with_program +
+             "total, slopes = program.gradients([[1.0, 1.0], [2.0, 5.0]])\n>>> total, slopes.tolist()\n(2.0, [-2.0])",
+         [](Program& self, const std::optional<Array>& rows, bool mean, const std::optional<Array>& weights,
+            bool per_row) { return gradients(self, rows, mean, weights, per_row); });
+  define(bound, "Program.evaluate(self, rows=None)",
+         "Returns all outputs of each row, as an array with one row per sample." + with_program +
+             "program.evaluate([[1.0, 1.0], [2.0, 5.0]]).tolist()\n[[1.0], [1.0]]",
+         [](Program& self, const std::optional<Array>& rows) { return evaluate(self, rows); });
+  define(bound, "Program.describe(self)",
+         "Returns a dict that describes the program: nodes recorded and computed, instructions, layers, constants, "
+         "bytes, instruction set." +
+             with_program + "sorted(program.describe())[:3]\n['bytes', 'computed', 'constants']",
+         [](const Program& self) { return describe(self); });
+  property(bound, "inputs", "The number of inputs of a row." + with_program + "program.inputs\n2",
+           [](const Program& self) { return self.inputs(); });
+  property(bound, "parameters", "The number of parameters." + with_program + "program.parameters\n1",
+           [](const Program& self) { return self.parameters(); });
+  property(bound, "outputs", "The number of outputs." + with_program + "program.outputs\n1",
+           [](const Program& self) { return self.outputs(); });
+  define(module, "_compile(outputs, rows, inputs, parameters, precision, threads)",
+         "Compiles a list of Values, or a function of a row that returns one; then rows are the samples.",
+         [](const py::object& outputs, const std::optional<Array>& rows, const Nodes& inputs, const Nodes& parameters,
+            const std::string& precision_name, std::uint64_t threads) {
+           const CompileOptions options = compile_options(inputs, parameters, precision_name, threads);
+           if (rows) return compile_function(to_function(outputs, {"compile", "outputs"}), *rows, options);
+           return compile(to_nodes(outputs, {"compile", "outputs"}), options);
+         });
+  define(module, "_record(function, row)", "Calls function(row). Returns its result, and whether it branched.",
+         [](const py::function& function, const py::object& row) {
+           bool branched = false;
+           const WatchRecording watch([&](const Condition&) { branched = true; }, [](const Value&) {});
+           const py::object returned = function(row);
+           enter();
+           return py::make_tuple(returned, branched);
+         });
+  define(module, "_compile_derivatives(output, inputs, parameters, precision, threads)",
+         "Compiles the derivatives of a Value.",
+         [](const Node& output, const Nodes& inputs, const Nodes& parameters, const std::string& precision_name,
+            std::uint64_t threads) {
+           return compile_derivatives(output, compile_options(inputs, parameters, precision_name, threads));
+         });
   bind_trainer(module);
-  module.def("instruction_sets", &instruction_sets,
-             "Returns the names of the instruction sets that this machine supports, best first.");
+  define(module, "instruction_sets()",
+         "Returns the names of the instruction sets that this machine supports, best first.\n\n>>> 'SCALAR' in "
+         "instruction_sets() or len(instruction_sets()) > 0\nTrue",
+         [] { return instruction_sets(); });
 }
 
 }  // namespace gradwalk::python

@@ -95,21 +95,6 @@ void bind_derivatives(py::module_& module) {
                value_and_gradient(scalar_function_of(f, form, "value_and_gradient"), form.numbers());
            return std::pair(value, form.result(slopes));
          });
-  // gradwalk.jacobian and gradwalk.hessian call these if x is given.
-  define(module, "_jacobian(f, x)",
-         "Returns the Jacobian of f at x: one row per output, one column per input.\n\n>>> jacobian(lambda x: [x[0] * "
-         "x[1], x[0] + x[1]], [3.0, 5.0])\n[[5.0, 3.0], [1.0, 1.0]]",
-         [](const py::function& f, const py::object& x) {
-           const Form form(x, {"jacobian", "x"}, 1);
-           return form.matrix(jacobian(vector_function_of(f, form, "jacobian"), form.numbers()));
-         });
-  define(module, "_hessian(f, x)",
-         "Returns the matrix of second derivatives of f at x.\n\n>>> hessian(lambda x: x[0] ** 2 * x[1], [3.0, 5.0])\n"
-         "[[10.0, 6.0], [6.0, 0.0]]",
-         [](const py::function& f, const py::object& x) {
-           const Form form(x, {"hessian", "x"}, 1);
-           return form.matrix(hessian(scalar_function_of(f, form, "hessian"), form.numbers()));
-         });
   define(module, "derivatives(root, inputs)",
          "Returns the derivatives of root with respect to each input, as Values that can be differentiated again.\n\n"
          ">>> a = Value(3.0)\n>>> first, = derivatives(a ** 3, [a])\n>>> second, = derivatives(first, [a])\n>>> "
@@ -118,14 +103,24 @@ void bind_derivatives(py::module_& module) {
   py::class_<GradientCheck> check(module, "GradientCheck",
                                   "The result of check_gradient(). It is true if the check passed.\n\n>>> "
                                   "bool(check_gradient(lambda x: x[0] ** 2, [3.0]))\nTrue");
-  check.def_readonly("ok", &GradientCheck::ok, "Whether every coordinate is within the tolerance.")
-      .def_readonly("worst", &GradientCheck::worst, "The index of the coordinate with the largest error.")
-      .def_readonly("gradient", &GradientCheck::gradient, "The gradient at the worst coordinate.")
-      .def_readonly("difference", &GradientCheck::difference, "The central difference at the worst coordinate.")
-      .def_readonly("error", &GradientCheck::error, "The relative error at the worst coordinate.")
-      .def_readonly("message", &GradientCheck::message, "The result in words.")
-      .def("__bool__", [](const GradientCheck& self) { return self.ok; })
-      .def("__repr__", [](const GradientCheck& self) { return self.message; });
+  const std::string with_check = "\n\n>>> check = check_gradient(lambda x: x[0] ** 2, [3.0])\n>>> ";
+  property(check, "ok", "Whether every coordinate is within the tolerance." + with_check + "check.ok\nTrue",
+           [](const GradientCheck& self) { return self.ok; });
+  property(check, "worst", "The index of the coordinate with the largest error." + with_check + "check.worst\n0",
+           [](const GradientCheck& self) { return self.worst; });
+  property(check, "gradient", "The gradient at the worst coordinate." + with_check + "check.gradient\n6.0",
+           [](const GradientCheck& self) { return self.gradient; });
+  property(check, "difference",
+           "The central difference at the worst coordinate." + with_check + "abs(check.difference - 6) < 1e-6\nTrue",
+           [](const GradientCheck& self) { return self.difference; });
+  property(check, "error", "The relative error at the worst coordinate." + with_check + "check.error < 1e-6\nTrue",
+           [](const GradientCheck& self) { return self.error; });
+  property(check, "message", "The result in words." + with_check + "type(check.message)\n<class 'str'>",
+           [](const GradientCheck& self) { return self.message; });
+  define(check, "GradientCheck.__bool__(self)", "Whether the check passed.",
+         [](const GradientCheck& self) { return self.ok; });
+  define(check, "GradientCheck.__repr__(self)", "Returns the result in words.",
+         [](const GradientCheck& self) { return self.message; });
   define(module, "check_gradient(f, x, tolerance=1e-06)",
          "Compares the gradient of f at x with central differences.\n\n>>> check_gradient(lambda x: x[0] ** 2, "
          "[3.0]).ok\nTrue",
@@ -179,12 +174,9 @@ void bind_graphs(py::module_& module) {
       PyErr_NoMemory();
     } catch (const std::length_error&) {  // of a container that cannot be so large
       PyErr_NoMemory();
-    } catch (const py::cast_error&) {  // a conversion of pybind11 that no check of ours has forestalled
-      PyErr_SetString(PyExc_TypeError,
-                      "gradwalk: needs an argument or a result of another type, got one that does not fit; see help() "
-                      "of the function");
     }
   });
+  bind_forms(module);
   bind_looking(module);
   bind_derivatives(module);
   bind_pictures(module);

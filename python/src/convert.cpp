@@ -2,9 +2,8 @@
 // Converts arguments and results of bound functions.
 #include "convert.hpp"
 
-#include <pybind11/numpy.h>
-
-#include <charconv>
+#include <memory>
+#include <variant>
 
 namespace gradwalk::python {
 namespace {
@@ -47,6 +46,16 @@ bool take_number(PyObject* object, double& number) {
     case Conversion::not_a_number: break;
   }
   return false;
+}
+
+// Takes a Value, a Condition as its node, or a number.
+bool take_value(PyObject* object, Value& value) {
+  double number = 0;
+  const bool is_node = is_value(object) || is_condition(object);
+  if (!is_node && !take_number(object, number)) return false;
+  enter();
+  value = is_value(object) ? value_in(object) : is_node ? Value(condition_in(object)) : Value(number);
+  return true;
 }
 
 // Copies the numbers of an array of doubles with one dimension, or returns false.
@@ -100,11 +109,9 @@ void refuse(const Place& place, const std::string& needs, py::handle got, const 
 // ---- from Python ----
 
 Value to_value(py::handle object, const Place& place) {
-  if (is_value(object.ptr())) return to_node(object, place);
-  double number = 0;
-  if (!take_number(object.ptr(), number)) refuse(place, "a Value or a number", object, "convert it to a float");
-  enter();
-  return {number};
+  Value value;
+  if (!take_value(object.ptr(), value)) refuse(place, "a Value or a number", object, "convert it to a float");
+  return value;
 }
 
 Value to_node(py::handle object, const Place& place) {
@@ -113,14 +120,21 @@ Value to_node(py::handle object, const Place& place) {
   return value_in(object.ptr());
 }
 
+std::vector<py::object> to_items(py::handle list, const Place& place, const char* needs) {
+  std::vector<py::object> all;
+  for_each_item(list, place, needs, [&](PyObject* item) {
+    all.push_back(py::reinterpret_borrow<py::object>(item));
+    return true;
+  });
+  return all;
+}
+
 std::vector<Value> to_values(py::handle list, const Place& place) {
   std::vector<Value> values;
   for_each_item(list, place, "a list of Values", [&](PyObject* item) {
-    double number = 0;
-    const bool is_node = is_value(item);
-    if (!is_node && !take_number(item, number)) return false;
-    enter();
-    values.push_back(is_node ? value_in(item) : Value(number));
+    Value value;
+    if (!take_value(item, value)) return false;
+    values.push_back(std::move(value));
     return true;
   });
   return values;
@@ -154,6 +168,26 @@ Numbers to_numbers(py::handle list, const Place& place) {
     return true;
   });
   return numbers;
+}
+
+Array to_array(py::handle object, const Place& place) {
+  constexpr const char* needs = "an array of numbers";
+  if (Array::check_(object)) return py::reinterpret_borrow<Array>(object);
+  const py::array array = py::array::ensure(object);
+  if (!array) refuse(place, needs, object, "give rows that are equally long");
+  const char kind = array.dtype().kind();
+  if (kind == 'O') {
+    for (const py::handle item : array.attr("ravel")()) {
+      double number = 0;
+      if (!take_number(item.ptr(), number))
+        refuse(place, needs, item, is_value(item.ptr()) ? "use its .data" : "give numbers only");
+    }
+  } else if (std::string_view("biuf").find(kind) == std::string_view::npos) {
+    refuse(place, needs, object, "give numbers only");
+  }
+  Array converted = Array::ensure(array);
+  if (!converted) refuse(place, needs, object, "give numbers only");
+  return converted;
 }
 
 bool to_bool(py::handle object, const Place& place) {
@@ -200,16 +234,51 @@ py::function to_function(py::handle object, const Place& place) {
   return py::reinterpret_borrow<py::function>(object);
 }
 
+OptimizerConfig to_config(py::handle object, const Place& place) {
+  std::optional<OptimizerConfig> config;
+  const auto take = [&]<class Rule>(const Rule&) {
+    if (py::isinstance<Rule>(object)) config = Convert<Rule>::from(object, place);
+  };
+  for (const OptimizerConfig& known : all_optimizers) std::visit(take, known);
+  if (!config) refuse(place, "an optimizer", object, "give SGD(), Adam(), AdamW(), RMSprop() or Adagrad()");
+  return *config;
+}
+
+Schedule to_schedule(py::handle object, const Place& place) {
+  if (object.is_none()) return {};
+  return [function = std::make_shared<py::function>(to_function(object, place)),
+          call = std::string(place.call)](std::uint64_t step) {
+    const py::gil_scoped_acquire lock;
+    return to_double((*function)(step), {call, "the result of schedule"});
+  };
+}
+
+OptimizerState to_state(py::handle object, const Place& place) {
+  const auto part = [&](const char* name) {
+    if (PyDict_Check(object.ptr()) == 0 || PyDict_GetItemString(object.ptr(), name) == nullptr)
+      refuse(place, "a dict with steps, first and second", object, "give one that state_dict() returned");
+    return py::reinterpret_borrow<py::object>(PyDict_GetItemString(object.ptr(), name));
+  };
+  return {to_count(part("steps"), {place.call, "steps"}), to_numbers(part("first"), {place.call, "first"}),
+          to_numbers(part("second"), {place.call, "second"})};
+}
+
+py::dict dict_of(const OptimizerState& state) {
+  using namespace py::literals;
+  return py::dict("steps"_a = state.steps, "first"_a = state.first, "second"_a = state.second);
+}
+
 void need_instance(py::handle object, const std::type_info& type, const Place& place) {
   const py::detail::type_info* const info = py::detail::get_type_info(type);
   const std::string wanted_type = info != nullptr ? info->type->tp_name : "another class";
   const std::string short_name = wanted_type.substr(wanted_type.rfind('.') + 1);
+  const std::string advice = short_name == "Program" ? "compile() makes one" : "make one by its constructor";
   if (info == nullptr || PyObject_TypeCheck(object.ptr(), info->type) == 0)
-    refuse(place, "a " + short_name, object, "make one by its constructor");
+    refuse(place, "a " + short_name, object, advice);
   auto* const instance = reinterpret_cast<py::detail::instance*>(object.ptr());
   if (!instance->get_value_and_holder(info).holder_constructed())
     throw py::type_error(std::string(place.call) + ": needs a " + short_name +
-                         " that __init__ has made, got an empty one; call " + short_name + "()");
+                         " that __init__ has made, got an empty one; " + advice);
 }
 
 // ---- a function's inputs and results ----
@@ -227,6 +296,7 @@ Form::Form(py::handle point, const Place& place, std::size_t dimensions) {
     numbers_ = {number};
     return;
   }
+  if (is_value(point.ptr())) refuse(place, "numbers", point, "use its .data");
   if (!python::is_array(point)) {
     kind_ = Kind::list;
     numbers_ = to_numbers(point, place);
@@ -271,18 +341,53 @@ py::object Form::result(const Numbers& numbers) const {
   return is_array() ? array_of_numbers(numbers, shape_) : py::cast(numbers);
 }
 
-py::object Form::list(const Numbers& numbers) const {
-  if (!is_array()) return py::cast(numbers);
+py::object Form::shape() const {
+  switch (kind_) {
+    case Kind::one: return py::none();
+    case Kind::list: return py::list();
+    case Kind::array: break;
+  }
+  return py::tuple(py::cast(shape_));
+}
+
+Form Form::of_row(py::handle table, const Array& converted) {
+  Form form;
+  if (converted.ndim() == 1) return form;
+  form.kind_ = python::is_array(table) ? Kind::array : Kind::list;
+  form.shape_ = {converted.shape(1)};
+  return form;
+}
+
+py::object list_of(const Numbers& numbers, bool as_array) {
+  if (!as_array) return py::cast(numbers);
   return array_of_numbers(numbers, {static_cast<py::ssize_t>(numbers.size())});
 }
 
-py::object Form::matrix(const std::vector<Numbers>& rows) const {
-  if (is_one() && rows.size() == 1) return py::float_(rows[0].at(0));
-  if (!is_array()) return py::cast(rows);
+py::object matrix_of(const std::vector<Numbers>& rows, bool as_array) {
+  if (!as_array) return py::cast(rows);
   Numbers flat;
   for (const Numbers& row : rows) flat.insert(flat.end(), row.begin(), row.end());
   return array_of_numbers(
       flat, {static_cast<py::ssize_t>(rows.size()), static_cast<py::ssize_t>(rows.empty() ? 0 : rows[0].size())});
+}
+
+void bind_forms(py::module_& module) {
+  py::class_<Form> form(module, "_Form", "The form of a point: one number, a list or an array.");
+  define_init(form, "_Form(x, call, name)", [](const py::object& x, const std::string& call, const std::string& name) {
+    return Form(x, {call, name});
+  });
+  property(form, "numbers", "The numbers of the point.", [](const Form& self) { return self.numbers(); });
+  property(form, "shape", "None for one number, [] for a list, a tuple for an array.",
+           [](const Form& self) { return self.shape(); });
+  define(form, "_Form.values(self, values)", "Returns the Values in this form.",
+         [](const Form& self, const std::vector<Value>& values) { return self.inputs(values); });
+  define(form, "_Form.result(self, numbers)", "Returns the numbers in this form.",
+         [](const Form& self, const Numbers& numbers) { return self.result(numbers); });
+  define(
+      module, "_array(x, call, name)", "Returns the numbers as an array of doubles. Refuses Values.",
+      [](const py::object& x, const std::string& call, const std::string& name) { return to_array(x, {call, name}); });
+  define(module, "_returned_value(returned, call)", "Returns the one Value that a function has returned.",
+         [](const py::object& returned, const std::string& call) { return returned_value(returned, call.c_str()); });
 }
 
 namespace {
@@ -302,20 +407,19 @@ py::object without_dimensions(const py::object& returned) {
 
 Value returned_value(const py::object& returned, const char* call) {
   const py::object one = without_dimensions(returned);
-  double number = 0;
-  const bool is_node = is_value(one.ptr());
-  if (!is_node && !take_number(one.ptr(), number))
+  Value value;
+  if (!take_value(one.ptr(), value))
     refuse_returned(call, "a Value", one, one.is_none() ? "write return in it" : "return one Value");
-  enter();
-  return is_node ? value_in(one.ptr()) : Value(number);
+  return value;
 }
 
 std::vector<Value> returned_values(const py::object& returned, const char* call) {
-  const py::object list = without_dimensions(returned);
-  double number = 0;
-  if (is_value(list.ptr()) || take_number(list.ptr(), number)) return {returned_value(list, call)};
+  py::object list = without_dimensions(returned);
+  Value value;
+  if (take_value(list.ptr(), value)) return {value};
+  if (is_array(list)) list = list.attr("ravel")();
   if (list.is_none() || PySequence_Check(list.ptr()) == 0 || PyUnicode_Check(list.ptr()) != 0)
-    refuse_returned(call, "Values", list, list.is_none() ? "write return in it" : "return a list of Values");
+    refuse_returned(call, "Values", list, list.is_none() ? "write return in it" : "return a Value or a list of Values");
   return to_values(list, {call, "the result of the function"});
 }
 
@@ -337,9 +441,12 @@ py::object literal(const std::string& text) {
 
 }  // namespace
 
-Signature::Signature(std::string text) : text_(std::move(text)) {
+Signature::Signature(const std::string& text) : call_(text.substr(0, text.find('('))) {
+  const std::size_t dot = call_.rfind('.');
+  name_ = dot == std::string::npos ? call_ : call_.substr(dot + 1);
+  text_ = dot == std::string::npos ? text : text.substr(dot + 1);
+  if (call_.front() == '_') call_.erase(0, 1);
   const std::size_t open = text_.find('('), close = text_.rfind(')');
-  call_ = text_.substr(0, open);
   bool by_position = true;
   for (std::size_t at = open + 1; at < close;) {
     const std::size_t end = std::min(text_.find(", ", at), close);
@@ -360,7 +467,10 @@ Signature::Signature(std::string text) : text_(std::move(text)) {
 
 std::vector<py::object> Signature::match(const py::args& arguments, const py::kwargs& keywords) const {
   const auto refuse = [&](const std::string& needs, const std::string& got) {
-    throw py::type_error(call_ + ": needs " + needs + ", got " + got + "; call " + text_);
+    std::string how = call_ + text_.substr(text_.find('('));
+    if (const std::size_t self = how.find("(self"); self != std::string::npos)
+      how.erase(self + 1, how[self + 5] == ',' ? 6 : 4);
+    throw py::type_error(call_ + ": needs " + needs + ", got " + got + "; call " + how);
   };
   std::vector<py::object> given(parameters_.size());
   std::size_t by_position = 0;

@@ -12,7 +12,7 @@
 
 namespace gradwalk::python {
 
-void raise_error(const Error& error) noexcept {
+std::string in_python(std::string text) {
   // Phrases of the engine's messages that name something as C++ does, and as Python does.
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> names{{
       {"a NoGrad guard; call it before the guard or after its end",
@@ -23,12 +23,15 @@ void raise_error(const Error& error) noexcept {
       {"leave data(), detach()", "leave .data, .detach()"},
       {"leave .inputs out", "leave inputs out"},
   }};
+  for (const auto& [engine, python] : names)
+    for (std::size_t at = text.find(engine); at != std::string::npos; at = text.find(engine, at + python.size()))
+      text.replace(at, engine.size(), python);
+  return text;
+}
+
+void raise_error(const Error& error) noexcept {
   try {
-    std::string text = error.what();
-    for (const auto& [engine, python] : names)
-      for (std::size_t at = text.find(engine); at != std::string::npos; at = text.find(engine, at + python.size()))
-        text.replace(at, engine.size(), python);
-    PyErr_SetString(PyExc_ValueError, text.c_str());
+    PyErr_SetString(PyExc_ValueError, in_python(error.what()).c_str());
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
   }

@@ -9,6 +9,7 @@
 #include <Python.h>
 
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "gradwalk/tapes.hpp"
@@ -65,6 +66,8 @@ enum class Conversion { done, not_a_number, failed };
 Conversion to_number(PyObject* object, double& number);
 double need_number(PyObject* object, const char* call);  // raises TypeError if it is not a number
 
+// Returns a text of the engine with the names that Python uses.
+std::string in_python(std::string text);
 // Sets an Error as a Python ValueError, with the names that Python uses.
 void raise_error(const Error& error) noexcept;
 // Sets the current C++ exception as the Python error. Returns nullptr.

@@ -110,9 +110,9 @@ def test_a_branch_is_followed():
 @pytest.mark.parametrize("work, message", [
     (lambda: gradwalk.grad(3), "grad: needs a function, got int; give a function of Values"),
     (lambda: gradwalk.grad(lambda x: [x, x])(1.0), "grad: needs a function that returns one Value, got one that returns several; use jacobian"),
-    (lambda: gradwalk.grad(lambda x: x[0])([[1.0], [2.0]]), "grad: needs a flat list of numbers as x, got a list of lists; give an array"),
-    (lambda: gradwalk.grad(lambda x: "a")(1.0), "derivative: needs a function that returns Values, got str; return a Value"),
-    (lambda: gradwalk.grad(lambda x: x)("abc"), "grad: needs a number, a list of numbers or an array as x, got str; give floats"),
+    (lambda: gradwalk.grad(lambda x: x[0])([[1.0], [2.0]]), "grad: needs a list of numbers for x, got list at index 0; give one list without lists in it"),
+    (lambda: gradwalk.grad(lambda x: "a")(1.0), "grad: needs a function that returns Values, got one that returns str; return a Value or a list of Values"),
+    (lambda: gradwalk.grad(lambda x: x)("abc"), "grad: needs a list of numbers for x, got str; give a list"),
     (lambda: gradwalk.grad(lambda x: x)([]), "grad: needs at least one number as x, got none; give the point to differentiate at"),
     (lambda: gradwalk.hessian(lambda x: x)(Value(1.0)), r"hessian: needs numbers as x, got Values; only grad\(\) and value_and_grad\(\) take Values"),
     (lambda: gradwalk.hvp(lambda x: x[0])([1.0, 2.0], [1.0]), "hvp: needs a v like x, with 2 numbers, got 1; give one number per number of x"),

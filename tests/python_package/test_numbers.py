@@ -374,8 +374,7 @@ def test_a_point_arrives_in_its_own_form():
     assert gradwalk.jacobian(lambda x: x * x[0], at[0]).tolist() == [[2, 0], [2, 1]]
     assert gradwalk.hessian(total, at[0]).tolist() == [[2, 0], [0, 2]] and gradwalk.hessian(lambda x: x**3, 2.0) == 12
     assert gradwalk.gradient(lambda x: x[0] * x[1], (2, 3)) == [3, 2] and gradwalk.check_gradient(total, at)
-    with pytest.raises(TypeError, match=r"jacobian: needs an array of at most 1 dimension for x, got an array of shape \(2, 2\); give it by .ravel\(\)"):
-        gradwalk.jacobian(lambda x: x, at)
+    assert gradwalk.jacobian(lambda x: x, at).reshape(4, 4).tolist() == numpy.eye(4).tolist()
 
 
 def test_numpy_stays_optional():
@@ -411,19 +410,15 @@ def public():
                         if not key.startswith("_") and (callable(member) or isinstance(member, property) or inspect.isgetsetdescriptor(member)))
 
 
-MINE = ("Value", "Condition", "no_grad", "gradient", "value_and_gradient", "check_gradient", "derivatives", "topological_order", "recompute", "find_nonfinite",
-        "custom", "parse", "draw_dot", "draw_svg", "draw_png", "walk", "explain", "to_code", "select", "where", "clip", "softmax", "logsumexp", "leaky_relu",
-        "isnan", "isinf", "isfinite", "silu", "sign", "maximum", "minimum", "greater", "greater_equal", "save", "load", "show", *gradwalk._core._op_names)
+WITHOUT_CONSTRUCTOR = ("Condition", "Program", "GradientCheck", "Minimum", "Fit", "Root")
 
 
 def test_every_name_has_a_docstring_with_an_example_and_a_signature():
     missing = []
     for name, thing in public():
-        if name.split(".")[0] not in MINE:
-            continue
-        if ">>>" not in (thing.__doc__ or ""):
+        if ">>>" not in (inspect.getdoc(thing) or ""):
             missing.append(f"{name}: no example")
-        if callable(thing) and name != "Condition":
+        if callable(thing) and name not in WITHOUT_CONSTRUCTOR:
             try:
                 inspect.signature(thing)
             except ValueError:
@@ -457,7 +452,7 @@ def test_names_are_completed():
     (lambda: gradwalk.gradient(lambda x: "y", [1.0]), "gradient: needs a function that returns a Value, got one that returns str; return one Value"),
     (lambda: gradwalk.gradient(lambda x: None, [1.0]), "gradient: needs a function that returns a Value, got one that returns None; write return in it"),
     (lambda: gradwalk.gradient(lambda x: x, [1.0]), "gradient: needs a function that returns a Value, got one that returns list; return one Value"),
-    (lambda: gradwalk.jacobian(lambda x: "ab", [1.0]), "jacobian: needs a function that returns Values, got one that returns str; return a list of Values"),
+    (lambda: gradwalk.jacobian(lambda x: "ab", [1.0]), "jacobian: needs a function that returns Values, got one that returns str; return a Value or a list of Values"),
     (lambda: gradwalk.jacobian(lambda x: [x], [1.0]),
      "jacobian: needs a list of Values for the result of the function, got list at index 0; give one list without lists in it"),
     (lambda: gradwalk.derivatives(Value(1.0), [2.0]), "derivatives: needs a list of Values for inputs, got float at index 0; make it a Value, as in Value(2.0)"),
@@ -473,10 +468,10 @@ def test_errors_are_the_engines(call, message):
 
 @pytest.mark.parametrize("protocol", range(5))
 def test_objects_without_a_state_are_not_pickled(protocol):
-    program = compiled(lambda row: row[0] * row[1])
-    with pytest.raises(TypeError, match="pickle: needs an object that can be stored, got Program; store what it was made of"):
-        pickle.dumps(program, protocol)
-    with pytest.raises(TypeError, match="needs an object that __init__ has made, got an empty one"):
+    check = gradwalk.check_gradient(lambda x: x, 1.0)
+    with pytest.raises(TypeError, match="pickle: needs an object that can be stored, got GradientCheck; store what it was made of"):
+        pickle.dumps(check, protocol)
+    with pytest.raises(TypeError, match=r"Program.run: needs a Program that __init__ has made, got an empty one; compile\(\) makes one"):
         gradwalk.Program.__new__(gradwalk.Program).run()
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """minimize, fit and root of Python functions. tests/{fit,minimize,root}_test.cpp test what docs/solve.md promises."""
 
+import math
 import signal
 
 import numpy
@@ -113,7 +114,7 @@ def test_bounds_are_kept(method):
     assert best.converged and best.x == pytest.approx([0.5, 0.25], abs=1e-5)
     assert gradwalk.minimize(lambda x: (x - 3) ** 2, 0.0, bounds=(-1, 1)).x == 1
     assert gradwalk.fit(decay_residual, decay(200), [1.0, 1.0, 0.0], bounds=scipy.optimize.Bounds([0, 0, 0], [2, 5, 5])).x[0] == 2
-    for bounds, message in [([(0, 1)], "minimize: needs one pair of bounds per parameter: 2, got 1; "), ([1, 2], "minimize: needs bounds as one pair"),
+    for bounds, message in [([(0, 1)], "minimize: needs one pair of bounds per parameter: 2, got 1; "), ([1, 2], r"minimize: needs one pair \(low, high\) per parameter for bounds, got int; write None where there is no bound"),
                             ([(0, 1), (0, 1)], "minimize: needs parameter 0 to start within its bounds, 0 to 1, got -1.2; start inside the bounds, or widen them")]:
         with pytest.raises((ValueError, TypeError), match=message):
             gradwalk.minimize(valley, [-1.2, 1.0], bounds=bounds)
@@ -133,20 +134,37 @@ def test_rows_that_take_different_branches_give_the_right_result():
         assert found.converged and found.x == pytest.approx([-4 / 5, 31 / 14])
 
 
+def test_a_function_that_casts_a_value_is_recorded_at_every_point():
+    """A program would keep the number of the first points."""
+    why = "the function casts a Value to a number, detaches it or uses no_grad(), so its graph may differ at other points"
+    best = gradwalk.minimize(lambda x: (x - 3) ** 2 * (1 if float(x) < 2 else 2) + 0 * x.item(), 0.0)
+    assert best.converged and best.x == pytest.approx(3) and not best.compiled and best.not_compiled == why
+    rows = [0.4, 1.6, 2.3, 3.9]
+    line = gradwalk.fit(lambda p, row: p * round(row) - row, rows, 1.0)
+    assert line.x == pytest.approx(sum(round(x) * x for x in rows) / sum(round(x) ** 2 for x in rows)) and line.not_compiled == why
+    zero = gradwalk.root(lambda x: x * x - math.exp(x) / x.exp() * 2, 1.0)
+    assert zero.x == pytest.approx(2**0.5, abs=1e-6) and not zero.compiled
+    table = [1.0, 2.0]  # a number that depends on no parameter may be cast
+    assert gradwalk.minimize(lambda x: (x[0] * x[1] - float(gradwalk.Value(table[0]))) ** 2 + (x[0] - 2) ** 2, [1.0, 1.0]).compiled
+
+
 @pytest.mark.parametrize("work, message", [
-    (lambda: gradwalk.minimize(lambda x: x[0], [[1.0, 2.0], [3.0, 4.0]]), "minimize: needs a flat list of numbers as the start, got a list of lists; give an array"),
-    (lambda: gradwalk.minimize(lambda x: [x], 1.0), "minimize: needs a function that returns Values, got list; return a Value"),
-    (lambda: gradwalk.minimize(lambda x: "x", 1.0), "minimize: needs a function that returns Values, got str; return a Value"),
-    (lambda: gradwalk.fit(lambda x: None, [1.0]), "fit: needs a function that returns Values, got NoneType; return a Value"),
-    (lambda: gradwalk.root(lambda x: ["a"], [1.0]), "root: needs a function that returns Values, got str; return a Value"),
-    (lambda: gradwalk.minimize(lambda x: x, "abc"), "minimize: needs a number, a list of numbers or an array as the start, got str; give floats"),
-    (lambda: gradwalk.minimize(lambda x: x, gradwalk.Value(1.0)), "minimize: needs numbers as the start, got a Value; give its .data"),
-    (lambda: gradwalk.minimize(3, 1.0), "minimize: needs a function, got int; give a function of Values"),
+    (lambda: gradwalk.minimize(lambda x: x[0], [[1.0, 2.0], [3.0, 4.0]]), "minimize: needs a list of numbers for start, got list at index 0; give one list without lists in it"),
+    (lambda: gradwalk.minimize(lambda x: [x], 1.0), "minimize: needs a function that returns a Value, got one that returns list; return one Value"),
+    (lambda: gradwalk.minimize(lambda x: "x", 1.0), "minimize: needs a function that returns a Value, got one that returns str; return one Value"),
+    (lambda: gradwalk.fit(lambda x: None, [1.0]), "fit: needs a function that returns Values, got one that returns None; write return in it"),
+    (lambda: gradwalk.root(lambda x: ["a"], [1.0]), "root: needs a list of Values for the result of the function, got str at index 0; convert it to a float"),
+    (lambda: gradwalk.minimize(lambda x: x, "abc"), "minimize: needs a list of numbers for start, got str; give a list"),
+    (lambda: gradwalk.minimize(lambda x: x, gradwalk.Value(1.0)), "minimize: needs numbers for start, got gradwalk.Value; use its .data"),
+    (lambda: gradwalk.minimize(3, 1.0), "minimize: needs a function for f, got int; give a function"),
+    (lambda: gradwalk.minimize(lambda x: x[0], [gradwalk.Value(1.0)]), "minimize: needs a list of numbers for start, got gradwalk.Value at index 0; use its .data"),
+    (lambda: gradwalk.fit(lambda p, row: p, [[gradwalk.Value(1.0)]], 1.0), "fit: needs an array of numbers for rows, got gradwalk.Value; use its .data"),
+    (lambda: gradwalk.minimize(lambda x: x, 1.0, progress=3), "minimize: needs a function for progress, got int; give a function"),
     (lambda: gradwalk.minimize(lambda x: x), "minimize: needs a start, got none; give a number to start from for each parameter"),
-    (lambda: gradwalk.minimize(lambda p, row: p, "rows", 1.0), "minimize: needs rows of numbers, equally long, got str of other things"),
+    (lambda: gradwalk.minimize(lambda p, row: p, "rows", 1.0), "minimize: needs an array of numbers for rows, got str; give numbers only"),
     (lambda: gradwalk.fit(lambda p, row: p, [], 1.0), r"fit: needs rows as an array of one or two dimensions, got an array of shape \(0,\); give one row per sample"),
-    (lambda: gradwalk.minimize(lambda x: x, 1.0, iterations=-1), "minimize: needs iterations as a whole number, 0 or more, got -1; give an int"),
-    (lambda: gradwalk.minimize(lambda x: x, 1.0, tol="a"), "minimize: needs a number as tol, got str; give a float"),
+    (lambda: gradwalk.minimize(lambda x: x, 1.0, iterations=-1), "minimize: needs a whole number of 0 or more for iterations, got -1; give one in this range"),
+    (lambda: gradwalk.minimize(lambda x: x, 1.0, tol="a"), "minimize: needs a number for tol, got str; convert it to a float"),
 ])
 def test_wrong_arguments_are_refused_in_words(work, message):
     with pytest.raises((ValueError, TypeError), match=message):
