@@ -67,6 +67,8 @@ def _plain(x: Any, name: str) -> Any:
 
 def call_ufunc(ufunc: Any, method: str, inputs: Tuple[Any, ...], keywords: Dict[str, Any]) -> Any:
     """Calls a ufunc of NumPy that has a Value among its inputs."""
+    if not isinstance(ufunc, numpy.ufunc) or not isinstance(method, str):
+        raise TypeError(f"__array_ufunc__: needs a ufunc of NumPy and a method, got {type(ufunc).__name__}; leave the call to NumPy")
     name = ufunc.__name__
     recorded = _COMPARISONS.get(name) or _RECORDED.get(name)
     if recorded is None and name != "matmul" and not name.endswith("(vectorized)"):
@@ -96,4 +98,6 @@ def array_function(function: Any, arguments: Tuple[Any, ...], keywords: Dict[str
     """Calls a function of NumPy, not a ufunc, that has a Value among its arguments."""
     if function is numpy.where and len(arguments) == 3:
         return _functions.where(*arguments)
+    if not hasattr(function, "_implementation"):
+        raise TypeError(f"__array_function__: needs a function of NumPy, got {type(function).__name__}; leave the call to NumPy")
     return function._implementation(*arguments, **keywords)

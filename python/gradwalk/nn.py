@@ -84,6 +84,8 @@ class Module:
         True
         """
         own = dict(self.named_parameters())
+        if not isinstance(state, Mapping):
+            refuse("load_state_dict", "a dict with a number for each parameter", type(state).__name__, "give one that state_dict() returned", TypeError)
         if own.keys() != state.keys():
             missing, others = sorted(own.keys() - state.keys()), sorted(state.keys() - own.keys())
             refuse("load_state_dict", f"a number for each of {len(own)} parameters", f"{len(missing)} missing {missing[:3]}, {len(others)} unknown {others[:3]}",

@@ -285,12 +285,11 @@ void bind_trainer(py::module_& module) {
            Convert<TrainerOf>::from(self, {"Trainer", "self"}).writes_back = false;
            return self;
          });
-  bound.def("__exit__", [](const py::object& self, const py::args&) {
-    TrainerOf& trainer = Convert<TrainerOf>::from(self, {"Trainer", "self"});
-    enter();
-    trainer.writes_back = true;
-    trainer.trainer.write_back();
-  });
+  define(bound, "Trainer.__exit__(self, kind=None, error=None, trace=None)", "Copies the parameters to their Values.",
+         [](TrainerOf& self, const py::object&, const py::object&, const py::object&) {
+           self.writes_back = true;
+           self.trainer.write_back();
+         });
   define(bound, "Trainer.state_dict(self)",
          "Returns the state of the optimizer as a dict: steps, first and second moments. Save it with the parameters, "
          "and training can continue from both." +

@@ -120,12 +120,13 @@ template <class Rule> void bind_rule(py::module_& module, const std::string& nam
   options.disable_function_signatures();
   bound.def(py::init(make), doc_with("__init__(self, " + signature.substr(name.size() + 1) + ")", "Makes it.").c_str());
   for (const Setting<Rule>& setting : settings) field(bound, setting.name, setting.member, setting.text);
-  bound.def("__reduce__", [settings, name](const py::object& self) {
-    const Rule& rule = Convert<Rule>::from(self, {name, "self"});
-    py::list numbers;
-    for (const Setting<Rule>& setting : settings) numbers.append(rule.*setting.member);
-    return py::make_tuple(py::type::of(self), py::tuple(numbers));
-  });
+  define(bound, name + ".__reduce__(self)", "Pickles the rule by its settings.",
+         [settings, name](const py::object& self) {
+           const Rule& rule = Convert<Rule>::from(self, {name, "self"});
+           py::list numbers;
+           for (const Setting<Rule>& setting : settings) numbers.append(rule.*setting.member);
+           return py::make_tuple(py::type::of(self), py::tuple(numbers));
+         });
 }
 
 void bind_rules(py::module_& module) {

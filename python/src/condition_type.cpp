@@ -3,8 +3,6 @@
 // recording notices the branch. select() and arithmetic record the comparison itself, as a node with the data 1 or 0.
 #include <Python.h>
 
-#include <new>
-
 #include "value_object.hpp"
 
 namespace gradwalk::python {
@@ -13,28 +11,14 @@ PyTypeObject* condition_type = nullptr;
 
 namespace {
 
-struct ConditionObject {
-  PyObject_HEAD               // NOLINT
-      ConditionObject* next;  // in the list of freed objects
-  alignas(Condition) unsigned char place[sizeof(Condition)];
-};
-
 constexpr std::size_t most_conditions = 256;
 ConditionObject* kept_conditions = nullptr;  // Most Conditions live for one branch, so freed objects are used again.
 std::size_t kept_condition_count = 0;
 
 void free_condition(PyObject* self) {
-  auto* const object = reinterpret_cast<ConditionObject*>(self);
   take_tape_to_free();
   condition_in(self).~Condition();
-  if (kept_condition_count < most_conditions) {
-    object->next = kept_conditions;
-    kept_conditions = object;
-    ++kept_condition_count;
-  } else {
-    PyObject_Free(self);
-  }
-  Py_DECREF(condition_type);
+  keep_condition(reinterpret_cast<ConditionObject*>(self));
 }
 
 // The outcome as a bool. A recording notices it.
@@ -43,6 +27,7 @@ bool outcome(PyObject* self) {
   return static_cast<bool>(condition_in(self));
 }
 int is_true(PyObject* self) {
+  if (detail::watch == nullptr) return static_cast<int>(condition_in(self).holds());
   bool holds = false;
   const int status = guarded_int([&] { holds = outcome(self); });
   return status != 0 ? status : static_cast<int>(holds);
@@ -91,7 +76,7 @@ template <class Join> PyObject* joined(PyObject* x, PyObject* y, Join join) {
     enter();
     Value first, second;
     if (!as_logical(x, first) || !as_logical(y, second)) Py_RETURN_NOTIMPLEMENTED;
-    return new_condition(join(first, second) != 0.0);
+    return new_condition([&] { return join(first, second) != 0.0; });
   });
 }
 PyObject* both(PyObject* x, PyObject* y) {
@@ -104,7 +89,7 @@ PyObject* one_of(PyObject* x, PyObject* y) {
   return joined(x, y, [](const Value& a, const Value& b) { return not_equal(a, b); });
 }
 PyObject* inverted(PyObject* x) {
-  return guarded([&] { return enter(), new_condition(Value(condition_in(x)) == 0.0); });
+  return guarded([&] { return enter(), new_condition([&] { return Value(condition_in(x)) == 0.0; }); });
 }
 
 PyObject* refuse_call(PyTypeObject*, PyObject*, PyObject*) {
@@ -137,11 +122,7 @@ constexpr const char* about_conditions =
 
 }  // namespace
 
-Condition& condition_in(PyObject* object) {
-  return *std::launder(reinterpret_cast<Condition*>(reinterpret_cast<ConditionObject*>(object)->place));
-}
-
-PyObject* new_condition(Condition&& condition) {
+ConditionObject* take_condition() {
   ConditionObject* object = kept_conditions;
   if (object != nullptr) {
     kept_conditions = object->next;
@@ -152,8 +133,18 @@ PyObject* new_condition(Condition&& condition) {
     object = PyObject_New(ConditionObject, condition_type);
     if (object == nullptr) throw_python_error();
   }
-  new (object->place) Condition(std::move(condition));
-  return reinterpret_cast<PyObject*>(object);
+  return object;
+}
+
+void keep_condition(ConditionObject* object) noexcept {
+  if (kept_condition_count < most_conditions) {
+    object->next = kept_conditions;
+    kept_conditions = object;
+    ++kept_condition_count;
+  } else {
+    PyObject_Free(object);
+  }
+  Py_DECREF(condition_type);
 }
 
 PyTypeObject* make_condition_type() {

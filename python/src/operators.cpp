@@ -306,9 +306,9 @@ PyObject* compare(PyObject* x, PyObject* y, int how) {
     }
   return guarded([&] {
     enter();
-    if (is_condition(y)) return new_condition(compare_values(value_in(x), Value(condition_in(y)), how));
-    return new_condition(both ? compare_values(value_in(x), value_in(y), how)
-                              : compare_values(value_in(x), number, how));
+    if (both) return new_condition([&] { return compare_values(value_in(x), value_in(y), how); });
+    if (is_condition(y)) return new_condition([&] { return compare_values(value_in(x), Value(condition_in(y)), how); });
+    return new_condition([&] { return compare_values(value_in(x), number, how); });
   });
 }
 

@@ -9,6 +9,7 @@
 #include <Python.h>
 
 #include <cstdint>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -112,9 +113,28 @@ PyObject* of_arrays(const char* call, const char* needs, PyObject* const* argume
 
 // The results of comparisons (condition_type.cpp).
 extern PyTypeObject* condition_type;
+struct ConditionObject {
+  PyObject_HEAD               // NOLINT
+      ConditionObject* next;  // in the list of freed objects
+  alignas(Condition) unsigned char place[sizeof(Condition)];
+};
 inline bool is_condition(PyObject* object) { return Py_TYPE(object) == condition_type; }
-Condition& condition_in(PyObject* object);
-PyObject* new_condition(Condition&& condition);
+inline Condition& condition_in(PyObject* object) {
+  return *std::launder(reinterpret_cast<Condition*>(reinterpret_cast<ConditionObject*>(object)->place));
+}
+ConditionObject* take_condition();                      // an object without a Condition inside
+void keep_condition(ConditionObject* object) noexcept;  // for the next one
+// A new object with the Condition that make() returns, which is made in its place.
+template <class Make> PyObject* new_condition(Make make) {
+  ConditionObject* const object = take_condition();
+  try {
+    new (object->place) Condition(make());
+  } catch (...) {
+    keep_condition(object);
+    throw;
+  }
+  return reinterpret_cast<PyObject*>(object);
+}
 PyTypeObject* make_condition_type();
 
 // Conversion of graphs to plain data, for pickle (flat_graph.cpp).

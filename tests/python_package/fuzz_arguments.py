@@ -181,7 +181,9 @@ def is_allowed(error, name, given):
     if isinstance(error, (Hostile, Slow, *DOCUMENTED)) or is_of_argument(error, given):
         return True
     if isinstance(error, AttributeError):  # of Python itself: a name that is not there, or cannot be set
-        return name.startswith("del ") or name.endswith((" = ", "__getattribute__", "__setattr__", " of any"))
+        return name.startswith("del ") or name.endswith((" = ", "__getattribute__", "__setattr__", " of any", " of an empty one"))
+    if isinstance(error, LookupError):  # of a list that is indexed by a Condition
+        return "getitem" in name
     return isinstance(error, RuntimeError) and (str(error).startswith(("show: needs", "draw: needs")) or isinstance(error, RecursionError))
 
 
