@@ -34,86 +34,87 @@ class Entity:
 # ---- docstrings in the bindings ----
 
 TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|\'(?:\\.|[^\'\\])\'|[(){}\[\];,]|[^"\'(){}\[\];,/]+|/')
-BINDER = re.compile(r"(\.def\w*|class_<.*>|\bbind_\w+(<.*>)?)\s*$", re.DOTALL)
-
-
-def bound_docs():
-    """{"compile": text, "Program.run": text}: the last string of each call that binds a name, as in .def("run", f, "text"),
-    class_<Program>(module, "Program", "text") and {"backward", f, FLAGS, "text"}, a line of a table of Value's. Members that
-    several classes share, class_<Self>(module, name, text).def("x", ...), belong to the class "*"."""
-    docs = {}
-    for path in sorted((ROOT / "python/src").glob("*.cpp")):
-        stack, scope, before = [], "", ""
-        for token in TOKEN.findall(path.read_text()):
-            if token.startswith("//"):
-                continue
-            if token in "({[":
-                stack.append((token, before, [[]]))
-                before = ""
-            elif token in ")}]" and stack:
-                opening, call, arguments = stack.pop()
-                texts = [string(argument) for argument in arguments]
-                texts = [text for text in texts if text is not None]
-                is_table = opening == "{" and path.name == "value_type.cpp" and len(texts) == 2
-                if len(texts) >= 1 and re.fullmatch(r"\w+", texts[0]) and (BINDER.search(call) or is_table):
-                    is_class = "class_<" in call or re.search(r"bind_\w+<", call) is not None
-                    is_member = re.match(r"\)\s*\.", call) is not None  # a link of a chain; `module.def` begins one
-                    if is_class:
-                        scope = texts[0]
-                    owner = "Value." if is_table else f"{scope}." if is_member and not is_class else ""
-                    if len(texts) > 1:
-                        docs.setdefault(owner + texts[0], texts[-1])
-                elif "class_<" in call:
-                    scope = "*"
-                for text in texts:
-                    if named := re.match(r"(\w+)\(.*\)\n--\n\n", text):
-                        docs.setdefault(named[1], text)
-                before = ")"
-                if stack:
-                    stack[-1][2][-1].append("()")
-            elif token == "," and before.count("<") > before.count(">"):
-                before += token  # in class_<A, B>
-            elif token == "," and stack:
-                stack[-1][2].append([])
-                before = ""
-            elif token == ";":
-                before = ""
-            else:
-                before += token
-                if stack:
-                    stack[-1][2][-1].append(token)
-        for text in re.findall(r"description =((?:\s*\"(?:\\.|[^\"\\])*\")+)", path.read_text()):
-            docs["Value"] = string(re.findall(r'"(?:\\.|[^"\\])*"', text))
-        docs.update(docs_by_pattern(path.read_text()))
-    return {name: re.sub(r"^\w+\(.*\)\n--\n\n", "", text) for name, text in docs.items()}
-
-
 LITERALS = r'((?:"(?:\\.|[^"\\])*"\s*)+)'
 
 
-def docs_by_pattern(source):
-    """The docstrings of define(module, "walk(root)", "text", f), of property(bound, "x", f, "text"), also in a loop over two
-    names, of method<...>("silu", "text") and function<...>, and of variables that are named about_..."""
+def bound_docs():
+    """{"compile": text, "Program.run": text}: the docstrings in the bindings. Members that several classes share belong to
+    the class "*"."""
     docs = {}
-    for call in re.finditer(r'\bdefine\(\s*\w+,\s*\(?"(\w+)\(', source):
-        if text := re.compile(rf',\s*{LITERALS},').search(source, call.end()):
-            docs[call[1]] = literal(text[1])
-    for call in re.finditer(rf'(?:: \{{([^}}]*)\}}\)\s*)?\b(?:property\(\s*bound, |bound\.def_property_readonly\()(\w+|"\w+"),.*?{LITERALS}\);', source, re.DOTALL):
-        owners = re.findall(r"= bind_ending<(\w+)>", source[:call.start()])
-        for name in re.findall(r'"(\w+)"', call[1] or call[2]):
-            docs[f"{owners[-1] if owners else '*'}.{name}"] = literal(call[3])
+    for path in sorted((ROOT / "python/src").glob("*.cpp")):
+        source = path.read_text()
+        docs |= docs_of_tables(source) | docs_of_calls(source)
+    return {name: re.sub(r"^\w+\(.*\)\n--\n\n", "", text) for name, text in docs.items()}
+
+
+def docs_of_tables(source):
+    """The docstrings of {"backward", f, FLAGS, "text"}, a line of a table of Value's or Condition's, of method<...>("silu", "text")
+    and function<...>, and of variables that are named about_... or description."""
+    docs = {}
+    for name, text in re.findall(rf'\{{"(\w+)", [^"]*?{LITERALS}', source):
+        docs[("Condition." if name == "node" else "Value.") + name] = literal(text)
     for kind, name, text, same in re.findall(rf'\b(method|function)<Do_\w+>\("(\w+)", (?:{LITERALS}|as\("(\w+)"\))\)', source):
         docs["Value." * (kind == "method") + name] = literal(text) if text else f"As {same}(), under NumPy's name."
-    for name, text in re.findall(rf'\{{"(\w+)", as_method\([^"]*{LITERALS}\}}', source):
-        docs.setdefault(f"Value.{name}", literal(text))
-    for name, text in re.findall(rf'PyGetSetDef condition_properties\[\] = \{{\s*\{{"(\w+)", \w+, nullptr,\s*{LITERALS}', source):
-        docs[f"Condition.{name}"] = literal(text)
-    for variable, text in re.findall(rf'\b(about_\w+)\s*=\s*{LITERALS};', source):
-        docs["Condition" if variable == "about_conditions" else variable.removeprefix("about_")] = literal(text)
-    if check := re.search(rf'class_<(\w+)> check\(module, "\w+",\s*{LITERALS}\);', source):
-        docs[check[1]] = literal(check[2])
-        docs |= {f"{check[1]}.{name}": literal(text) for name, text in re.findall(rf'def_readonly\("(\w+)", [^"]*{LITERALS}\)', source)}
+    for variable, text in re.findall(rf"\b(about_\w+|description)\s*=\s*{LITERALS};", source):
+        docs[{"about_conditions": "Condition", "description": "Value"}.get(variable, variable.removeprefix("about_"))] = literal(text)
     return docs
+
+
+CALL = re.compile(r"\b(define|property|result_property|bind_loss|bind_rule<\w+>|bind_ending<\w+>|class_<[^;]*?>\s*(?P<variable>\w+))\(")
+
+
+def docs_of_calls(source):
+    """The docstrings of class_<Program> bound(module, "Program", "text"), define(bound, "Program.run(self)", "text", f),
+    property(bound, "inputs", "text", f), and of functions that bind classes of one kind."""
+    docs, classes, ending = {}, {}, "*"
+    texts = dict(re.findall(r'\*?(\w+) = ("[^"]*")', source))  # of settings that several rules have
+    for call in CALL.finditer(source):
+        arguments = arguments_of(source, call.end())
+        if len(arguments) < 3:
+            continue
+        kind, name = call[1], first_text(arguments[1])
+        if call["variable"]:
+            classes[call["variable"]] = name
+            docs[name] = next((text for text in map(first_text, arguments[2:]) if text), "")
+        elif kind.startswith("bind_ending") and name:
+            ending = name
+            docs[name] = first_text(arguments[2])
+        elif kind.startswith("bind_rule") and name:
+            docs[name] = first_text(arguments[2])
+            for setting, text in re.findall(r'\{"(\w+)", &\w+::\w+,\s*(\w+|"[^"]*")\}', arguments[3]):
+                docs[f"{name}.{setting}"] = literal(texts.get(text, text))
+        elif kind == "bind_loss" and name:
+            docs[name] = first_text(arguments[4])
+        elif kind == "result_property":
+            docs |= {f"{ending}.{one}": first_text(arguments[2]) for one in re.findall(r'"(\w+)"', arguments[1])}
+        elif kind == "property" and name:
+            docs[f"{classes.get(arguments[0], '*')}.{name}"] = first_text(arguments[2])
+        elif kind == "define" and name:
+            docs[name.split("(")[0]] = first_text(arguments[2])
+    return {name: text for name, text in docs.items() if text}
+
+
+def arguments_of(source, start):
+    """The arguments of a call, as text. start is behind its opening parenthesis."""
+    arguments, depth = [""], 0
+    for token in TOKEN.finditer(source, start):
+        text = token[0]
+        if text.startswith("//"):
+            continue
+        if text in ")]}" and depth == 0:
+            break
+        depth += (text in "([{") - (text in ")]}")
+        if text == "," and depth == 0:
+            arguments.append("")
+        else:
+            arguments[-1] += text
+    return [argument.strip() for argument in arguments]
+
+
+def first_text(argument):
+    """The text of the string literals at the beginning of an argument."""
+    found = re.match(LITERALS, argument)
+    return literal(found[1]) if found else ""
 
 
 def literal(text):

@@ -149,7 +149,7 @@ void bind_pictures(py::module_& module) {
          [](const Node& root, const std::string& rule, double rate) {
            return parsed(to_json(Walk(root, {.rule = walk_rule(rule), .rate = rate})));
          });
-  define(module, ("explain(root, node, *, paths=" + std::to_string(default_paths) + ")").c_str(),
+  define(module, "explain(root, node, *, paths=" + std::to_string(default_paths) + ")",
          "Returns the deposits and paths that add up to a node's gradient, as a dict that docs/walk-format.md "
          "describes.\n\n>>> a = Value(3.0)\n>>> explain(a * a, a)['grad']\n6",
          [](const Node& root, const Node& node, std::uint64_t paths) {

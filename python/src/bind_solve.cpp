@@ -24,7 +24,7 @@ Progress progress_of(const py::object& progress, const char* call) {
   };
 }
 
-// What a solver was given: solve(f, start), or solve(f, rows, start). Further arguments of f are `args`.
+// The arguments of a solver: solve(f, start), or solve(f, rows, start). Further arguments of f are `args`.
 struct Problem {
   Problem(const char* name, const py::function& function, py::object rows, py::object start, const py::object& args)
       : call(name), f(function), more(as_tuple(args)) {

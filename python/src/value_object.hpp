@@ -123,7 +123,7 @@ inline Condition& condition_in(PyObject* object) {
   return *std::launder(reinterpret_cast<Condition*>(reinterpret_cast<ConditionObject*>(object)->place));
 }
 ConditionObject* take_condition();                      // an object without a Condition inside
-void keep_condition(ConditionObject* object) noexcept;  // for the next one
+void keep_condition(ConditionObject* object) noexcept;  // it will be taken again
 // A new object with the Condition that make() returns, which is made in its place.
 template <class Make> PyObject* new_condition(Make make) {
   ConditionObject* const object = take_condition();

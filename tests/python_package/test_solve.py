@@ -142,7 +142,7 @@ def test_a_function_that_casts_a_value_is_recorded_at_every_point():
     rows = [0.4, 1.6, 2.3, 3.9]
     line = gradwalk.fit(lambda p, row: p * round(row) - row, rows, 1.0)
     assert line.x == pytest.approx(sum(round(x) * x for x in rows) / sum(round(x) ** 2 for x in rows))
-    shrunk = gradwalk.fit(lambda p, row: (p - row) * (1 if float(p) < 2 else 3), rows, 1.0)
+    shrunk = gradwalk.fit(lambda p, row: (p - row) * (1 if float(p) < 2.5 else 3), rows, 3.0)
     assert shrunk.x == pytest.approx(sum(rows) / 4) and shrunk.not_compiled == why
     zero = gradwalk.root(lambda x: x * x - math.exp(x) / x.exp() * 2, 1.0)
     assert zero.x == pytest.approx(2**0.5, abs=1e-6) and not zero.compiled
