@@ -69,6 +69,24 @@ TEST(SolveRows, FitEqualsTheFitOfAllResiduals) {
   }
 }
 
+// The sum of squares of such residuals loses digits, or is 0, where the residuals themselves do not.
+TEST(SolveRows, FitOfNearlyDependentOrTinyColumnsEqualsTheFitOfAllResiduals) {
+  const std::vector<Numbers> rows = decay(400);
+  const auto dependent = [](Inputs p, Inputs row) {
+    return p[0] * (1 + 1e-7 * row[0]) + p[1] * (1 - 1e-7 * row[0]) - row[1];
+  };
+  const auto tiny = [](Inputs p, Inputs row) { return 1e-158 * (p[0] + p[1] * row[0] - row[1]); };
+  const Fit near = fit(dependent, rows, {0, 0}), whole_near = fit(of_all_rows(dependent, rows), {0, 0});
+  EXPECT_TRUE(near.converged() && near.compiled) << told(near);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_NEAR(near.x[i] / whole_near.x[i], 1, 1e-6);
+    EXPECT_NEAR(near.standard_errors[i] / whole_near.standard_errors[i], 1, 1e-6);
+  }
+  const Fit small = fit(tiny, rows, {0, 0}), whole_small = fit(of_all_rows(tiny, rows), {0, 0});
+  EXPECT_TRUE(small.converged() && small.compiled) << told(small);
+  EXPECT_THAT(small.x, Pointwise(DoubleNear(1e-9), whole_small.x));
+}
+
 TEST(SolveRows, FitTakesRowsThatAreStoredOneAfterAnother) {
   Numbers numbers;
   for (const Numbers& row : decay(50)) numbers.insert(numbers.end(), row.begin(), row.end());

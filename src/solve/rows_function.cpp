@@ -82,10 +82,11 @@ class BlockwiseQr {
 };
 
 // Computes R and Q'r from the products of columns, J'J and J'r, which takes a quarter of the time of QR. It squares the
-// condition number, so it returns nothing where the columns, scaled to length 1, are not clearly independent.
+// condition number. So it returns nothing where the columns, scaled to length 1, are not clearly independent, which
+// bounds the relative error by 1e-9, or where their products come near the smallest doubles.
 template <class Fill> std::optional<Reduced> by_products(Eigen::Index rows, Eigen::Index n, Fill fill) {
   constexpr Eigen::Index block = 256;
-  constexpr double least_rcond = 1e-8;
+  constexpr double least_rcond = 1e-6, least_length = 1e-130;
   Matrix some(std::min(rows, block), n + 1), products = Matrix::Zero(n + 1, n + 1);
   for (Eigen::Index begin = 0; begin < rows; begin += block) {
     const Eigen::Index count = std::min(block, rows - begin);
@@ -93,7 +94,7 @@ template <class Fill> std::optional<Reduced> by_products(Eigen::Index rows, Eige
     products.noalias() += some.topRows(count).transpose() * some.topRows(count);
   }
   const Vector lengths = products.diagonal().head(n).cwiseSqrt();
-  if (!products.allFinite() || !(lengths.minCoeff() > 0)) return std::nullopt;
+  if (!products.allFinite() || !(lengths.minCoeff() > least_length)) return std::nullopt;
   const Vector scale = lengths.cwiseInverse();
   const Matrix scaled = scale.asDiagonal() * products.topLeftCorner(n, n) * scale.asDiagonal();
   const Eigen::LLT<Matrix> factors(scaled);
