@@ -159,6 +159,8 @@ class Neuron(Module):
     """
 
     def __init__(self, nin: int, nonlin: bool = True, activation: Activation = "relu", generator: Any = random) -> None:
+        if not hasattr(generator, "uniform"):
+            refuse("Neuron", "a generator of random numbers", type(generator).__name__, "give random.Random(seed)", TypeError)
         self.w = [Value(generator.uniform(-1, 1)) for _ in range(nin)]
         self.b = Value(0)
         self.nonlin = nonlin

@@ -180,16 +180,13 @@ template <class Result> py::class_<Found<Result>> bind_ending(py::module_& modul
 
 constexpr const char* about_minimize =
     "Finds a local minimum near the start: minimize(f, start), or minimize(loss_of_one_row, rows, start).\n\nf takes "
-    "the "
-    "parameters in the form of the start: one Value for a number, a list for a list, an array for an array. The row "
-    "form "
-    "minimizes the sum of f(parameters, row) over the rows. It calls f on a few rows and compiles it. Both pass args "
-    "on. "
-    "bounds has a pair (low, high) per parameter; tol sets the tolerances of gradient and value. method is 'lbfgs', "
-    "'bfgs', 'newton' or 'gradient_descent'. progress is called with the number and the value of each iteration.\n\n"
-    ">>> best = minimize(lambda x: (x[0] - 3) ** 2 + (x[1] + 1) ** 2, [0.0, 0.0])\n"
-    ">>> best.stop, [f\"{v:.4f}\" for v in best.x]\n('converged on gradient', ['3.0000', '-1.0000'])\n"
-    ">>> f\"{minimize(lambda centre, x: abs(x - centre) ** 1.5, [1.0, 2.0, 9.0], 0.0).x:.4f}\"\n'3.0335'";
+    "the parameters in the form of the start: one Value for a number, a list for a list, an array for an array. The "
+    "row form minimizes the sum of f(parameters, row) over the rows. It calls f on a few rows and compiles it. Both "
+    "pass args on. bounds has a pair (low, high) per parameter; tol sets the tolerances of gradient and value. method "
+    "is 'lbfgs', 'bfgs', 'newton' or 'gradient_descent'. progress is called with the number and the value of each "
+    "iteration.\n\n>>> best = minimize(lambda x: (x[0] - 3) ** 2 + (x[1] + 1) ** 2, [0.0, 0.0])\n>>> best.stop, "
+    "[f\"{v:.4f}\" for v in best.x]\n('converged on gradient', ['3.0000', '-1.0000'])\n>>> f\"{minimize(lambda centre, "
+    "x: abs(x - centre) ** 1.5, [1.0, 2.0, 9.0], 0.0).x:.4f}\"\n'3.0335'";
 
 void bind_minimize(py::module_& module) {
   auto bound = bind_ending<Minimum>(module, "Minimum",
@@ -230,10 +227,9 @@ constexpr const char* about_fit =
     "takes a function that returns all residuals. fit(residual_of_one_row, rows, start) takes a function of the "
     "parameters and one row, which returns one residual or several; it is called on a few rows and compiled. With "
     "known_errors, the residuals are in units of their standard deviation. bounds has a pair (low, high) per "
-    "parameter; "
-    "tol sets all tolerances.\n\n>>> points = [(0, 1.0), (1, 3.1), (2, 4.9), (3, 7.0)]\n>>> line = fit(lambda p, row: "
-    "p[0] + p[1] * row[0] - row[1], points, [0.0, 0.0])\n>>> [f\"{v:.2f} +- {e:.2f}\" for v, e in zip(line.x, "
-    "line.standard_errors)]\n['1.03 +- 0.08', '1.98 +- 0.04']";
+    "parameter; tol sets all tolerances.\n\n>>> points = [(0, 1.0), (1, 3.1), (2, 4.9), (3, 7.0)]\n>>> line = "
+    "fit(lambda p, row: p[0] + p[1] * row[0] - row[1], points, [0.0, 0.0])\n>>> [f\"{v:.2f} +- {e:.2f}\" for v, e in "
+    "zip(line.x, line.standard_errors)]\n['1.03 +- 0.08', '1.98 +- 0.04']";
 
 void bind_fit(py::module_& module) {
   auto bound =

@@ -352,6 +352,8 @@ PyObject* set_state(PyObject* self, PyObject* state) {
       if (*label != '\0') value.label(label);
     }
     if (attributes != Py_None) {
+      if (PyDict_Check(attributes) == 0)
+        throw_type_error("__setstate__", "a dict of attributes", attributes, "leave the call to pickle");
       PyObject* const own = get_dict(self, nullptr);
       const int status = own != nullptr ? PyDict_Update(own, attributes) : -1;
       Py_XDECREF(own);
