@@ -139,7 +139,7 @@ def _row(name: str, nin: int, x: Any) -> Any:
         x = list(x)
     if len(x) != nin:
         refuse(name, f"{nin} numbers", str(len(x)), "give one number per input")
-    if nin and isinstance(x[0], (list, tuple)):
+    if nin and (isinstance(x[0], (list, tuple)) or is_array(x[0])):
         refuse(name, "the numbers of one row", "a list of rows", "give an array, numpy.array(rows), or call it for each row")
     return x
 
@@ -169,7 +169,9 @@ class Neuron(Module):
             _activation("Neuron", activation)
 
     def __call__(self, x: Inputs) -> Value:
-        act = sum((wi * xi for wi, xi in zip(self.w, _row("Neuron", len(self.w), x))), self.b)
+        if type(x) is not list or len(x) != len(self.w):  # the common case first, for speed
+            x = _row("Neuron", len(self.w), x)
+        act = sum((wi * xi for wi, xi in zip(self.w, x)), self.b)
         if not self.nonlin:
             return act
         return act.relu() if self.activation == "relu" else _activation("Neuron", self.activation)[1](act)

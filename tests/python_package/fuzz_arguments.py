@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 import types
+import warnings
 
 FORBIDDEN = ("Unable to cast", "incompatible function arguments", "incompatible constructor arguments", "Invoked with", "C++", "pybind11", "std::", "basic_string",
              "bad_alloc", "St9", "SystemError")
@@ -123,6 +124,7 @@ def instances(gradwalk):
         "Minimum": lambda: gradwalk.minimize(lambda x: x[0] * x[0], [1.0]), "Fit": lambda: gradwalk.fit(lambda p: [p[0] - 1], [0.0]),
         "Root": lambda: gradwalk.root(lambda x: x - 1, 0.0), "MLP": lambda: gradwalk.MLP(2, [2, 1]), "Layer": lambda: gradwalk.Layer(2, 2),
         "Neuron": lambda: gradwalk.Neuron(2), "Module": gradwalk.Module,
+        "MLPClassifier": lambda: gradwalk.sklearn.MLPClassifier((2,), max_iter=2), "MLPRegressor": lambda: gradwalk.sklearn.MLPRegressor((2,), max_iter=2),
     }
     for name in ("SGD", "Adam", "AdamW", "RMSprop", "Adagrad"):
         made[name] = getattr(gradwalk, name)
@@ -138,10 +140,10 @@ def targets(gradwalk):
     """(name, function that makes the callable) of everything public."""
     found = []
     classes = {}
-    for module in (gradwalk, gradwalk.nn):
+    for module in (gradwalk, gradwalk.nn, gradwalk.sklearn):
         for name in dir(module):
             thing = getattr(module, name)
-            if name.startswith("_") or isinstance(thing, types.ModuleType) or not callable(thing) or getattr(thing, "__module__", "").startswith("typing"):
+            if name.startswith("_") or isinstance(thing, types.ModuleType) or not callable(thing) or not str(getattr(thing, "__module__", "gradwalk")).startswith("gradwalk"):
                 continue
             found.append((name, lambda thing=thing: thing))
             if isinstance(thing, type):
@@ -223,6 +225,7 @@ def child(options):
     import numpy
 
     import gradwalk
+    import gradwalk.sklearn
 
     faulthandler.enable()
     resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
@@ -235,6 +238,7 @@ def child(options):
 
     signal.signal(signal.SIGALRM, ring)
     numpy.seterr(all="ignore")
+    warnings.simplefilter("ignore")
     choose = random.Random(options.seed)
     makers = arguments(gradwalk, numpy)
     every = [(name, make) for name, make in targets(gradwalk) if options.only in name and not any(skip in name for skip in options.skip)]
