@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Goal: solve problems with exact, compiled derivatives. minimize() finds a minimum, fit() the parameters that explain
 // measurements and their standard errors, root() a zero. The program finds the minimum of a valley by three methods,
-// the orbit of a planet from 2,000 measured positions with an error of 0.01 each, and by Kepler's equation where that
-// planet is a year and a half later.
+// the orbit of a planet from 2,000 measured positions with an error of 0.01 each, by Kepler's equation where that
+// planet is a year and a half later, and a decay from 10,000 measurements, one row each.
 #include <cmath>
 #include <cstdio>
 #include <gradwalk/gradwalk.hpp>
@@ -48,6 +48,15 @@ Fit planet(const std::vector<double>& seen) {
   return fit(residuals, {1.02, 0.99, 0.01, 0.12, 1.09});
 }
 
+// Each row has a time and a measurement.
+Fit decay(const std::vector<std::vector<double>>& rows) {
+  const auto residual = [](const std::vector<Value>& p, const std::vector<Value>& row) {
+    return p[0] * exp(-p[1] * row[0]) + p[2] - row[1];
+  };
+  const Fit curve = fit(residual, rows, {1, 1, 0});
+  return curve;
+}
+
 int main() {
   minimum();
 
@@ -66,4 +75,13 @@ int main() {
   const double eccentricity = 0.224, mean_anomaly = 3 * M_PI + 0.5;
   const Root angle = root([&](const Value& e) { return e - eccentricity * sin(e) - mean_anomaly; }, mean_anomaly);
   std::printf("E = %.12f, %s\n", angle.x[0], name(angle.stop).data());
+
+  std::vector<std::vector<double>> rows;
+  for (int i = 0; i < 10000; ++i) {
+    const double t = 0.0004 * i;
+    rows.push_back({t, 2.5 * std::exp(-1.3 * t) + 0.5 + random.normal(0, 0.02)});
+  }
+  const Fit curve = decay(rows);
+  std::printf("decay: %.3f exp(-%.3f t) + %.3f; the function was called %s\n", curve.x[0], curve.x[1], curve.x[2],
+              curve.recordings < 50 ? "on a few rows" : "on all rows");
 }

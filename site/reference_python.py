@@ -17,7 +17,7 @@ from markdown import cell, escape, fence, linked, prose, sentence, split_top
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "python/gradwalk"
-MODULES = {"gradwalk": ["_core.pyi", "__init__.py", "_show.py"], "gradwalk.nn": ["nn.py"], "gradwalk.sklearn": ["sklearn.py"], "gradwalk.micrograd": ["micrograd.py"]}
+MODULES = {"gradwalk": ["_core.pyi", "__init__.py", "_functions.py", "_compile.py", "_derivatives.py", "_show.py"], "gradwalk.nn": ["nn.py"], "gradwalk.sklearn": ["sklearn.py"], "gradwalk.micrograd": ["micrograd.py"]}
 WIDTH = 96
 
 
@@ -34,57 +34,92 @@ class Entity:
 # ---- docstrings in the bindings ----
 
 TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|\'(?:\\.|[^\'\\])\'|[(){}\[\];,]|[^"\'(){}\[\];,/]+|/')
-BINDER = re.compile(r"(\.def\w*|class_<.*>|\bbind_\w+(<.*>)?)\s*$", re.DOTALL)
+LITERALS = r'((?:"(?:\\.|[^"\\])*"\s*)+)'
 
 
 def bound_docs():
-    """{"compile": text, "Program.run": text}: the last string of each call that binds a name, as in .def("run", f, "text"),
-    class_<Program>(module, "Program", "text") and {"backward", f, FLAGS, "text"}, a line of a table of Value's. Members that
-    several classes share, class_<Self>(module, name, text).def("x", ...), belong to the class "*"."""
+    """{"compile": text, "Program.run": text}: the docstrings in the bindings. Members that several classes share belong to
+    the class "*"."""
     docs = {}
     for path in sorted((ROOT / "python/src").glob("*.cpp")):
-        stack, scope, before = [], "", ""
-        for token in TOKEN.findall(path.read_text()):
-            if token.startswith("//"):
-                continue
-            if token in "({[":
-                stack.append((token, before, [[]]))
-                before = ""
-            elif token in ")}]" and stack:
-                opening, call, arguments = stack.pop()
-                texts = [string(argument) for argument in arguments]
-                texts = [text for text in texts if text is not None]
-                is_table = opening == "{" and path.name == "value_type.cpp" and len(texts) == 2
-                if len(texts) >= 1 and re.fullmatch(r"\w+", texts[0]) and (BINDER.search(call) or is_table):
-                    is_class = "class_<" in call or re.search(r"bind_\w+<", call) is not None
-                    is_member = re.match(r"\)\s*\.", call) is not None  # a link of a chain; `module.def` begins one
-                    if is_class:
-                        scope = texts[0]
-                    owner = "Value." if is_table else f"{scope}." if is_member and not is_class else ""
-                    if len(texts) > 1:
-                        docs.setdefault(owner + texts[0], texts[-1])
-                elif "class_<" in call:
-                    scope = "*"
-                for text in texts:
-                    if named := re.match(r"(\w+)\(.*\)\n--\n\n", text):
-                        docs.setdefault(named[1], text)
-                before = ")"
-                if stack:
-                    stack[-1][2][-1].append("()")
-            elif token == "," and before.count("<") > before.count(">"):
-                before += token  # in class_<A, B>
-            elif token == "," and stack:
-                stack[-1][2].append([])
-                before = ""
-            elif token == ";":
-                before = ""
-            else:
-                before += token
-                if stack:
-                    stack[-1][2][-1].append(token)
-        for text in re.findall(r"description =((?:\s*\"(?:\\.|[^\"\\])*\")+)", path.read_text()):
-            docs["Value"] = string(re.findall(r'"(?:\\.|[^"\\])*"', text))
+        source = path.read_text()
+        docs |= docs_of_tables(source) | docs_of_calls(source)
     return {name: re.sub(r"^\w+\(.*\)\n--\n\n", "", text) for name, text in docs.items()}
+
+
+def docs_of_tables(source):
+    """The docstrings of {"backward", f, FLAGS, "text"}, a line of a table of Value's or Condition's, of method<...>("silu", "text")
+    and function<...>, and of variables that are named about_... or description."""
+    docs = {}
+    for name, text in re.findall(rf'\{{"(\w+)", [^"]*?{LITERALS}', source):
+        docs[("Condition." if name == "node" else "Value.") + name] = literal(text)
+    for kind, name, text, same in re.findall(rf'\b(method|function)<Do_\w+>\("(\w+)", (?:{LITERALS}|as\("(\w+)"\))\)', source):
+        docs["Value." * (kind == "method") + name] = literal(text) if text else f"As {same}(), under NumPy's name."
+    for variable, text in re.findall(rf"\b(about_\w+|description)\s*=\s*{LITERALS};", source):
+        docs[{"about_conditions": "Condition", "description": "Value"}.get(variable, variable.removeprefix("about_"))] = literal(text)
+    return docs
+
+
+CALL = re.compile(r"\b(define|property|result_property|bind_loss|bind_rule<\w+>|bind_ending<\w+>|class_<[^;]*?>\s*(?P<variable>\w+))\(")
+
+
+def docs_of_calls(source):
+    """The docstrings of class_<Program> bound(module, "Program", "text"), define(bound, "Program.run(self)", "text", f),
+    property(bound, "inputs", "text", f), and of functions that bind classes of one kind."""
+    docs, classes, ending = {}, {}, "*"
+    texts = dict(re.findall(r'\*?(\w+) = ("[^"]*")', source))  # of settings that several rules have
+    for call in CALL.finditer(source):
+        arguments = arguments_of(source, call.end())
+        if len(arguments) < 3:
+            continue
+        kind, name = call[1], first_text(arguments[1])
+        if call["variable"]:
+            classes[call["variable"]] = name
+            docs[name] = next((text for text in map(first_text, arguments[2:]) if text), "")
+        elif kind.startswith("bind_ending") and name:
+            ending = name
+            docs[name] = first_text(arguments[2])
+        elif kind.startswith("bind_rule") and name:
+            docs[name] = first_text(arguments[2])
+            for setting, text in re.findall(r'\{"(\w+)", &\w+::\w+,\s*(\w+|"[^"]*")\}', arguments[3]):
+                docs[f"{name}.{setting}"] = literal(texts.get(text, text))
+        elif kind == "bind_loss" and name:
+            docs[name] = first_text(arguments[4])
+        elif kind == "result_property":
+            docs |= {f"{ending}.{one}": first_text(arguments[2]) for one in re.findall(r'"(\w+)"', arguments[1])}
+        elif kind == "property" and name:
+            docs[f"{classes.get(arguments[0], '*')}.{name}"] = first_text(arguments[2])
+        elif kind == "define" and name:
+            docs[name.split("(")[0]] = first_text(arguments[2])
+    return {name: text for name, text in docs.items() if text}
+
+
+def arguments_of(source, start):
+    """The arguments of a call, as text. start is behind its opening parenthesis."""
+    arguments, depth = [""], 0
+    for token in TOKEN.finditer(source, start):
+        text = token[0]
+        if text.startswith("//"):
+            continue
+        if text in ")]}" and depth == 0:
+            break
+        depth += (text in "([{") - (text in ")]}")
+        if text == "," and depth == 0:
+            arguments.append("")
+        else:
+            arguments[-1] += text
+    return [argument.strip() for argument in arguments]
+
+
+def first_text(argument):
+    """The text of the string literals at the beginning of an argument."""
+    found = re.match(LITERALS, argument)
+    return literal(found[1]) if found else ""
+
+
+def literal(text):
+    """The text of adjacent string literals, without a signature in its first line."""
+    return re.sub(r"^\w+\(.*\)\n--\n\n", "", string(re.findall(r'"(?:\\.|[^"\\])*"', text)))
 
 
 def string(tokens):
@@ -163,7 +198,7 @@ def read():
         for file in files:
             source = core_stub() if file == "_core.pyi" else (PACKAGE / file).read_text()
             tree = ast.parse(source)
-            if file.endswith(".py") and not file.startswith("_show"):
+            if file == "__init__.py" or not file.startswith("_"):
                 head = ast.get_docstring(tree) or ""
             entities += read_members(tree.body, source, docs if file == "_core.pyi" else {}, "")
         hidden = {one.name: one for one in entities if one.name.startswith("_")}
@@ -173,7 +208,7 @@ def read():
             one.members += [member for member in inherited if member.name not in known]
             one.members = [member for member in one.members if member.name not in ops]
         entities = [one for one in entities if not one.name.startswith("_") and one.name not in ops]
-        modules[module] = (head, entities)
+        modules[module] = (head, list({one.name: one for one in entities}.values()))  # a function of Python hides one of C++
     return modules
 
 

@@ -77,6 +77,17 @@ class Breaks(unittest.TestCase):
     def test_a_new_number_of_an_enumerator_is_named(self):
         self.assertEqual(self.breaks(("add, mul", "sub, add, mul")), ["Op"])
 
+    def test_changes_that_abidiff_filtered_out_are_none(self):
+        report = """Leaf changes summary: 0 artifact changed
+Changed leaf types summary: 0 leaf type changed
+Removed/Changed/Added functions summary: 0 Removed, 0 Changed, 0 Added function (3 filtered out)
+Removed/Changed/Added variables summary: 0 Removed, 0 Changed, 0 Added variable
+
+"""
+        self.assertEqual(abi.without_empty_summary(report), "")
+        removed = report.replace("0 Removed", "1 Removed")
+        self.assertEqual(abi.without_empty_summary(removed), removed)
+
     def test_a_new_function_is_none(self):
         self.assertEqual(self.breaks(("bool g(Op op);", "bool g(Op op); int h();"), ("bool g(Op op) {", "int h() { return 1; }\nbool g(Op op) {")), [])
 

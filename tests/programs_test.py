@@ -23,6 +23,7 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CONTEXT = {
     "docs/compile.md": "MLP model(2, {16, 16, 1}); std::vector<double> rows;",
     "docs/csv.md": "std::string text;",
+    "docs/solve.md": "std::vector<std::vector<double>> rows;",
 }
 HEADERS = ["gradwalk/gradwalk.hpp", "gradwalk/compile.hpp", "gradwalk/draw.hpp", "gradwalk/film.hpp", "gradwalk/solve.hpp", "iostream"]
 

@@ -57,6 +57,8 @@ struct RunOptions {
 
 // A function of the inputs of one row.
 using RowFunction = std::function<Value(const std::vector<Value>& inputs)>;
+// A function of the inputs of one row with several outputs.
+using RowOutputs = std::function<std::vector<Value>(const std::vector<Value>& inputs)>;
 
 // A compiled graph. In every call, rows are stored one after another, and each row has one number per input. A call
 // with the wrong number of numbers throws an Error. So does a call on a program that was moved from.
@@ -120,7 +122,7 @@ class GRADWALK_EXPORT Program {
 
  private:
   friend GRADWALK_EXPORT Program compile(std::span<const Value> outputs, const CompileOptions& options);
-  friend GRADWALK_EXPORT Program compile(const RowFunction& function, const std::vector<std::vector<double>>& rows,
+  friend GRADWALK_EXPORT Program compile(const RowOutputs& function, const std::vector<std::vector<double>>& rows,
                                          const CompileOptions& options);
   friend class Trainer;
   struct State;
@@ -140,6 +142,9 @@ GRADWALK_EXPORT Program compile(std::span<const Value> outputs, const CompileOpt
 // then compile() throws an Error that says where. A comparison of Values that was used as a bool is checked at each
 // run: a row that would take the other branch is an Error.
 GRADWALK_EXPORT Program compile(const RowFunction& function, const std::vector<std::vector<double>>& rows,
+                                const CompileOptions& options);
+// The same for a function with several outputs.
+GRADWALK_EXPORT Program compile(const RowOutputs& function, const std::vector<std::vector<double>>& rows,
                                 const CompileOptions& options);
 
 // Compiles a program whose outputs are the derivatives of the output with respect to each parameter, in order. It can
@@ -188,6 +193,10 @@ class GRADWALK_EXPORT Trainer {
   void read_again();
   // Returns the number of steps made.
   std::uint64_t steps() const;
+  // Returns the state of the optimizer. With the parameters, training can continue from it later.
+  OptimizerState optimizer_state() const;
+  // Continues from a state. Throws an Error if it does not fit the optimizer and the number of parameters.
+  void set_optimizer_state(const OptimizerState& state);
 
  private:
   struct State;

@@ -4,17 +4,23 @@
 //   Minimum best = minimize(rosenbrock, {-1.2, 1.0});         // best.x, best.value, best.stop
 //   Fit curve = fit(residuals, {2.5, 1.0});                   // curve.x, curve.standard_errors
 //   Root zero = root([](const Value& x) { return cos(x) - x; }, 1.0);
+//   Fit line = fit([](const auto& p, const auto& row) { return p[0] + p[1] * row[0] - row[1]; }, rows, {0.0, 1.0});
 //
 // Derivatives are exact. A function that records the same graph at every point is compiled after a few points; any
 // other function is recorded at each point, and the result reports why. A solver always ends and reports why it ended.
+// A function of the parameters and one row is recorded on a few rows and compiled, and the program runs over all rows.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gradwalk/derivatives.hpp"
@@ -74,6 +80,8 @@ struct MinimizeOptions {
   std::size_t memory = 10;            // the number of steps that lbfgs remembers
   bool compile = true;                // false records the function at every point
   Progress progress = {};             // called at each iteration
+  Numbers lower = {};                 // the lower bound of each parameter, or empty: none has one
+  Numbers upper = {};                 // the upper bound of each parameter, or empty: none has one
 };
 
 // The result of minimize().
@@ -95,6 +103,8 @@ struct FitOptions {
   bool known_errors = false;          // true if residuals are in units of their standard deviation, which then is 1
   bool compile = true;                // false records the function at every point
   Progress progress = {};             // called at each iteration
+  Numbers lower = {};                 // the lower bound of each parameter, or empty: none has one
+  Numbers upper = {};                 // the upper bound of each parameter, or empty: none has one
 };
 
 // The result of fit().
@@ -130,9 +140,107 @@ struct Root : Ending {
   double value_norm = 0;  // their Euclidean norm
 };
 
+// ---- functions of one row ----
+
+// The numbers of many rows, for the solvers. Use it only as the type of a parameter: it may refer to numbers that it
+// does not own.
+class GRADWALK_EXPORT Rows {
+ public:
+  // Copies the rows. Throws an Error if they are not equally long.
+  Rows(const std::vector<Numbers>& rows);  // NOLINT(google-explicit-constructor)
+  // Refers to rows that are stored one after another, with this many numbers each.
+  Rows(std::span<const double> numbers, std::size_t columns);
+  // Deleted: rows are not copied.
+  Rows(const Rows&) = delete;
+  // Deleted: rows are not assigned.
+  Rows& operator=(const Rows&) = delete;
+  // Frees the copy, if there is one.
+  ~Rows() = default;
+
+  // Returns the number of rows.
+  std::size_t size() const { return columns_ == 0 ? 0 : numbers_.size() / columns_; }
+  // Returns the number of numbers in each row.
+  std::size_t columns() const { return columns_; }
+  // Returns all numbers, one row after another.
+  std::span<const double> numbers() const { return numbers_; }
+  // Returns the numbers of one row, whose index is not checked.
+  std::span<const double> operator[](std::size_t row) const { return numbers_.subspan(row * columns_, columns_); }
+
+ private:
+  void check() const;
+  Numbers own_;
+  std::span<const double> numbers_;
+  std::size_t columns_;
+};
+
+// A function of the parameters and of the numbers of one row.
+using RowLoss = std::function<Value(const std::vector<Value>& parameters, const std::vector<Value>& row)>;
+// The same with several results per row.
+using RowResiduals =
+    std::function<std::vector<Value>(const std::vector<Value>& parameters, const std::vector<Value>& row)>;
+
+// ---- derivatives at many points ----
+
+// A function of many Values as a function of numbers, for many calls. The function is recorded at the first points.
+// Once two of them have given the same graph, it is compiled, as in a solver. From then on, every number that the
+// function takes from elsewhere is a constant: call forget() after you change one. A branch on a comparison of Values
+// is recorded anew at the points where it goes the other way; a branch on data() is not seen. Each call throws an Error
+// if a vector does not have one number per coordinate of the first x.
+class GRADWALK_EXPORT Differentiator {
+ public:
+  // Takes a function of a std::vector<Value> that returns several Values.
+  explicit Differentiator(VectorFunction f);
+  // Moves a Differentiator.
+  Differentiator(Differentiator&&) noexcept;
+  // Moves a Differentiator.
+  Differentiator& operator=(Differentiator&&) noexcept;
+  // Destroys a Differentiator.
+  ~Differentiator();
+
+  // Returns the first value of the function at x, and its gradient there.
+  std::pair<double, Numbers> value_and_gradient(const AnyNumbers& x);
+  // Returns all values of the function at x.
+  Numbers values(const AnyNumbers& x);
+  // Returns one row per value: its derivatives with respect to each coordinate.
+  std::vector<Numbers> jacobian(const AnyNumbers& x);
+  // Returns the second derivatives of the first value, one row per coordinate.
+  std::vector<Numbers> hessian(const AnyNumbers& x);
+  // Returns the Jacobian times v, one number per value.
+  Numbers jacobian_vector_product(const AnyNumbers& x, const AnyNumbers& v);
+  // Returns the Hessian of the first value times v.
+  Numbers hessian_vector_product(const AnyNumbers& x, const AnyNumbers& v);
+
+  // Forgets the recordings and programs, after a number that the function uses has changed.
+  void forget();
+  // Records the function at every point from now on. The reason is for not_compiled().
+  void never_compile(std::string why);
+  // Returns true if a program is in use.
+  bool compiled() const;
+  // Returns why no program is in use, or "".
+  std::string not_compiled() const;
+
+ private:
+  struct State;
+  State& state() const;  // throws an Error if the Differentiator was moved from
+  std::unique_ptr<State> state_;
+};
+
 // ---- the solvers ----
 
 namespace detail {
+GRADWALK_EXPORT Minimum minimize(const RowLoss& loss, const Rows& rows, const AnyNumbers& start,
+                                 const MinimizeOptions& options);
+GRADWALK_EXPORT Fit fit(const RowResiduals& residuals, const Rows& rows, const AnyNumbers& start,
+                        const FitOptions& options);
+// Returns a function of one row as one with a list of results.
+template <class F> RowResiduals as_list(const F& f) {
+  return [&f](const std::vector<Value>& parameters, const std::vector<Value>& row) -> std::vector<Value> {
+    if constexpr (std::convertible_to<decltype(f(parameters, row)), Value>)
+      return {f(parameters, row)};
+    else
+      return f(parameters, row);
+  };
+}
 GRADWALK_EXPORT Minimum minimize(const ScalarFunction& f, const AnyNumbers& start, const MinimizeOptions& options);
 GRADWALK_EXPORT Fit fit(const VectorFunction& residuals, const AnyNumbers& start, const FitOptions& options);
 GRADWALK_EXPORT Root root(const VectorFunction& f, const AnyNumbers& start, const RootOptions& options);
@@ -153,6 +261,20 @@ template <class F> Fit fit(const F& residuals, const AnyNumbers& start, const Fi
 // Throws as minimize() does, and if there are not as many values as parameters.
 template <class F> Root root(const F& f, const AnyNumbers& start, const RootOptions& options = {}) {
   return detail::root(f, start, options);
+}
+
+// Finds a local minimum of the sum of a loss over rows. The loss is a function of the parameters and of one row. It is
+// recorded on a few rows and compiled; a loss that branches on its numbers is recorded on every row. Throws an Error if
+// there are no rows.
+template <class F>
+Minimum minimize(const F& loss, const Rows& rows, const AnyNumbers& start, const MinimizeOptions& options = {}) {
+  return detail::minimize(loss, rows, start, options);
+}
+// Finds the parameters with the least sum of squared residuals of rows. The function of the parameters and one row
+// returns the residual of the row, a Value, or several in a std::vector. Throws as minimize() does.
+template <class F>
+Fit fit(const F& residuals, const Rows& rows, const AnyNumbers& start, const FitOptions& options = {}) {
+  return detail::fit(detail::as_list(residuals), rows, start, options);
 }
 
 // Finds a local minimum of a function of one Value.

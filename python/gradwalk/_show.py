@@ -36,6 +36,8 @@ def show(root: Value, *, rule: str = "right", step: Optional[int] = None) -> Sho
     """Shows the graph in the lesson's walker: step through both passes, change the leaves, break a rule.
 
     rule is a rule of walk(), such as "overwrite". step is the step to start at.
+
+    >>> show(Value(1.0) + 2, step=3)  # doctest: +SKIP
     """
     if not _PAGE.exists():
         raise RuntimeError("show: needs the lesson's page, found none in the package; run tools/build-lesson in gradwalk's sources, then pip install . again")

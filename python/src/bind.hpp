@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Shared by the bindings: Values as arguments and results of bound functions, and Python functions that C++ calls.
+// Shared by the bindings: Values as arguments and results of bound functions.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -42,22 +42,6 @@ template <> struct type_caster<gradwalk::Value> {
 
 namespace gradwalk::python {
 namespace py = pybind11;
-
-// A call_guard for bound functions: makes the shared tape the current one of this thread.
-struct Entered {
-  Entered() { enter(); }
-};
-
-// Wraps a Python function as a C++ function. Python code may let other threads run, so the tape is entered again after
-// the call.
-template <class Result> auto function_of_values(py::function function) {
-  return [function = std::move(function)](const std::vector<Value>& inputs) {
-    const py::object returned = function(py::cast(inputs));
-    Result result = returned.template cast<Result>();
-    enter();
-    return result;
-  };
-}
 
 void bind_graphs(py::module_& module);
 void bind_learning(py::module_& module);

@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Bindings of compile(), Program and Trainer. Programs take and return NumPy arrays, and release the interpreter's lock
 // while they run.
-#include <pybind11/functional.h>
-#include <pybind11/numpy.h>
-
 #include <memory>
 #include <set>
 #include <string>
 
-#include "bind.hpp"
+#include "convert.hpp"
 #include "gradwalk/compile.hpp"
 
 namespace gradwalk::python {
 namespace {
 
-using Array = py::array_t<double, py::array::c_style | py::array::forcecast>;  // copies only if it must convert
 using Values = std::vector<Value>;
 
-std::span<const double> numbers(const Array& array) { return {array.data(), static_cast<std::size_t>(array.size())}; }
 std::span<double> writable_numbers(py::array_t<double>& array) {
   return {array.mutable_data(), static_cast<std::size_t>(array.size())};
 }
@@ -38,7 +33,7 @@ std::size_t rows_in(const Program& program, const Array& rows) {
 RunOptions run_options(bool mean, const std::optional<Array>& weights) {
   RunOptions options;
   options.result = mean ? RunOptions::Result::mean : RunOptions::Result::sum;
-  if (weights) options.weights = numbers(*weights);
+  if (weights) options.weights = numbers_in(*weights);
   return options;
 }
 
@@ -48,24 +43,19 @@ Precision precision(const std::string& name) {
   throw Error("compile", "precision 'float64' or 'float32'", "'" + name + "'", "choose one of them");
 }
 
-CompileOptions compile_options(Values inputs, Values parameters, const std::string& precision_name,
-                               std::size_t threads) {
-  return {.inputs = std::move(inputs),
-          .parameters = std::move(parameters),
-          .precision = precision(precision_name),
-          .threads = threads};
+CompileOptions compile_options(const Values& inputs, const Values& parameters, const std::string& precision_name,
+                               std::uint64_t threads) {
+  return {.inputs = inputs, .parameters = parameters, .precision = precision(precision_name), .threads = threads};
 }
 
-Program compile_function(py::function function, const Array& rows, Values parameters, const std::string& precision_name,
-                         std::size_t threads) {
-  if (rows.ndim() != 2)
-    throw Error("compile", "sample rows as an array of two dimensions", std::to_string(rows.ndim()) + " dimensions",
-                "give at least two rows, each with one number per input");
-  std::vector<std::vector<double>> samples;
+// A Python function that returns a list of Values, one per output (gradwalk/_compile.py).
+Program compile_function(const py::function& function, const Array& rows, const CompileOptions& options) {
+  std::vector<Numbers> samples;
   for (py::ssize_t i = 0; i < rows.shape(0); ++i)
     samples.emplace_back(rows.data(i, 0), rows.data(i, 0) + rows.shape(1));
-  return compile(RowFunction(function_of_values<Value>(std::move(function))), samples,
-                 compile_options({}, std::move(parameters), precision_name, threads));
+  return compile(
+      RowOutputs([&](const Values& inputs) { return returned_values(function(py::cast(inputs)), "compile"); }), samples,
+      options);
 }
 
 double run(Program& program, const std::optional<Array>& rows, bool mean, const std::optional<Array>& weights) {
@@ -75,30 +65,50 @@ double run(Program& program, const std::optional<Array>& rows, bool mean, const 
   }
   rows_in(program, *rows);
   const RunOptions options = run_options(mean, weights);
-  const std::span<const double> row_numbers = numbers(*rows);
+  const std::span<const double> row_numbers = numbers_in(*rows);
   const WithoutLock free;
   return program.run(row_numbers, options);
 }
 
-std::pair<double, py::array_t<double>> gradients(Program& program, const std::optional<Array>& rows, bool mean,
-                                                 const std::optional<Array>& weights) {
+// Returns one value and one row of gradients per row.
+py::tuple gradients_per_row(Program& program, const Array& rows) {
+  const std::size_t count = rows_in(program, rows), inputs = program.inputs(), parameters = program.parameters();
+  py::array_t<double> values(static_cast<py::ssize_t>(count)), all({count, parameters});
+  const std::span<double> to_values = writable_numbers(values), to = writable_numbers(all);
+  const std::span<const double> from = numbers_in(rows);
+  {
+    const WithoutLock free;
+    for (std::size_t i = 0; i < count; ++i)
+      to_values[i] = program.gradients(from.subspan(i * inputs, inputs), to.subspan(i * parameters, parameters));
+  }
+  return py::make_tuple(std::move(values), std::move(all));
+}
+
+py::tuple gradients(Program& program, const std::optional<Array>& rows, bool mean, const std::optional<Array>& weights,
+                    bool per_row) {
+  if (per_row) {
+    if (!rows || mean || weights)
+      throw Error("Program.gradients", "rows alone with per_row", rows ? "mean or weights, too" : "no rows",
+                  "scale the gradients of each row yourself");
+    return gradients_per_row(program, *rows);
+  }
   py::array_t<double> result(static_cast<py::ssize_t>(program.parameters()));
   const std::span<double> to = writable_numbers(result);
   if (rows) rows_in(program, *rows);
   const RunOptions options = run_options(mean, weights);
   const double value = [&] {
-    const std::span<const double> row_numbers = rows ? numbers(*rows) : std::span<const double>();
+    const std::span<const double> row_numbers = rows ? numbers_in(*rows) : std::span<const double>();
     const WithoutLock free;
     return rows ? program.gradients(row_numbers, to, options) : program.gradients(to);
   }();
-  return {value, std::move(result)};
+  return py::make_tuple(value, std::move(result));
 }
 
 py::array_t<double> evaluate(Program& program, const std::optional<Array>& rows) {
   const std::size_t count = rows ? rows_in(program, *rows) : 1;
   py::array_t<double> result({count, program.outputs()});
   const std::span<double> to = writable_numbers(result);
-  const std::span<const double> row_numbers = rows ? numbers(*rows) : std::span<const double>();
+  const std::span<const double> row_numbers = rows ? numbers_in(*rows) : std::span<const double>();
   const WithoutLock free;
   if (rows)
     program.evaluate(row_numbers, to);
@@ -118,36 +128,61 @@ py::dict describe(const Program& program) {
 // A Trainer of one program, or of a list of programs, whose step takes a list of row arrays.
 struct TrainerOf {
   Trainer trainer;
-  std::size_t programs = 0;  // length of the list; 0: one program
+  py::tuple made_of;                // the arguments of the constructor, for pickle
+  std::size_t programs = 0;         // length of the list; 0: one program
+  bool writes_back = true;          // after each step; false inside a `with` block
+  std::optional<double> most = {};  // of clip_norm()
+  py::object hook = py::none();     // of before_update()
   std::vector<std::vector<double>> rows = {};
 };
 
 double step_of_list(TrainerOf& self, const py::object& rows, const RunOptions& options) {
-  const auto given =
-      rows.is_none() ? std::vector<std::optional<Array>>() : rows.cast<std::vector<std::optional<Array>>>();
+  std::vector<std::optional<Array>> given;
+  if (!rows.is_none())
+    for (const py::object& item : to_items(rows, {"Trainer.step", "rows"}, "a list with the rows of each program"))
+      given.push_back(Convert<std::optional<Array>>::from(item, {"Trainer.step", "rows"}));
+  enter();
   if (given.size() != self.programs)
     throw Error("Trainer.step", "an array of rows, or None, for each of " + std::to_string(self.programs) + " programs",
                 std::to_string(given.size()) + " of them", "give them in the order of the programs");
   self.rows.resize(given.size());
   for (std::size_t i = 0; i < given.size(); ++i) {
-    const std::span<const double> row_numbers = given[i] ? numbers(*given[i]) : std::span<const double>();
+    const std::span<const double> row_numbers = given[i] ? numbers_in(*given[i]) : std::span<const double>();
     self.rows[i].assign(row_numbers.begin(), row_numbers.end());
   }
   const WithoutLock free;
   return self.trainer.step(self.rows, options);
 }
 
-double step(TrainerOf& self, const py::object& rows, bool mean, const std::optional<Array>& weights) {
-  const RunOptions options = run_options(mean, weights);
+double step_once(TrainerOf& self, const py::object& rows, const RunOptions& options) {
   if (self.programs != 0) return step_of_list(self, rows, options);
   if (rows.is_none()) {
     const WithoutLock free;
     return self.trainer.step();
   }
-  const auto array = rows.cast<Array>();
-  const std::span<const double> row_numbers = numbers(array);
+  const Array array = to_array(rows, {"Trainer.step", "rows"});
+  enter();
+  const std::span<const double> row_numbers = numbers_in(array);
   const WithoutLock free;
   return self.trainer.step(row_numbers, options);
+}
+
+double step(TrainerOf& self, const py::object& rows, bool mean, const std::optional<Array>& weights) {
+  const double result = step_once(self, rows, run_options(mean, weights));
+  if (self.writes_back) {
+    enter();
+    self.trainer.write_back();
+  }
+  return result;
+}
+
+// Calls a Python function with a view of the gradient, before each update.
+void before_update(TrainerOf& self, const py::function& hook) {
+  self.hook = hook;
+  self.trainer.before_update([hook = std::make_shared<py::function>(hook)](std::span<double> gradient) {
+    const py::gil_scoped_acquire lock;
+    (*hook)(py::array_t<double>(static_cast<py::ssize_t>(gradient.size()), gradient.data(), py::none()));
+  });
 }
 
 // The destructor of a Trainer writes the parameters back, so it needs the tape.
@@ -178,84 +213,166 @@ class SideBySide {
   std::vector<Program> programs_;
 };
 
-TrainerPointer trainer_of_list(const std::vector<Program*>& programs, const OptimizerConfig& config,
-                               Schedule schedule) {
+TrainerPointer trainer_of_list(const py::object& list, const OptimizerConfig& config, const Schedule& schedule,
+                               py::tuple made_of) {
+  std::vector<Program*> programs;
+  for (const py::object& item : to_items(list, {"Trainer", "program"}, "a Program or a list of Programs"))
+    programs.push_back(&Convert<Program>::from(item, {"Trainer", "program"}));
   if (std::set(programs.begin(), programs.end()).size() != programs.size())
     throw Error("Trainer", "each program once", "the same program twice", "list it once, and give it all its rows");
+  enter();
   const SideBySide together(programs);
-  return TrainerPointer(new TrainerOf{Trainer(together.programs(), config, std::move(schedule)), programs.size()});
+  return TrainerPointer(
+      new TrainerOf{Trainer(together.programs(), config, schedule), std::move(made_of), programs.size()});
+}
+
+// The beginning of the examples in docstrings.
+const std::string with_program =
+    "\n\n>>> w = Value(2.0)\n>>> program = compile(lambda row: (w * row[0] - row[1]) ** 2, [[1, 1], [2, 2]], "
+    "parameters=[w])\n>>> ";
+const std::string with_trainer = with_program + "trainer = Trainer(program, SGD(lr=0.1))\n>>> ";
+
+void bind_trainer(py::module_& module) {
+  py::class_<TrainerOf, TrainerPointer> bound(
+      module, "Trainer",
+      "Trains the parameters of a program with an optimizer.\n\nEach step copies the parameters to their Values. A "
+      "`with` block does so only at its end, which is faster for large models. A list of programs must share their "
+      "parameters, for example one program per text length. Then step() takes a list: for each program its rows, or "
+      "None. schedule is a function from the number of the step, counted from 0, to the learning rate.\n\n>>> w = "
+      "Value(0.0)\n>>> program = compile(lambda row: (w * row[0] - row[1]) ** 2, [[1, 2], [2, 4]], "
+      "parameters=[w])\n>>> with Trainer(program, SGD(lr=0.1)) as trainer:\n...     losses = "
+      "[trainer.step([[1.0, 2.0], [2.0, 4.0]], mean=True) for _ in range(50)]\n>>> f\"{w.data:.6f}\"\n'2.000000'");
+  define_init(bound, "Trainer(program, config, schedule=None)",
+              [](const py::object& program, const py::object& config, const py::object& schedule) {
+                const OptimizerConfig rule = to_config(config, {"Trainer", "config"});
+                const Schedule rates = to_schedule(schedule, {"Trainer", "schedule"});
+                py::tuple made_of = py::make_tuple(program, config, schedule);
+                if (!py::isinstance<Program>(program)) return trainer_of_list(program, rule, rates, made_of);
+                const Program& one = Convert<Program>::from(program, {"Trainer", "program"});
+                enter();
+                return TrainerPointer(new TrainerOf{Trainer(one, rule, rates), std::move(made_of)});
+              });
+  define(bound, "Trainer.step(self, rows=None, *, mean=False, weights=None)",
+         "Makes one optimizer step and returns what run() would return." + with_trainer +
+             "trainer.step([[1.0, 1.0], [2.0, 5.0]], mean=True), w.data\n(1.0, 2.1)",
+         [](TrainerOf& self, const py::object& rows, bool mean, const std::optional<Array>& weights) {
+           return step(self, rows, mean, weights);
+         });
+  define(bound, "Trainer.clip_norm(self, most)",
+         "Clips the norm of the gradient to `most` in all further steps." + with_trainer +
+             "trainer.clip_norm(0.5)\n>>> loss = trainer.step([[1.0, 1.0], [2.0, 5.0]])\n>>> f\"{w:.4f}\"\n'2.0500'",
+         [](TrainerOf& self, double most) {
+           self.trainer.clip_norm(most);
+           self.most = most;
+         });
+  define(bound, "Trainer.before_update(self, hook)",
+         "From now on, calls hook(gradient) before each update. The hook may change the array in place." +
+             with_trainer +
+             "trainer.before_update(lambda gradient: print(gradient.tolist()))\n>>> loss = trainer.step([[1.0, 1.0], "
+             "[2.0, 5.0]])\n[-2.0]",
+         [](TrainerOf& self, const py::function& hook) { before_update(self, hook); });
+  define(bound, "Trainer.write_back(self)",
+         "Copies the parameters to their Values, inside a `with` block." + with_trainer +
+             "with trainer:\n...     loss = trainer.step([[1.0, 1.0], [2.0, 5.0]], mean=True)\n...     before = "
+             "w.data\n...     trainer.write_back()\n...     print(before, w.data)\n2.0 2.1",
+         [](TrainerOf& self) { self.trainer.write_back(); });
+  define(bound, "Trainer.read_again(self)",
+         "Copies the parameters from their Values, after you have changed them." + with_trainer +
+             "w.data = 5.0\n>>> trainer.read_again()\n>>> trainer.step([[1.0, 5.0]])\n0.0",
+         [](TrainerOf& self) { self.trainer.read_again(); });
+  define(bound, "Trainer.__enter__(self)", "Begins a block in which steps do not copy the parameters.",
+         [](const py::object& self) {
+           Convert<TrainerOf>::from(self, {"Trainer", "self"}).writes_back = false;
+           return self;
+         });
+  define(bound, "Trainer.__exit__(self, kind=None, error=None, trace=None)", "Copies the parameters to their Values.",
+         [](TrainerOf& self, const py::object&, const py::object&, const py::object&) {
+           self.writes_back = true;
+           self.trainer.write_back();
+         });
+  define(bound, "Trainer.state_dict(self)",
+         "Returns the state of the optimizer as a dict: steps, first and second moments. Save it with the parameters, "
+         "and training can continue from both." +
+             with_trainer + "trainer.state_dict()\n{'steps': 0, 'first': [], 'second': []}",
+         [](TrainerOf& self) { return dict_of(self.trainer.optimizer_state()); });
+  define(bound, "Trainer.load_state_dict(self, state)",
+         "Continues from a dict of state_dict()." + with_trainer + "trainer.load_state_dict(trainer.state_dict())",
+         [](TrainerOf& self, const OptimizerState& state) { self.trainer.set_optimizer_state(state); });
+  // gradwalk/_compile.py pickles a Trainer by these.
+  define(bound, "Trainer._parts(self)",
+         "Returns what the Trainer was made of, its state, its largest norm and its hook.", [](TrainerOf& self) {
+           self.trainer.write_back();
+           return py::make_tuple(self.made_of, dict_of(self.trainer.optimizer_state()), self.most, self.hook);
+         });
+  property(bound, "steps", "The number of steps made so far." + with_trainer + "trainer.steps\n0",
+           [](const TrainerOf& self) { return self.trainer.steps(); });
 }
 
 }  // namespace
 
 void bind_compile(py::module_& module) {
-  py::class_<Program>(module, "Program", "A compiled graph, which runs whole batches of rows. compile() makes one.")
-      .def("run", run, py::arg("rows") = py::none(), py::kw_only(), py::arg("mean") = false,
-           py::arg("weights") = py::none(),
-           "Returns the sum of the output over the rows, or the mean, and adds its gradients to the parameters.\n\n"
-           "rows is an array with one row per sample and one column per input. weights has one number per row.")
-      .def("gradients", gradients, py::arg("rows") = py::none(), py::kw_only(), py::arg("mean") = false,
-           py::arg("weights") = py::none(),
-           "Returns what run() returns, and the gradients as an array. The parameters keep their own gradients.")
-      .def("evaluate", evaluate, py::arg("rows") = py::none(),
-           "Returns all outputs of each row, as an array with one row per sample.")
-      .def("describe", describe,
-           "Returns a dict that describes the program: nodes recorded and computed, instructions, layers, constants, "
-           "bytes, instruction set.")
-      .def_property_readonly("inputs", &Program::inputs, "The number of inputs of a row.")
-      .def_property_readonly("parameters", &Program::parameters, "The number of parameters.")
-      .def_property_readonly("outputs", &Program::outputs, "The number of outputs.");
-  module.def(
-      "compile",
-      [](const Value& output, Values inputs, Values parameters, const std::string& precision_name,
-         std::size_t threads) {
-        return compile(output, compile_options(std::move(inputs), std::move(parameters), precision_name, threads));
-      },
-      py::arg("output"), py::kw_only(), py::arg("inputs") = Values{}, py::arg("parameters") = Values{},
-      py::arg("precision") = "float64", py::arg("threads") = 1, py::call_guard<Entered>(),
-      "Compiles a recorded Value, a list of them, or a function of a row.\n\nA function is called on the sample rows; "
-      "give at least two. precision is 'float64' or 'float32'; threads=0 uses all cores.\n\n"
-      ">>> w = Value(2.0)\n"
-      ">>> program = compile(lambda row: (w * row[0] - row[1]) ** 2, [[1, 1], [2, 2]], parameters=[w])\n"
-      ">>> program.run([[1.0, 1.0], [2.0, 5.0]]), w.grad\n(2.0, -2.0)");
-  module.def(
-      "compile",
-      [](const Values& outputs, Values inputs, Values parameters, const std::string& precision_name,
-         std::size_t threads) {
-        return compile(outputs, compile_options(std::move(inputs), std::move(parameters), precision_name, threads));
-      },
-      py::arg("outputs"), py::kw_only(), py::arg("inputs") = Values{}, py::arg("parameters") = Values{},
-      py::arg("precision") = "float64", py::arg("threads") = 1, py::call_guard<Entered>());
-  module.def("compile", compile_function, py::arg("function"), py::arg("rows"), py::kw_only(),
-             py::arg("parameters") = Values{}, py::arg("precision") = "float64", py::arg("threads") = 1,
-             py::call_guard<Entered>());
-
-  py::class_<TrainerOf, TrainerPointer>(
-      module, "Trainer",
-      "Trains the parameters of a program with an optimizer.\n\nThe parameters are copied back to their Values by "
-      "write_back(), and when the Trainer is deleted. A list of programs must share their parameters, for example "
-      "one program per text length. Then step() takes a list: for each program its rows, or None.")
-      .def(py::init([](const Program& program, const OptimizerConfig& config, Schedule schedule) {
-             return TrainerPointer(new TrainerOf{Trainer(program, config, std::move(schedule))});
-           }),
-           py::arg("program"), py::arg("config"), py::arg("schedule") = Schedule{}, py::call_guard<Entered>())
-      .def(py::init(&trainer_of_list), py::arg("programs"), py::arg("config"), py::arg("schedule") = Schedule{},
-           py::call_guard<Entered>())
-      .def("step", step, py::arg("rows") = py::none(), py::kw_only(), py::arg("mean") = false,
-           py::arg("weights") = py::none(), "Makes one optimizer step and returns what run() would return.")
-      .def(
-          "clip_norm", [](TrainerOf& self, double most) { self.trainer.clip_norm(most); }, py::arg("most"),
-          "Clips the norm of the gradient to `most` in all further steps.")
-      .def(
-          "write_back", [](TrainerOf& self) { self.trainer.write_back(); }, py::call_guard<Entered>(),
-          "Copies the parameters to their Values.")
-      .def(
-          "read_again", [](TrainerOf& self) { self.trainer.read_again(); }, py::call_guard<Entered>(),
-          "Copies the parameters from their Values, after you have changed them.")
-      .def_property_readonly(
-          "steps", [](const TrainerOf& self) { return self.trainer.steps(); }, "The number of steps made so far.");
-  module.def("instruction_sets", &instruction_sets,
-             "Returns the names of the instruction sets that this machine supports, best first.");
+  py::class_<Program> bound(module, "Program", py::dynamic_attr(),
+                            "A compiled graph, which runs whole batches of rows. compile() makes one.\n\nprogram(rows) "
+                            "returns the outputs in the form that the function returns them.\n\n>>> program = "
+                            "compile(lambda row: row[0] * row[1], [[1, 2], [3, 4]])\n>>> program([[1.0, 2.0], [3.0, "
+                            "4.0]]).tolist()\n[2.0, 12.0]");
+  define(
+      bound, "Program.run(self, rows=None, *, mean=False, weights=None)",
+      "Returns the sum of the output over the rows, or the mean, and adds its gradients to the parameters.\n\nrows is "
+      "an array with one row per sample and one column per input. weights has one number per row." +
+          with_program + "program.run([[1.0, 1.0], [2.0, 5.0]]), w.grad\n(2.0, -2.0)",
+      [](Program& self, const std::optional<Array>& rows, bool mean, const std::optional<Array>& weights) {
+        return run(self, rows, mean, weights);
+      });
+  define(bound, "Program.gradients(self, rows=None, *, mean=False, weights=None, per_row=False)",
+         "Returns what run() returns, and the gradients as an array. The parameters keep their own gradients.\n\nWith "
+         "per_row, returns the value of each row, and an array with one row of gradients per row." +
+             with_program +
+             "total, slopes = program.gradients([[1.0, 1.0], [2.0, 5.0]])\n>>> total, slopes.tolist()\n(2.0, [-2.0])",
+         [](Program& self, const std::optional<Array>& rows, bool mean, const std::optional<Array>& weights,
+            bool per_row) { return gradients(self, rows, mean, weights, per_row); });
+  define(bound, "Program.evaluate(self, rows=None)",
+         "Returns all outputs of each row, as an array with one row per sample." + with_program +
+             "program.evaluate([[1.0, 1.0], [2.0, 5.0]]).tolist()\n[[1.0], [1.0]]",
+         [](Program& self, const std::optional<Array>& rows) { return evaluate(self, rows); });
+  define(bound, "Program.describe(self)",
+         "Returns a dict that describes the program: nodes recorded and computed, instructions, layers, constants, "
+         "bytes, instruction set." +
+             with_program + "sorted(program.describe())[:3]\n['bytes', 'computed', 'constants']",
+         [](const Program& self) { return describe(self); });
+  property(bound, "inputs", "The number of inputs of a row." + with_program + "program.inputs\n2",
+           [](const Program& self) { return self.inputs(); });
+  property(bound, "parameters", "The number of parameters." + with_program + "program.parameters\n1",
+           [](const Program& self) { return self.parameters(); });
+  property(bound, "outputs", "The number of outputs." + with_program + "program.outputs\n1",
+           [](const Program& self) { return self.outputs(); });
+  define(module, "_compile(outputs, rows, inputs, parameters, precision, threads)",
+         "Compiles a list of Values, or a function of a row that returns one; then rows are the samples.",
+         [](const py::object& outputs, const std::optional<Array>& rows, const Nodes& inputs, const Nodes& parameters,
+            const std::string& precision_name, std::uint64_t threads) {
+           const CompileOptions options = compile_options(inputs, parameters, precision_name, threads);
+           if (rows) return compile_function(to_function(outputs, {"compile", "outputs"}), *rows, options);
+           return compile(to_nodes(outputs, {"compile", "outputs"}), options);
+         });
+  define(module, "_record(function, row)", "Calls function(row). Returns its result, and whether it branched.",
+         [](const py::function& function, const py::object& row) {
+           bool branched = false;
+           const WatchRecording watch([&](const Condition&) { branched = true; }, [](const Value&) {});
+           const py::object returned = function(row);
+           enter();
+           return py::make_tuple(returned, branched);
+         });
+  define(module, "_compile_derivatives(output, inputs, parameters, precision, threads)",
+         "Compiles the derivatives of a Value.",
+         [](const Node& output, const Nodes& inputs, const Nodes& parameters, const std::string& precision_name,
+            std::uint64_t threads) {
+           return compile_derivatives(output, compile_options(inputs, parameters, precision_name, threads));
+         });
+  bind_trainer(module);
+  define(module, "instruction_sets()",
+         "Returns the names of the instruction sets that this machine supports, best first.\n\n>>> 'SCALAR' in "
+         "instruction_sets() or len(instruction_sets()) > 0\nTrue",
+         [] { return instruction_sets(); });
 }
 
 }  // namespace gradwalk::python

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Bindings of functions on whole graphs: order, derivatives, pictures and walks.
 #include <memory>
+#include <new>
 #include <optional>
+#include <stdexcept>
 
 #include "bind.hpp"
+#include "convert.hpp"
 #include "gradwalk/code.hpp"
 #include "gradwalk/derivatives.hpp"
 #include "gradwalk/dot.hpp"
@@ -16,28 +19,11 @@
 namespace gradwalk::python {
 namespace {
 
-using Scalar = Value;
-using Vector = std::vector<Value>;
-
-// The context manager gradwalk.no_grad().
-class NoGradBlock {
- public:
-  void begin() {
-    enter();
-    guards_.push_back(std::make_unique<NoGrad>());
-    ++no_grad_blocks;
-  }
-  void end() {
-    if (guards_.empty())
-      throw Error("no_grad", "__enter__ before __exit__", "__exit__ alone", "write: with no_grad(): ...");
-    enter();
-    guards_.pop_back();
-    --no_grad_blocks;
-  }
-
- private:
-  std::vector<std::unique_ptr<NoGrad>> guards_;
-};
+// The guards of the no_grad blocks that are active, innermost last.
+std::vector<std::unique_ptr<NoGrad>>& guards() {
+  static auto* const guards = new std::vector<std::unique_ptr<NoGrad>>;
+  return *guards;
+}
 
 py::object parsed(const std::string& json) { return py::module_::import("json").attr("loads")(json); }
 
@@ -48,124 +34,132 @@ Language language(const std::string& wanted) {
 }
 
 void bind_looking(py::module_& module) {
-  module.def("topological_order", &topological_order, py::arg("root"), py::call_guard<Entered>(),
-             "Returns the nodes below the root, each once, inputs before the nodes that use them.");
-  module.def(
-      "recompute", [](const Value& root) { recompute(root); }, py::arg("root"), py::call_guard<Entered>(),
-      "Evaluates the graph again with the current data of its leaves.");
-  module.def(
-      "find_nonfinite",
-      [](const Value& root) -> std::optional<std::pair<Value, std::string>> {
-        std::optional<NonFinite> found = find_nonfinite(root);
-        if (!found) return std::nullopt;
-        return std::pair(found->node, found->message);
-      },
-      py::arg("root"), py::call_guard<Entered>(),
-      "Returns the first node that is infinite or NaN, with a message; None if all nodes are finite.");
-  module.def(
-      "select", [](const Value& condition, const Value& x, const Value& y) { return select(condition, x, y); },
-      py::arg("condition"), py::arg("x"), py::arg("y"), py::call_guard<Entered>(),
-      "Returns x if the condition is not 0, else y. The condition is a Value, such as a.less(b).\n\n"
-      "The choice is recorded: recompute() and compiled programs choose again.");
-  module.def(
-      "custom",
-      [](double result, const Vector& inputs, const std::vector<double>& derivatives, const std::string& name) {
-        return custom(result, inputs, derivatives, name);
-      },
-      py::arg("result"), py::arg("inputs"), py::arg("derivatives"), py::arg("name") = "custom",
-      py::call_guard<Entered>(), "Makes a node with your own result and local derivatives, one derivative per input.");
-  module.def(
-      "parse",
-      [](const std::string& text) {
-        Expression expression = parse(text);
-        return std::pair(expression.root, py::dict(py::cast(expression.names)));
-      },
-      py::arg("text"), py::call_guard<Entered>(),
-      "Parses an expression such as 'a=2; b=-3; a*b + a'. Returns its root, and a dict of its names.");
-  py::class_<NoGradBlock>(
-      module, "no_grad", "A context manager. Inside it, operations record nothing, and their results are plain leaves.")
-      .def(py::init<>())
-      .def("__enter__", [](NoGradBlock& block) { block.begin(); })
-      .def("__exit__", [](NoGradBlock& block, const py::args&) { block.end(); });
+  define(module, "topological_order(root)",
+         "Returns the nodes below the root, each once, inputs before the nodes that use them.\n\n>>> a = Value(2.0)\n"
+         ">>> [node._op for node in topological_order(a * a + a)]\n['', '*', '+']",
+         [](const Node& root) { return topological_order(root); });
+  define(module, "recompute(root)",
+         "Evaluates the graph again with the current data of its leaves.\n\n>>> a = Value(2.0)\n>>> b = a * a\n>>> "
+         "a.data = 3\n>>> recompute(b)\n>>> b.data\n9.0",
+         [](const Node& root) { recompute(root); });
+  define(module, "find_nonfinite(root)",
+         "Returns the first node that is infinite or NaN, with a message; None if all nodes are finite.\n\n>>> node, "
+         "message = find_nonfinite(log(Value(0.0)) + 1)\n>>> node._op\n'log'",
+         [](const Node& root) -> std::optional<std::pair<Value, std::string>> {
+           std::optional<NonFinite> found = find_nonfinite(root);
+           if (!found) return std::nullopt;
+           return std::pair(found->node, found->message);
+         });
+  define(module, "custom(result, inputs, derivatives, name='custom')",
+         "Makes a node with your own result and local derivatives, one derivative per input.\n\n>>> a = Value(3.0)\n"
+         ">>> custom(9.0, [a], [6.0], 'square').backward()\n>>> a.grad\n6.0",
+         [](double result, const std::vector<Value>& inputs, const Numbers& derivatives, const std::string& name) {
+           return custom(result, inputs, derivatives, name);
+         });
+  define(module, "parse(text)",
+         "Parses an expression such as 'a=2; b=-3; a*b + a'. Returns its root, and a dict of its names.\n\n>>> root, "
+         "names = parse('a=2; b=-3; a*b + a')\n>>> root.data, names['b'].data\n(-4.0, -3.0)",
+         [](const std::string& text) {
+           Expression expression = parse(text);
+           return std::pair(expression.root, py::dict(py::cast(expression.names)));
+         });
+  // gradwalk.no_grad is a context manager of these two.
+  define(module, "_begin_no_grad()", "Stops recording.", [] {
+    guards().push_back(std::make_unique<NoGrad>());
+    ++no_grad_blocks;
+  });
+  define(module, "_end_no_grad()", "Ends the innermost block that stopped recording.", [] {
+    if (guards().empty())
+      throw Error("no_grad", "__enter__ before __exit__", "__exit__ alone", "write: with no_grad(): ...");
+    guards().pop_back();
+    --no_grad_blocks;
+  });
 }
 
 void bind_derivatives(py::module_& module) {
-  module.def(
-      "gradient",
-      [](py::function f, const Numbers& x) { return gradient(function_of_values<Scalar>(std::move(f)), x); },
-      py::arg("f"), py::arg("x"), py::call_guard<Entered>(),
-      "Returns the gradient at x of a function that takes a list of Values.\n\n>>> gradient(lambda x: x[0] ** 2 * "
-      "x[1], [3.0, "
-      "5.0])\n[30.0, 9.0]");
-  module.def(
-      "value_and_gradient",
-      [](py::function f, const Numbers& x) { return value_and_gradient(function_of_values<Scalar>(std::move(f)), x); },
-      py::arg("f"), py::arg("x"), py::call_guard<Entered>(),
-      "Returns the function's value at x, and its gradient there.");
-  module.def(
-      "jacobian",
-      [](py::function f, const Numbers& x) { return jacobian(function_of_values<Vector>(std::move(f)), x); },
-      py::arg("f"), py::arg("x"), py::call_guard<Entered>(),
-      "Returns the Jacobian at x: one row per output, one column per input.");
-  module.def(
-      "hessian", [](py::function f, const Numbers& x) { return hessian(function_of_values<Scalar>(std::move(f)), x); },
-      py::arg("f"), py::arg("x"), py::call_guard<Entered>(),
-      "Returns the matrix of second derivatives at x.\n\n>>> hessian(lambda x: x[0] ** 2 * x[1], [3.0, 5.0])\n[[10.0, "
-      "6.0], [6.0, 0.0]]");
-  module.def(
-      "derivatives", [](const Value& root, const Vector& inputs) { return derivatives(root, inputs); }, py::arg("root"),
-      py::arg("inputs"), py::call_guard<Entered>(),
-      "Returns the derivatives of root with respect to each input, as Values that can be differentiated again.");
-  py::class_<GradientCheck>(module, "GradientCheck", "The result of check_gradient(). It is true if the check passed.")
-      .def_readonly("ok", &GradientCheck::ok, "Whether every coordinate is within the tolerance.")
-      .def_readonly("worst", &GradientCheck::worst, "The index of the coordinate with the largest error.")
-      .def_readonly("gradient", &GradientCheck::gradient, "The gradient at the worst coordinate.")
-      .def_readonly("difference", &GradientCheck::difference, "The central difference at the worst coordinate.")
-      .def_readonly("error", &GradientCheck::error, "The relative error at the worst coordinate.")
-      .def_readonly("message", &GradientCheck::message, "The result in words.")
-      .def("__bool__", [](const GradientCheck& check) { return check.ok; })
-      .def("__repr__", [](const GradientCheck& check) { return check.message; });
-  module.def(
-      "check_gradient",
-      [](py::function f, const Numbers& x, double tolerance) {
-        return check_gradient(function_of_values<Scalar>(std::move(f)), x, tolerance);
-      },
-      py::arg("f"), py::arg("x"), py::arg("tolerance") = 1e-6, py::call_guard<Entered>(),
-      "Compares the gradient of f at x with central differences.");
+  define(
+      module, "gradient(f, x)",
+      "Returns the gradient of f at x, in the form of x: a list, an array or a number.\n\nf takes Values in the same "
+      "form, and returns one Value.\n\n>>> gradient(lambda x: x[0] ** 2 * x[1], [3.0, 5.0])\n[30.0, 9.0]\n>>> "
+      "gradient(lambda x: x ** 3, 2.0)\n12.0",
+      [](const py::function& f, const py::object& x) {
+        const Form form(x, {"gradient", "x"});
+        return form.result(gradient(scalar_function_of(f, form, "gradient"), form.numbers()));
+      });
+  define(module, "value_and_gradient(f, x)",
+         "Returns the value of f at x and its gradient there, in the form of x.\n\n>>> value_and_gradient(lambda x: "
+         "x[0] ** 2 * x[1], [3.0, 5.0])\n(45.0, [30.0, 9.0])",
+         [](const py::function& f, const py::object& x) {
+           const Form form(x, {"value_and_gradient", "x"});
+           const auto [value, slopes] =
+               value_and_gradient(scalar_function_of(f, form, "value_and_gradient"), form.numbers());
+           return std::pair(value, form.result(slopes));
+         });
+  define(module, "derivatives(root, inputs)",
+         "Returns the derivatives of root with respect to each input, as Values that can be differentiated again.\n\n"
+         ">>> a = Value(3.0)\n>>> first, = derivatives(a ** 3, [a])\n>>> second, = derivatives(first, [a])\n>>> "
+         "first.data, second.data\n(27.0, 18.0)",
+         [](const Node& root, const Nodes& inputs) { return derivatives(root, inputs.values); });
+  py::class_<GradientCheck> check(module, "GradientCheck",
+                                  "The result of check_gradient(). It is true if the check passed.\n\n>>> "
+                                  "bool(check_gradient(lambda x: x[0] ** 2, [3.0]))\nTrue");
+  const std::string with_check = "\n\n>>> check = check_gradient(lambda x: x[0] ** 2, [3.0])\n>>> ";
+  property(check, "ok", "Whether every coordinate is within the tolerance." + with_check + "check.ok\nTrue",
+           [](const GradientCheck& self) { return self.ok; });
+  property(check, "worst", "The index of the coordinate with the largest error." + with_check + "check.worst\n0",
+           [](const GradientCheck& self) { return self.worst; });
+  property(check, "gradient", "The gradient at the worst coordinate." + with_check + "check.gradient\n6.0",
+           [](const GradientCheck& self) { return self.gradient; });
+  property(check, "difference",
+           "The central difference at the worst coordinate." + with_check + "abs(check.difference - 6) < 1e-6\nTrue",
+           [](const GradientCheck& self) { return self.difference; });
+  property(check, "error", "The relative error at the worst coordinate." + with_check + "check.error < 1e-6\nTrue",
+           [](const GradientCheck& self) { return self.error; });
+  property(check, "message", "The result in words." + with_check + "type(check.message)\n<class 'str'>",
+           [](const GradientCheck& self) { return self.message; });
+  define(check, "GradientCheck.__bool__(self)", "Whether the check passed.",
+         [](const GradientCheck& self) { return self.ok; });
+  define(check, "GradientCheck.__repr__(self)", "Returns the result in words.",
+         [](const GradientCheck& self) { return self.message; });
+  define(module, "check_gradient(f, x, tolerance=1e-06)",
+         "Compares the gradient of f at x with central differences.\n\n>>> check_gradient(lambda x: x[0] ** 2, "
+         "[3.0]).ok\nTrue",
+         [](const py::function& f, const py::object& x, double tolerance) {
+           const Form form(x, {"check_gradient", "x"});
+           return check_gradient(scalar_function_of(f, form, "check_gradient"), form.numbers(), tolerance);
+         });
 }
 
 void bind_pictures(py::module_& module) {
   py::class_<Snapshot>(module, "_Snapshot");
-  module.def("_snapshot", &snapshot, py::call_guard<Entered>());
-  module.def("_graph_json", [](const Value& root) { return to_json(snapshot(root)); }, py::call_guard<Entered>());
-  module.def(
-      "draw_dot",
-      [](const Value& root, int digits, bool hide_constants, std::size_t limit) {
-        return draw_dot(root, {.digits = digits, .hide_constants = hide_constants, .limit = limit});
-      },
-      py::arg("root"), py::kw_only(), py::arg("digits") = 4, py::arg("hide_constants") = false, py::arg("limit") = 400,
-      py::call_guard<Entered>(), "Returns the drawing of the graph as DOT text, the language of Graphviz.");
-  module.def(
-      "walk",
-      [](const Value& root, const std::string& rule, double rate) {
-        return parsed(to_json(Walk(root, {.rule = walk_rule(rule), .rate = rate})));
-      },
-      py::arg("root"), py::kw_only(), py::arg("rule") = "right", py::arg("rate") = 0.1, py::call_guard<Entered>(),
-      "Returns the forward and backward pass step by step, as a dict that docs/walk-format.md describes.\n\n"
-      "rule breaks a rule of the backward pass, such as 'overwrite'; rate is the learning rate of 'no-zeroing'.");
-  module.def(
-      "explain",
-      [](const Value& root, const Value& node, std::size_t paths) {
-        return parsed(to_json(explain(root, node, paths)));
-      },
-      py::arg("root"), py::arg("node"), py::kw_only(), py::arg("paths") = default_paths, py::call_guard<Entered>(),
-      "Returns the deposits and paths that add up to a node's gradient, as a dict that docs/walk-format.md describes.");
-  module.def(
-      "to_code",
-      [](const Value& root, const std::string& wanted) { return to_string(to_code(snapshot(root), language(wanted))); },
-      py::arg("root"), py::arg("language") = "python", py::call_guard<Entered>(),
+  define(module, "_snapshot(root, call)", "Returns the graph as plain data, for a drawing.",
+         [](const py::object& root, const std::string& call) { return snapshot(to_node(root, {call, "root"})); });
+  define(module, "_graph_json(root)", "Returns the graph as JSON.",
+         [](const py::object& root) { return to_json(snapshot(to_node(root, {"show", "root"}))); });
+  define(module, "draw_dot(root, *, digits=4, hide_constants=False, limit=400)",
+         "Returns the drawing of the graph as DOT text, the language of Graphviz.\n\n>>> draw_dot(Value(1.0) + 2)[:7]\n"
+         "'digraph'",
+         [](const Node& root, int digits, bool hide_constants, std::uint64_t limit) {
+           return draw_dot(root, {.digits = digits, .hide_constants = hide_constants, .limit = limit});
+         });
+  define(module, "walk(root, *, rule='right', rate=0.1)",
+         "Returns the forward and backward pass step by step, as a dict that docs/walk-format.md describes.\n\n"
+         "rule breaks a rule of the backward pass, such as 'overwrite'; rate is the learning rate of 'no-zeroing'.\n\n"
+         ">>> len(walk(Value(1.0) + 2)['steps']) > 0\nTrue",
+         [](const Node& root, const std::string& rule, double rate) {
+           return parsed(to_json(Walk(root, {.rule = walk_rule(rule), .rate = rate})));
+         });
+  define(module, "explain(root, node, *, paths=" + std::to_string(default_paths) + ")",
+         "Returns the deposits and paths that add up to a node's gradient, as a dict that docs/walk-format.md "
+         "describes.\n\n>>> a = Value(3.0)\n>>> explain(a * a, a)['grad']\n6",
+         [](const Node& root, const Node& node, std::uint64_t paths) {
+           return parsed(to_json(explain(root, node, paths)));
+         });
+  define(
+      module, "to_code(root, language='python')",
       "Returns a program that builds the graph, runs the backward pass and prints the gradients.\n\n"
-      "language is 'cpp', 'python' or 'pytorch'.");
+      "language is 'cpp', 'python' or 'pytorch'.\n\n>>> 'backward()' in to_code(Value(1.0) + 2)\nTrue",
+      [](const Node& root, const std::string& wanted) { return to_string(to_code(snapshot(root), language(wanted))); });
 }
 
 }  // namespace
@@ -175,9 +169,14 @@ void bind_graphs(py::module_& module) {
     try {
       if (pending) std::rethrow_exception(pending);
     } catch (const Error& error) {
-      PyErr_SetString(PyExc_ValueError, error.what());
+      raise_error(error);
+    } catch (const std::bad_alloc&) {
+      PyErr_NoMemory();
+    } catch (const std::length_error&) {  // of a container that cannot be so large
+      PyErr_NoMemory();
     }
   });
+  bind_forms(module);
   bind_looking(module);
   bind_derivatives(module);
   bind_pictures(module);

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Bindings for training: losses, optimizers, synthetic data, and parameters in files.
-#include <pybind11/numpy.h>
-
 #include <algorithm>
 #include <string>
-#include <variant>
 
-#include "bind.hpp"
+#include "convert.hpp"
 #include "gradwalk/data.hpp"
 #include "gradwalk/loss.hpp"
 #include "gradwalk/optim.hpp"
@@ -16,111 +13,193 @@ namespace gradwalk::python {
 namespace {
 
 using Values = std::vector<Value>;
-using Doubles = std::vector<double>;
 
-// Binds a loss in two forms: of one row, and of a batch, which returns the mean. Sequences are batches.
+// Whether an argument of a loss is a batch: a list, an array or anything else with items.
+bool is_batch(const py::object& object) {
+  return !is_value(object.ptr()) && PySequence_Check(object.ptr()) != 0 && PyUnicode_Check(object.ptr()) == 0;
+}
+
+// Binds a loss in two forms: of one row, and of a batch, which returns the mean.
 template <class OfRow, class OfBatch>
-void bind_loss(py::module_& module, const char* name, OfRow of_row, OfBatch of_batch, const char* description) {
-  module.def(name, of_batch, py::arg("outputs"), py::arg("targets"), py::call_guard<Entered>(), description);
-  module.def(name, of_row, py::arg("output"), py::arg("target"), py::call_guard<Entered>());
+void bind_loss(py::module_& module, const std::string& name, OfRow of_row, OfBatch of_batch, const char* description) {
+  define(module, name + "(output, target)", description,
+         [=](const py::object& output, const py::object& target) -> Value {
+           if (is_batch(output)) {
+             const Values outputs = to_values(output, {name, "output"});
+             const Numbers targets = to_numbers(target, {name, "target"});
+             enter();
+             return of_batch(outputs, targets);
+           }
+           const Value y = to_value(output, {name, "output"}), t = to_value(target, {name, "target"});
+           enter();
+           return of_row(y, t);
+         });
+}
+
+Value cross_entropy(const py::object& scores, const py::object& label) {
+  constexpr const char* call = "softmax_cross_entropy";
+  if (is_batch(label)) {
+    std::vector<Values> rows;
+    std::vector<std::size_t> labels;
+    for (const py::object& row : to_items(scores, {call, "scores"}, "a list of rows"))
+      rows.push_back(to_values(row, {call, "scores"}));
+    for (const py::object& one : to_items(label, {call, "label"}, "a list of labels"))
+      labels.push_back(to_count(one, {call, "label"}));
+    enter();
+    return softmax_cross_entropy(rows, labels);
+  }
+  const Values row = to_values(scores, {call, "scores"});
+  if (is_value(label.ptr())) return softmax_cross_entropy(row, to_node(label, {call, "label"}));
+  const std::uint64_t number = to_count(label, {call, "label"});
+  enter();
+  return softmax_cross_entropy(row, static_cast<std::size_t>(number));
 }
 
 void bind_losses(py::module_& module) {
   bind_loss(
       module, "mean_squared_error", [](const Value& y, const Value& t) { return mean_squared_error(y, t); },
-      [](const Values& y, const Doubles& t) { return mean_squared_error(y, t); },
-      "Returns (output - target) ** 2, or its mean over a batch.\n\n>>> mean_squared_error(Value(3.0), 1)\n"
-      "Value(data=4, grad=0)");
+      [](const Values& y, const Numbers& t) { return mean_squared_error(y, t); },
+      "Returns (output - target) ** 2, or its mean over a batch: a list of outputs and one of targets.\n\n>>> "
+      "mean_squared_error(Value(3.0), 1)\nValue(data=4, grad=0)\n>>> mean_squared_error([Value(3.0), Value(1.0)], [1, "
+      "1])\nValue(data=2, grad=0)");
   bind_loss(
       module, "mean_absolute_error", [](const Value& y, const Value& t) { return mean_absolute_error(y, t); },
-      [](const Values& y, const Doubles& t) { return mean_absolute_error(y, t); },
-      "Returns |output - target|, or its mean over a batch.");
+      [](const Values& y, const Numbers& t) { return mean_absolute_error(y, t); },
+      "Returns |output - target|, or its mean over a batch.\n\n>>> mean_absolute_error(Value(3.0), 1)\nValue(data=2, "
+      "grad=0)");
   bind_loss(
       module, "huber", [](const Value& y, const Value& t) { return huber(y, t); },
-      [](const Values& y, const Doubles& t) { return huber(y, t); },
+      [](const Values& y, const Numbers& t) { return huber(y, t); },
       "Returns the Huber loss, or its mean over a batch. With e = |output - target|, it is e ** 2 / 2 up to e = 1, and "
-      "e - 1/2 above.");
+      "e - 1/2 above.\n\n>>> huber(Value(3.0), 1)\nValue(data=1.5, grad=0)");
   bind_loss(
       module, "hinge", [](const Value& y, const Value& t) { return hinge(y, t); },
-      [](const Values& y, const Doubles& t) { return hinge(y, t); },
-      "Returns the max-margin loss relu(1 - target * output), or its mean over a batch. Targets are 1 or -1.");
+      [](const Values& y, const Numbers& t) { return hinge(y, t); },
+      "Returns the max-margin loss relu(1 - target * output), or its mean over a batch. Targets are 1 or -1.\n\n>>> "
+      "hinge(Value(0.25), 1)\nValue(data=0.75, grad=0)");
   bind_loss(
       module, "binary_cross_entropy", [](const Value& y, const Value& t) { return binary_cross_entropy(y, t); },
-      [](const Values& y, const Doubles& t) { return binary_cross_entropy(y, t); },
+      [](const Values& y, const Numbers& t) { return binary_cross_entropy(y, t); },
       "Returns -log of the probability that sigmoid(output) gives to the target, or its mean over a batch. Targets are "
-      "0 or 1.");
-  module.def(
-      "softmax_cross_entropy",
-      [](const std::vector<Values>& scores, const std::vector<std::size_t>& labels) {
-        return softmax_cross_entropy(scores, labels);
-      },
-      py::arg("scores"), py::arg("labels"), py::call_guard<Entered>(),
+      "0 or 1.\n\n>>> binary_cross_entropy(Value(0.0), 1)\nValue(data=0.6931471805599453, grad=0)");
+  define(
+      module, "softmax_cross_entropy(scores, label)",
       "Returns -log of the probability that softmax(scores) gives to the class of the label, or its mean over a "
-      "batch.");
-  module.def(
-      "softmax_cross_entropy",
-      [](const Values& scores, std::size_t label) { return softmax_cross_entropy(scores, label); }, py::arg("scores"),
-      py::arg("label"), py::call_guard<Entered>());
-  module.def(
-      "softmax_cross_entropy",
-      [](const Values& scores, const Value& label) { return softmax_cross_entropy(scores, label); }, py::arg("scores"),
-      py::arg("label"), py::call_guard<Entered>());
-  module.def(
-      "l1_penalty", [](const Values& parameters) { return l1_penalty(parameters); }, py::arg("parameters"),
-      py::call_guard<Entered>(), "Returns the sum of the absolute values.");
-  module.def(
-      "l2_penalty", [](const Values& parameters) { return l2_penalty(parameters); }, py::arg("parameters"),
-      py::call_guard<Entered>(), "Returns the sum of the squares.");
+      "batch: a list of rows of scores, and a list of labels.\n\n>>> softmax_cross_entropy([Value(0.0), Value(0.0)], "
+      "1)\nValue(data=0.6931471805599453, grad=0)",
+      [](const py::object& scores, const py::object& label) { return cross_entropy(scores, label); });
+  define(module, "l1_penalty(parameters)",
+         "Returns the sum of the absolute values.\n\n>>> l1_penalty([Value(1.0), Value(-2.0)])\nValue(data=3, grad=0)",
+         [](const Nodes& parameters) { return l1_penalty(parameters.values); });
+  define(module, "l2_penalty(parameters)",
+         "Returns the sum of the squares.\n\n>>> l2_penalty([Value(1.0), Value(-2.0)])\nValue(data=5, grad=0)",
+         [](const Nodes& parameters) { return l2_penalty(parameters.values); });
+}
+
+// Binds a rule with its settings, which are the arguments of its constructor, in order.
+template <class Rule> struct Setting {
+  const char* name;
+  double Rule::* member;
+  const char* text;
+};
+template <class Rule> void bind_rule(py::module_& module, const std::string& name, const char* text,
+                                     const std::vector<Setting<Rule>>& settings) {
+  py::class_<Rule> bound(module, name.c_str(), text);
+  std::string signature = name + "(";
+  for (const Setting<Rule>& setting : settings)
+    signature += std::string(signature.back() == '(' ? "" : ", ") + setting.name + "=" +
+                 std::string(py::str(py::float_(Rule{}.*setting.member)));
+  const auto make = [settings, parsed = Signature(signature + ")")](const py::args& arguments,
+                                                                    const py::kwargs& keywords) {
+    const std::vector<py::object> given = parsed.match(arguments, keywords);
+    Rule rule;
+    for (std::size_t i = 0; i < settings.size(); ++i) rule.*settings[i].member = to_double(given[i], parsed.place(i));
+    return rule;
+  };
+  py::options options;
+  options.disable_function_signatures();
+  bound.def(py::init(make), doc_with("__init__(self, " + signature.substr(name.size() + 1) + ")", "Makes it.").c_str());
+  for (const Setting<Rule>& setting : settings) field(bound, setting.name, setting.member, setting.text);
+  define(bound, name + ".__reduce__(self)", "Pickles the rule by its settings.",
+         [settings, name](const py::object& self) {
+           const Rule& rule = Convert<Rule>::from(self, {name, "self"});
+           py::list numbers;
+           for (const Setting<Rule>& setting : settings) numbers.append(rule.*setting.member);
+           return py::make_tuple(py::type::of(self), py::tuple(numbers));
+         });
+}
+
+void bind_rules(py::module_& module) {
+  constexpr const char *lr = "The learning rate.", *beta1 = "The decay of the mean of gradients.",
+                       *beta2 = "The decay of the mean of squares.",
+                       *epsilon = "Added to the root of the mean of squares.", *weight_decay = "The weight decay.";
+  bind_rule<SGD>(module, "SGD",
+                 "Stochastic gradient descent: g = grad + weight_decay * p; v = momentum * v + g; p -= lr * v\n\n>>> "
+                 "SGD(lr=0.1).momentum\n0.0",
+                 {{"lr", &SGD::lr, lr},
+                  {"momentum", &SGD::momentum, "The momentum."},
+                  {"weight_decay", &SGD::weight_decay, weight_decay}});
+  bind_rule<Adam>(module, "Adam", "Adam, with the formulas of PyTorch.\n\n>>> Adam(lr=0.1).beta2\n0.999",
+                  {{"lr", &Adam::lr, lr},
+                   {"beta1", &Adam::beta1, beta1},
+                   {"beta2", &Adam::beta2, beta2},
+                   {"epsilon", &Adam::epsilon, epsilon}});
+  bind_rule<AdamW>(module, "AdamW",
+                   "AdamW: p *= 1 - lr * weight_decay, then a step of Adam.\n\n>>> AdamW(lr=0.1).weight_decay\n0.01",
+                   {{"lr", &AdamW::lr, lr},
+                    {"beta1", &AdamW::beta1, beta1},
+                    {"beta2", &AdamW::beta2, beta2},
+                    {"epsilon", &AdamW::epsilon, epsilon},
+                    {"weight_decay", &AdamW::weight_decay, weight_decay}});
+  bind_rule<RMSprop>(
+      module, "RMSprop",
+      "RMSprop: v = alpha * v + (1 - alpha) * grad ** 2; p -= lr * grad / (sqrt(v) + epsilon)\n\n>>> "
+      "RMSprop(lr=0.1).alpha\n0.99",
+      {{"lr", &RMSprop::lr, lr}, {"alpha", &RMSprop::alpha, beta2}, {"epsilon", &RMSprop::epsilon, epsilon}});
+  bind_rule<Adagrad>(module, "Adagrad",
+                     "Adagrad: v += grad ** 2; p -= lr * grad / (sqrt(v) + epsilon)\n\n>>> Adagrad(lr=0.1).epsilon\n"
+                     "1e-10",
+                     {{"lr", &Adagrad::lr, lr}, {"epsilon", &Adagrad::epsilon, epsilon}});
 }
 
 void bind_optimizers(py::module_& module) {
-  py::class_<SGD>(module, "SGD",
-                  "Stochastic gradient descent: g = grad + weight_decay * p; v = momentum * v + g; p -= lr * v")
-      .def(py::init([](double lr, double momentum, double weight_decay) { return SGD{lr, momentum, weight_decay}; }),
-           py::arg("lr") = SGD{}.lr, py::arg("momentum") = SGD{}.momentum, py::arg("weight_decay") = SGD{}.weight_decay)
-      .def_readwrite("lr", &SGD::lr, "The learning rate.")
-      .def_readwrite("momentum", &SGD::momentum, "The momentum.")
-      .def_readwrite("weight_decay", &SGD::weight_decay, "The weight decay.");
-  py::class_<Adam>(module, "Adam", "Adam, with the formulas of PyTorch.")
-      .def(py::init(
-               [](double lr, double beta1, double beta2, double epsilon) { return Adam{lr, beta1, beta2, epsilon}; }),
-           py::arg("lr") = Adam{}.lr, py::arg("beta1") = Adam{}.beta1, py::arg("beta2") = Adam{}.beta2,
-           py::arg("epsilon") = Adam{}.epsilon)
-      .def_readwrite("lr", &Adam::lr, "The learning rate.");
-  py::class_<AdamW>(module, "AdamW", "AdamW: p *= 1 - lr * weight_decay, then a step of Adam.")
-      .def(py::init([](double lr, double beta1, double beta2, double epsilon, double weight_decay) {
-             return AdamW{lr, beta1, beta2, epsilon, weight_decay};
-           }),
-           py::arg("lr") = AdamW{}.lr, py::arg("beta1") = AdamW{}.beta1, py::arg("beta2") = AdamW{}.beta2,
-           py::arg("epsilon") = AdamW{}.epsilon, py::arg("weight_decay") = AdamW{}.weight_decay)
-      .def_readwrite("lr", &AdamW::lr, "The learning rate.");
-
-  py::class_<RMSprop>(module, "RMSprop",
-                      "RMSprop: v = alpha * v + (1 - alpha) * grad ** 2; p -= lr * grad / (sqrt(v) + epsilon)")
-      .def(py::init([](double lr, double alpha, double epsilon) { return RMSprop{lr, alpha, epsilon}; }),
-           py::arg("lr") = RMSprop{}.lr, py::arg("alpha") = RMSprop{}.alpha, py::arg("epsilon") = RMSprop{}.epsilon)
-      .def_readwrite("lr", &RMSprop::lr, "The learning rate.");
-  py::class_<Adagrad>(module, "Adagrad", "Adagrad: v += grad ** 2; p -= lr * grad / (sqrt(v) + epsilon)")
-      .def(py::init([](double lr, double epsilon) { return Adagrad{lr, epsilon}; }), py::arg("lr") = Adagrad{}.lr,
-           py::arg("epsilon") = Adagrad{}.epsilon)
-      .def_readwrite("lr", &Adagrad::lr, "The learning rate.");
-
-  py::class_<Optimizer>(module, "Optimizer",
-                        "Updates parameters by their gradients. config is SGD(), Adam() or another rule.\n\n>>> p = "
-                        "Value(1.0)\n>>> optimizer = Optimizer([p], "
-                        "SGD(lr=0.1))\n>>> (p * p).backward()\n>>> optimizer.step()\n>>> p.data\n0.8")
-      .def(py::init<std::vector<Value>, const OptimizerConfig&>(), py::arg("parameters"), py::arg("config"),
-           py::call_guard<Entered>())
-      .def(
-          "step", [](Optimizer& optimizer, std::optional<double> lr) { lr ? optimizer.step(*lr) : optimizer.step(); },
-          py::arg("lr") = py::none(), py::call_guard<Entered>(),
-          "Updates each parameter by its gradient, with this learning rate or that of the config.")
-      .def("zero_grad", &Optimizer::zero_grad, py::call_guard<Entered>(), "Sets each gradient to 0.")
-      .def_property_readonly("parameters", &Optimizer::parameters, py::call_guard<Entered>(), "The parameters.");
-  module.def(
-      "clip_gradient_norm", [](const Values& parameters, double most) { return clip_gradient_norm(parameters, most); },
-      py::arg("parameters"), py::arg("most"), py::call_guard<Entered>(),
-      "Scales the gradients down so that their norm is at most `most`. Returns the norm before scaling.");
+  const std::string with_optimizer = "\n\n>>> p = Value(1.0)\n>>> optimizer = Optimizer([p], SGD(lr=0.1))\n>>> ";
+  py::class_<Optimizer> bound(
+      module, "Optimizer",
+      "Updates parameters by their gradients. config is SGD(), Adam() or another rule.\n\n>>> p "
+      "= Value(1.0)\n>>> optimizer = Optimizer([p], SGD(lr=0.1))\n>>> (p * p).backward()\n>>> "
+      "optimizer.step()\n>>> p.data\n0.8");
+  define_init(bound, "Optimizer(parameters, config)", [](const Nodes& parameters, const OptimizerConfig& config) {
+    return Optimizer(parameters.values, config);
+  });
+  define(bound, "Optimizer.step(self, lr=None)",
+         "Updates each parameter by its gradient, with this learning rate or that of the config." + with_optimizer +
+             "p.grad = 2\n>>> optimizer.step()\n>>> p.data\n0.8",
+         [](Optimizer& self, const std::optional<double>& lr) { lr ? self.step(*lr) : self.step(); });
+  define(bound, "Optimizer.zero_grad(self)",
+         "Sets each gradient to 0." + with_optimizer + "p.grad = 2\n>>> optimizer.zero_grad()\n>>> p.grad\n0.0",
+         [](Optimizer& self) { self.zero_grad(); });
+  define(bound, "Optimizer.state_dict(self)",
+         "Returns the numbers that the optimizer keeps from step to step as a dict: steps, first and second moments." +
+             with_optimizer + "optimizer.state_dict()\n{'steps': 0, 'first': [], 'second': []}",
+         [](const Optimizer& self) { return dict_of(self.state()); });
+  define(
+      bound, "Optimizer.load_state_dict(self, state)",
+      "Continues from a dict of state_dict()." + with_optimizer + "optimizer.load_state_dict(optimizer.state_dict())",
+      [](Optimizer& self, const OptimizerState& state) { self.set_state(state); });
+  define(bound, "Optimizer.__reduce__(self)", "Pickles the optimizer with its parameters.", [](const py::object& self) {
+    const Optimizer& optimizer = Convert<Optimizer>::from(self, {"pickle", "self"});
+    return py::make_tuple(py::module_::import("gradwalk.nn").attr("_optimizer_with_state"),
+                          py::make_tuple(optimizer.parameters(), optimizer.config(), dict_of(optimizer.state())));
+  });
+  property(bound, "config", "The rule and its settings." + with_optimizer + "optimizer.config.lr\n0.1",
+           [](const Optimizer& self) { return self.config(); });
+  property(bound, "parameters", "The parameters." + with_optimizer + "optimizer.parameters == [p]\nTrue",
+           [](const Optimizer& self) { return self.parameters(); });
+  define(module, "clip_gradient_norm(parameters, most)",
+         "Scales the gradients down so that their norm is at most `most`. Returns the norm before scaling.\n\n>>> a = "
+         "Value(1.0)\n>>> a.grad = 4\n>>> clip_gradient_norm([a], 2), f\"{a.grad:.4f}\"\n(4.0, '2.0000')",
+         [](const Nodes& parameters, double most) { return clip_gradient_norm(parameters.values, most); });
 }
 
 py::tuple as_arrays(const Dataset& data) {
@@ -132,56 +211,53 @@ py::tuple as_arrays(const Dataset& data) {
 }
 
 void bind_data(py::module_& module) {
-  module.def(
-      "make_moons",
-      [](std::size_t n, double noise, std::uint64_t seed) { return as_arrays(make_moons(n, noise, seed)); },
-      py::arg("n") = 100, py::arg("noise") = 0.1, py::arg("seed") = 1337,
-      "Returns (X, y): points on two interleaving half circles, and their labels 0 and 1.");
-  module.def(
-      "make_circles",
-      [](std::size_t n, double noise, double factor, std::uint64_t seed) {
+  define(module, "make_moons(n=100, noise=0.1, seed=1337)",
+         "Returns (X, y): points on two interleaving half circles, and their labels 0 and 1.\n\n>>> X, y = "
+         "make_moons(50)\n>>> X.shape, y.shape\n((50, 2), (50,))",
+         [](std::uint64_t n, double noise, std::uint64_t seed) { return as_arrays(make_moons(n, noise, seed)); });
+  define(
+      module, "make_circles(n=100, noise=0.1, factor=0.5, seed=1337)",
+      "Returns (X, y): points on a circle and on a smaller circle inside it, and their labels 0 and 1.\n\n>>> X, y = "
+      "make_circles(50)\n>>> X.shape, y.shape\n((50, 2), (50,))",
+      [](std::uint64_t n, double noise, double factor, std::uint64_t seed) {
         return as_arrays(make_circles(n, noise, factor, seed));
-      },
-      py::arg("n") = 100, py::arg("noise") = 0.1, py::arg("factor") = 0.5, py::arg("seed") = 1337,
-      "Returns (X, y): points on a circle and on a smaller circle inside it, and their labels 0 and 1.");
-  module.def(
-      "make_spiral",
-      [](std::size_t n, std::size_t classes, double noise, std::uint64_t seed) {
+      });
+  define(
+      module, "make_spiral(n=100, classes=3, noise=0.1, seed=1337)",
+      "Returns (X, y): points on spiral arms, one arm per class, and their labels.\n\n>>> X, y = make_spiral(60)\n>>> "
+      "X.shape, sorted(set(y.tolist()))\n((60, 2), [0, 1, 2])",
+      [](std::uint64_t n, std::uint64_t classes, double noise, std::uint64_t seed) {
         return as_arrays(make_spiral(n, classes, noise, seed));
-      },
-      py::arg("n") = 100, py::arg("classes") = 3, py::arg("noise") = 0.1, py::arg("seed") = 1337,
-      "Returns (X, y): points on spiral arms, one arm per class, and their labels.");
+      });
 }
 
 constexpr const char* tensor_name = "parameters";
 
 void bind_files(py::module_& module) {
-  module.def(
-      "_save",
-      [](const std::string& path, const Values& parameters) {
-        Tensor tensor{tensor_name, {parameters.size()}, {}};
-        for (const Value& parameter : parameters) tensor.data.push_back(parameter.data());
-        SafetensorsFile{{std::move(tensor)}, {}}.write(path);
-      },
-      py::call_guard<Entered>());
-  module.def(
-      "_load",
-      [](const std::string& path, Values parameters) {
-        const SafetensorsFile file = SafetensorsFile::read(path);
-        const Tensor* const tensor = file.find(tensor_name);
-        if (tensor == nullptr || tensor->data.size() != parameters.size())
-          throw Error("load", "a file with " + std::to_string(parameters.size()) + " parameters",
-                      tensor == nullptr ? "a file without parameters" : std::to_string(tensor->data.size()),
-                      "load it into a model of the same sizes");
-        for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].data() = tensor->data[i];
-      },
-      py::call_guard<Entered>());
+  define(module, "_save(path, parameters)", "Writes a safetensors file.",
+         [](const std::string& path, const Nodes& parameters) {
+           Tensor tensor{tensor_name, {parameters.values.size()}, {}};
+           for (const Value& parameter : parameters.values) tensor.data.push_back(parameter.data());
+           SafetensorsFile{{std::move(tensor)}, {}}.write(path);
+         });
+  define(module, "_load(path, parameters)", "Reads a safetensors file.",
+         [](const std::string& path, Nodes& parameters) {
+           const SafetensorsFile file = SafetensorsFile::read(path);
+           const Tensor* const tensor = file.find(tensor_name);
+           const std::size_t count = parameters.values.size();
+           if (tensor == nullptr || tensor->data.size() != count)
+             throw Error("load", "a file with " + std::to_string(count) + " parameters",
+                         tensor == nullptr ? "a file without parameters" : std::to_string(tensor->data.size()),
+                         "load it into a model of the same sizes");
+           for (std::size_t i = 0; i < count; ++i) parameters.values[i].data() = tensor->data[i];
+         });
 }
 
 }  // namespace
 
 void bind_learning(py::module_& module) {
   bind_losses(module);
+  bind_rules(module);
   bind_optimizers(module);
   bind_data(module);
   bind_files(module);

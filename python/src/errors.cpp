@@ -2,12 +2,40 @@
 // Translates errors between C++ and Python. An Error of the engine becomes a ValueError with the same text.
 #include <pybind11/pybind11.h>
 
+#include <array>
 #include <new>
+#include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "value_object.hpp"
 
 namespace gradwalk::python {
+
+std::string in_python(std::string text) {
+  // Phrases of the engine's messages that name something as C++ does, and as Python does.
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> names{{
+      {"a NoGrad guard; call it before the guard or after its end",
+       "a no_grad block; call it before or after the block"},
+      {"where no NoGrad guard lives", "outside no_grad()"},
+      {"under NoGrad", "under no_grad()"},
+      {"NoGrad", "no_grad()"},
+      {"leave data(), detach()", "leave .data, .detach()"},
+      {"leave .inputs out", "leave inputs out"},
+  }};
+  for (const auto& [engine, python] : names)
+    for (std::size_t at = text.find(engine); at != std::string::npos; at = text.find(engine, at + python.size()))
+      text.replace(at, engine.size(), python);
+  return text;
+}
+
+void raise_error(const Error& error) noexcept {
+  try {
+    PyErr_SetString(PyExc_ValueError, in_python(error.what()).c_str());
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  }
+}
 
 PyObject* raise_as_python() noexcept {
   try {
@@ -15,8 +43,12 @@ PyObject* raise_as_python() noexcept {
   } catch (pybind11::error_already_set& error) {
     error.restore();
   } catch (const Error& error) {
-    PyErr_SetString(PyExc_ValueError, error.what());
+    raise_error(error);
+  } catch (pybind11::builtin_exception& error) {
+    error.set_error();
   } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::length_error&) {  // of a container that cannot be so large
     PyErr_NoMemory();
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
@@ -37,6 +69,9 @@ namespace {
 bool looks_like_a_number(PyTypeObject* type) {
   const PyNumberMethods* const numbers = type->tp_as_number;
   if (numbers == nullptr || (numbers->nb_float == nullptr && numbers->nb_index == nullptr)) return false;
+  // NumPy's complex numbers convert to a float by losing a part.
+  const std::string_view name = type->tp_name;
+  if (name.starts_with("numpy.complex") || name.starts_with("numpy.clongdouble")) return false;
   const bool has_length = (type->tp_as_sequence != nullptr && type->tp_as_sequence->sq_length != nullptr) ||
                           (type->tp_as_mapping != nullptr && type->tp_as_mapping->mp_length != nullptr);
   return !has_length;
@@ -49,7 +84,8 @@ Conversion to_number(PyObject* object, double& number) {
     number = PyFloat_AS_DOUBLE(object);
     return Conversion::done;
   }
-  if (!PyLong_Check(object) && !looks_like_a_number(Py_TYPE(object))) return Conversion::not_a_number;
+  if (!PyLong_Check(object) && (is_value(object) || !looks_like_a_number(Py_TYPE(object))))
+    return Conversion::not_a_number;
   number = PyFloat_AsDouble(object);
   return number == -1 && PyErr_Occurred() != nullptr ? Conversion::failed : Conversion::done;
 }

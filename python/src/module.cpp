@@ -27,9 +27,23 @@ void add_value(PyObject* module) {
   shared_tape = new SharedTape;  // never deleted, because Values may outlive the interpreter's threads
   shared_tape->use();
   value_type = make_value_type();
+  condition_type = make_condition_type();
   if (PyModule_AddObjectRef(module, "Value", reinterpret_cast<PyObject*>(value_type)) != 0) throw_python_error();
-  for (PyMethodDef* functions : {op_functions(), own_functions})
+  if (PyModule_AddObjectRef(module, "Condition", reinterpret_cast<PyObject*>(condition_type)) != 0)
+    throw_python_error();
+  for (PyMethodDef* functions : {op_functions(), other_functions(), own_functions})
     if (PyModule_AddFunctions(module, functions) != 0) throw_python_error();
+}
+
+// cls.__new__(cls) makes an object without a C++ object inside. pybind11 would allocate one on its first use and leave
+// it uninitialized, so allocating is refused.
+void refuse_empty_objects(const py::module_& module) {
+  for (const auto& [name, thing] : py::dict(module.attr("__dict__")))
+    if (PyType_Check(thing.ptr()) != 0)
+      if (py::detail::type_info* const type = py::detail::get_type_info(reinterpret_cast<PyTypeObject*>(thing.ptr())))
+        type->operator_new = [](std::size_t) -> void* {
+          throw py::type_error("gradwalk: needs an object that __init__ has made, got an empty one; call its class");
+        };
 }
 
 }  // namespace
@@ -47,4 +61,5 @@ PYBIND11_MODULE(_core, module) {
   bind_learning(module);
   bind_compile(module);
   bind_solve(module);
+  refuse_empty_objects(module);
 }

@@ -87,9 +87,13 @@ void fill(ValueObject* object, Value&& value, PyObject** slot) {
   new (object->place) Value(std::move(value));
 }
 
+void take_tape_to_free() noexcept {
+  if (!is_lent && !shared_tape->is_here()) shared_tape->use();
+}
+
 void empty(ValueObject* object) noexcept {
   *object->slot = nullptr;
-  if (!is_lent && !shared_tape->is_here()) shared_tape->use();
+  take_tape_to_free();
   object->value().~Value();
 }
 

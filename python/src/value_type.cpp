@@ -131,6 +131,7 @@ void deallocate(PyObject* self) {
 // ---- data, grad and label ----
 
 PyObject* get_data(PyObject* self, void*) {
+  ++numbers_read;
   return guarded([&] { return enter(), PyFloat_FromDouble(std::as_const(value_in(self)).data()); });
 }
 PyObject* get_grad(PyObject* self, void*) {
@@ -257,6 +258,51 @@ PyObject* detach(PyObject* self, PyObject*) {
   return guarded([&] { return enter(), object_of(value_in(self).detach()); });
 }
 
+// ---- numbers ----
+
+// The data as a plain number. While a function is recorded for compile(), a recording notices that it leaves the graph.
+double number_that_leaves(PyObject* self) {
+  enter();
+  return static_cast<double>(value_in(self));
+}
+PyObject* to_float(PyObject* self) {
+  return guarded([&] { return PyFloat_FromDouble(number_that_leaves(self)); });
+}
+PyObject* to_int(PyObject* self) {
+  return guarded([&] { return PyLong_FromDouble(number_that_leaves(self)); });
+}
+PyObject* item(PyObject* self, PyObject*) { return to_float(self); }
+int is_not_zero(PyObject* self) {
+  bool holds = false;
+  const int status = guarded_int([&] {
+    enter();
+    holds = static_cast<bool>(value_in(self) != 0.0);
+  });
+  return status != 0 ? status : static_cast<int>(holds);
+}
+
+PyObject* round_to(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+  if (count > 1)
+    return PyErr_Format(PyExc_TypeError, "round: needs a number of digits, got %zd arguments; give one", count);
+  PyObject* const number = to_float(self);
+  if (number == nullptr) return nullptr;
+  PyObject* const rounded =
+      PyObject_CallMethod(number, "__round__", count == 1 ? "(O)" : "()", count == 1 ? arguments[0] : nullptr);
+  Py_DECREF(number);
+  return rounded;
+}
+
+// Formatting is for people, so a recording does not count it as a number that leaves the graph.
+PyObject* format(PyObject* self, PyObject* how) {
+  if (PyUnicode_Check(how) == 0)
+    return guarded([&]() -> PyObject* { throw_type_error("format", "text", how, "give a str, as in '.3f'"); });
+  if (PyUnicode_GET_LENGTH(how) == 0) return PyObject_Str(self);
+  PyObject* const number = get_data(self, nullptr);
+  PyObject* const shown = number != nullptr ? PyObject_Format(number, how) : nullptr;
+  Py_XDECREF(number);
+  return shown;
+}
+
 // ---- pickle and copy ----
 
 PyObject* attributes_or_none(PyObject* self) {
@@ -306,6 +352,8 @@ PyObject* set_state(PyObject* self, PyObject* state) {
       if (*label != '\0') value.label(label);
     }
     if (attributes != Py_None) {
+      if (PyDict_Check(attributes) == 0)
+        throw_type_error("__setstate__", "a dict of attributes", attributes, "leave the call to pickle");
       PyObject* const own = get_dict(self, nullptr);
       const int status = own != nullptr ? PyDict_Update(own, attributes) : -1;
       Py_XDECREF(own);
@@ -319,7 +367,7 @@ PyObject* set_state(PyObject* self, PyObject* state) {
 
 std::vector<PyMethodDef> all_methods() {
   std::vector<PyMethodDef> methods{
-      {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(backward)), METH_FASTCALL,
+      {"backward", as_method(backward), METH_FASTCALL,
        "backward($self, seed=1.0, /)\n--\n\nComputes the derivative of this Value with respect to each node below "
        "it.\n\n"
        "The gradients of leaves accumulate. seed is the gradient of this Value itself.\n\n>>> a = Value(3.0)\n>>> (a * "
@@ -327,29 +375,52 @@ std::vector<PyMethodDef> all_methods() {
       {"propagate", propagate, METH_NOARGS,
        "propagate($self, /)\n--\n\nAdds this node's gradient times each local derivative to the gradient of its "
        "inputs.\n\n"
-       "It is one step of the backward pass, like micrograd's _backward()."},
+       "It is one step of the backward pass, like micrograd's _backward().\n\n>>> a = Value(3.0)\n>>> b = a * 2\n>>> "
+       "b.grad = 1\n>>> b.propagate()\n>>> a.grad\n2.0"},
       {"detach", detach, METH_NOARGS,
        "detach($self, /)\n--\n\nReturns a leaf with the same data and no graph below it.\n\n>>> (Value(3.0) * "
        "2).detach()\n"
        "Value(data=6, grad=0)"},
+      {"item", item, METH_NOARGS,
+       "item($self, /)\n--\n\nReturns the data as a float, as float() does.\n\n>>> (Value(3.0) * 2).item()\n6.0"},
+      {"__round__", as_method(round_to), METH_FASTCALL,
+       "__round__($self, ndigits=None, /)\n--\n\nReturns the data, rounded: a float, or an int without digits.\n\n"
+       ">>> import builtins\n>>> builtins.round(Value(3.14159), 2)\n3.14"},
+      {"__format__", format, METH_O,
+       "__format__($self, spec, /)\n--\n\nFormats the data.\n\n>>> f\"{Value(3.14159):.2f}\"\n'3.14'"},
+      {"__array_ufunc__", as_method(array_ufunc), METH_FASTCALL | METH_KEYWORDS,
+       "__array_ufunc__($self, ufunc, method, /, *inputs, **keywords)\n--\n\nRecords the operation that a function of "
+       "NumPy stands for."},
       {"__reduce__", reduce, METH_NOARGS, nullptr},
       {"__setstate__", set_state, METH_O, nullptr},
   };
-  for (const PyMethodDef* method = op_methods();; ++method) {
+  for (const PyMethodDef* method = op_methods(); method->ml_name != nullptr; ++method) methods.push_back(*method);
+  for (const PyMethodDef* method = other_methods();; ++method) {
     methods.push_back(*method);
     if (method->ml_name == nullptr) return methods;
   }
 }
 
 PyGetSetDef properties[] = {
-    {"data", get_data, set_data, "The number.", nullptr},
-    {"grad", get_grad, set_grad, "The gradient, as backward() computed it.", nullptr},
-    {"label", get_label, set_label, "A name for drawings and messages.", nullptr},
-    {"inputs", get_inputs, nullptr, "The operands, in order. a * a has two.", nullptr},
-    {"_prev", get_prev, nullptr, "The operands as a set, as in micrograd.", nullptr},
-    {"_op", get_op, nullptr, "The operation as micrograd writes it: '+', '**2', 'ReLU'. '' for a leaf.", nullptr},
+    {"data", get_data, set_data, "The number.\n\n>>> (Value(2.0) * 3).data\n6.0", nullptr},
+    {"grad", get_grad, set_grad,
+     "The gradient, as backward() computed it.\n\n>>> a = Value(2.0)\n>>> (a * 3).backward()\n>>> a.grad\n3.0",
+     nullptr},
+    {"label", get_label, set_label, "A name for drawings and messages.\n\n>>> Value(2.0, label='a').label\n'a'",
+     nullptr},
+    {"inputs", get_inputs, nullptr,
+     "The operands, in order. a * a has two.\n\n>>> (Value(2.0) * 3).inputs\n(Value(data=2, grad=0), Value(data=3, "
+     "grad=0))",
+     nullptr},
+    {"_prev", get_prev, nullptr,
+     "The operands as a set, as in micrograd.\n\n>>> a = Value(2.0)\n>>> (a * a)._prev == {a}\nTrue", nullptr},
+    {"_op", get_op, nullptr,
+     "The operation as micrograd writes it: '+', '**2', 'ReLU'. '' for a leaf.\n\n>>> (Value(2.0) ** 3)._op\n'**3'",
+     nullptr},
     {"_backward", get_step_back, set_step_back_of,
-     "The node's step of the backward pass. You can set it on nodes that you made with children.", nullptr},
+     "The node's step of the backward pass. You can set it on nodes that you made with children.\n\n>>> a = "
+     "Value(2.0)\n>>> b = a * 3\n>>> b.grad = 1\n>>> b._backward()\n>>> a.grad\n3.0",
+     nullptr},
     {"__dict__", get_dict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
@@ -365,10 +436,6 @@ constexpr const char* description =
     "it.\n\n"
     ">>> a, b = Value(2.0, label='a'), Value(-3.0, label='b')\n>>> c = a * b + a\n>>> c.backward()\n"
     ">>> a.grad, b.grad\n(-2.0, 2.0)";
-
-template <class Function> PyType_Slot slot(int number, Function* function) {
-  return {number, reinterpret_cast<void*>(function)};
-}
 
 }  // namespace
 
@@ -396,6 +463,11 @@ PyTypeObject* make_value_type() {
       slot(Py_nb_negative, number_methods.nb_negative),
       slot(Py_nb_positive, number_methods.nb_positive),
       slot(Py_nb_absolute, number_methods.nb_absolute),
+      slot(Py_nb_remainder, number_methods.nb_remainder),
+      slot(Py_nb_floor_divide, number_methods.nb_floor_divide),
+      slot(Py_nb_bool, is_not_zero),
+      slot(Py_nb_float, to_float),
+      slot(Py_nb_int, to_int),
       {0, nullptr},
   };
   PyType_Spec spec{"gradwalk.Value", sizeof(ValueObject), 0,

@@ -22,8 +22,7 @@ struct Watched {
   Recorded recorded;
   std::vector<bool> guards;
 };
-Watched record(const RowFunction& function, const std::vector<std::vector<double>>& rows,
-               const CompileOptions& options);
+Watched record(const RowOutputs& function, const std::vector<std::vector<double>>& rows, const CompileOptions& options);
 
 Terms simplify(const Scalars& scalars);
 // Equal weights, inputs and packs are found by their hashes, and compared. A test gives a mask that lets hashes

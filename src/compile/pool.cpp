@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// A round of work is begun by counting round_ up and ends when busy_ is 0. Who waits looks a while, for most waits are
-// shorter than being woken takes, and then sleeps: on machines with fewer cores than threads looking on would keep the
-// work from being done.
+// A round of work begins when round_ is counted up. A thread claims the part with its number; the caller claims all
+// that are left, and waits for the others to be done. A thread that waits spins for a few microseconds, because most
+// waits are shorter than waking up takes, and then sleeps.
 #include "pool.hpp"
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <utility>
@@ -19,14 +21,22 @@ void pause() {
 #endif
 }
 
-// Until the number is another one.
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::microseconds longest_spin{30};
+constexpr std::size_t longest_rest = 1024;  // rounds
+constexpr std::size_t most_in_vain = 16;    // rounds
+
+// Waits until the number changes, and returns the new one.
 template <class N> N wait_while(const std::atomic<N>& number, N is) {
-  constexpr int looks = 2000;
-  for (int i = 0; i < looks; ++i) {
-    const N now = number.load(std::memory_order_acquire);
-    if (now != is) return now;
-    pause();
-  }
+  const Clock::time_point end = Clock::now() + longest_spin;
+  do {
+    for (int i = 0; i < 32; ++i) {
+      const N now = number.load(std::memory_order_acquire);
+      if (now != is) return now;
+      pause();
+    }
+  } while (Clock::now() < end);
   N now = is;
   while ((now = number.load(std::memory_order_acquire)) == is) number.wait(is, std::memory_order_acquire);
   return now;
@@ -34,7 +44,7 @@ template <class N> N wait_while(const std::atomic<N>& number, N is) {
 
 }  // namespace
 
-Pool::Pool(std::size_t threads) : workers_(threads - 1), thrown_(threads) { start(); }
+Pool::Pool(std::size_t threads) : workers_(threads - 1), thrown_(threads), claimed_(threads) { start(); }
 
 Pool::~Pool() { end(); }
 
@@ -67,6 +77,21 @@ void Pool::forget() {
   for (std::thread& worker : workers_) std::construct_at(&worker);
 }
 
+bool Pool::claim(std::size_t number, std::uint32_t round) {
+  std::uint32_t seen = claimed_[number].load(std::memory_order_relaxed);
+  // A thread that slept through a round must not claim a part of it that the caller has done.
+  return static_cast<std::int32_t>(round - seen) > 0 &&
+         claimed_[number].compare_exchange_strong(seen, round, std::memory_order_acq_rel);
+}
+
+void Pool::call(std::size_t number) {
+  try {
+    (*work_)(number);
+  } catch (...) {
+    thrown_[number] = std::current_exception();
+  }
+}
+
 void Pool::run(const std::function<void(std::size_t)>& work) {
   if (workers_.empty()) {
     work(0);
@@ -77,15 +102,41 @@ void Pool::run(const std::function<void(std::size_t)>& work) {
     start();
   }
   work_ = &work;
-  busy_.store(static_cast<std::uint32_t>(workers_.size()), std::memory_order_relaxed);
-  round_.fetch_add(1, std::memory_order_release);
-  round_.notify_all();
-  try {
-    work(0);
-  } catch (...) {
-    thrown_[0] = std::current_exception();
+  if (alone_ > 0) {
+    --alone_;
+    for (std::size_t i = 0; i < size(); ++i) call(i);
+  } else {
+    run_together();
   }
-  for (std::uint32_t busy = busy_.load(std::memory_order_acquire); busy != 0;) busy = wait_while(busy_, busy);
+  rethrow();
+}
+
+void Pool::run_together() {
+  done_.store(0, std::memory_order_relaxed);
+  const std::uint32_t round = round_.fetch_add(1, std::memory_order_release) + 1;
+  round_.notify_all();
+  const Clock::time_point begin = Clock::now();
+  std::uint32_t others = 0;
+  for (std::size_t i = 0; i < size(); ++i)
+    if (claim(i, round))
+      call(i);
+    else
+      ++others;
+  const Clock::time_point worked = Clock::now();
+  for (std::uint32_t done = done_.load(std::memory_order_acquire); done != others;) done = wait_while(done_, done);
+  const Clock::duration waited = Clock::now() - worked;
+
+  in_vain_ = others == 0 ? in_vain_ + 1 : 0;
+  if (waited > (worked - begin) + longest_spin || in_vain_ == most_in_vain) {
+    rest_ = std::clamp<std::size_t>(2 * rest_, 8, longest_rest);
+    alone_ = rest_;
+    in_vain_ = 0;
+  } else if (others > 0) {
+    rest_ /= 2;
+  }
+}
+
+void Pool::rethrow() {
   for (std::exception_ptr& thrown : thrown_)
     if (thrown != nullptr) {
       const std::exception_ptr first = std::exchange(thrown, nullptr);
@@ -98,12 +149,10 @@ void Pool::wait_for_work(std::size_t number, std::uint32_t round) {
   for (;;) {
     round = wait_while(round_, round);
     if (ends_.load(std::memory_order_acquire)) return;
-    try {
-      (*work_)(number);
-    } catch (...) {
-      thrown_[number] = std::current_exception();
-    }
-    if (busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) busy_.notify_all();
+    if (!claim(number, round)) continue;
+    call(number);
+    done_.fetch_add(1, std::memory_order_acq_rel);
+    done_.notify_all();
   }
 }
 

@@ -191,6 +191,12 @@ Program compile(std::span<const Value> outputs, const CompileOptions& options) {
 
 Program compile(const RowFunction& function, const std::vector<std::vector<double>>& rows,
                 const CompileOptions& options) {
+  return compile(RowOutputs([&](const std::vector<Value>& inputs) { return std::vector{function(inputs)}; }), rows,
+                 options);
+}
+
+Program compile(const RowOutputs& function, const std::vector<std::vector<double>>& rows,
+                const CompileOptions& options) {
   compiler::Watched watched = compiler::record(function, rows, options);
   return Program(
       Program::State::make(std::move(watched.recorded), std::move(watched.guards), rows.front().size(), options));

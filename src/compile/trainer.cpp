@@ -39,6 +39,21 @@ struct Trainer::State {
     return first();
   }
 
+  OptimizerState moments_in_doubles() const {
+    return std::visit(
+        [](const auto& own) {
+          return OptimizerState{
+              own.steps, {own.first.begin(), own.first.end()}, {own.second.begin(), own.second.end()}};
+        },
+        moments);
+  }
+  void set_moments(const OptimizerState& from) {
+    first().with_machine([&]<class T>(Machine<T>&) {
+      moments =
+          Moments<T>{from.steps, {from.first.begin(), from.first.end()}, {from.second.begin(), from.second.end()}};
+    });
+  }
+
   std::uint64_t steps() const {
     return std::visit([](const auto& one) { return one.steps; }, moments);
   }
@@ -131,11 +146,7 @@ Trainer::Trainer(std::span<const Program> programs, const OptimizerConfig& confi
   }
   state_->config = config;
   state_->schedule = std::move(schedule);
-  state_->first().with_machine([&]<class T>(Machine<T>&) {
-    const OptimizerState first = initial_state(config, state_->first().parameters.size());
-    state_->moments =
-        Moments<T>{first.steps, {first.first.begin(), first.first.end()}, {first.second.begin(), first.second.end()}};
-  });
+  state_->set_moments(initial_state(config, state_->first().parameters.size()));
   state_->first().load_parameters();
 }
 
@@ -185,5 +196,10 @@ void Trainer::read_again() {
   state().first().load_parameters();
 }
 std::uint64_t Trainer::steps() const { return state().steps(); }
+OptimizerState Trainer::optimizer_state() const { return state().moments_in_doubles(); }
+void Trainer::set_optimizer_state(const OptimizerState& from) {
+  check_state(state().config, state().first().parameters.size(), from);
+  state().set_moments(from);
+}
 
 }  // namespace gradwalk

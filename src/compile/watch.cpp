@@ -39,7 +39,7 @@ void refuse_left(const std::vector<Value>& left, std::span<const Value> inputs, 
   }
 }
 
-Once record_once(const RowFunction& function, const std::vector<double>& row, const CompileOptions& options) {
+Once record_once(const RowOutputs& function, const std::vector<double>& row, const CompileOptions& options) {
   const std::vector<Value> inputs(row.begin(), row.end());
   // As nodes, not as numbers in their Values: a number that is cast is reported with its node.
   for (const Value& leaf : inputs) leaf.id();
@@ -51,8 +51,10 @@ Once record_once(const RowFunction& function, const std::vector<double>& row, co
   {
     const WatchRecording watch([&](const Condition& condition) { decided.push_back(condition); },
                                [&](const Value& value) { left.push_back(value); });
-    outputs.push_back(function(inputs));
+    outputs = function(inputs);
   }
+  if (outputs.empty())
+    throw Error("compile", "a function with outputs", "one that returns none", "return a Value or several");
   refuse_left(left, inputs, options.parameters);
   for (const Condition& condition : decided) {
     outputs.emplace_back(condition);
@@ -87,7 +89,7 @@ void compare(const Once& first, const Once& other, std::size_t row) {
 
 }  // namespace
 
-Watched record(const RowFunction& function, const std::vector<std::vector<double>>& rows,
+Watched record(const RowOutputs& function, const std::vector<std::vector<double>>& rows,
                const CompileOptions& options) {
   if (!options.inputs.empty())
     throw Error("compile", "no inputs: a function is called with its own",

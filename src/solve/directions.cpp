@@ -101,9 +101,15 @@ class Newton final : public Directions {
     is_gradient_ = forgotten_;
     forgotten_ = false;
     if (is_gradient_) return -point.gradient;
-    const Matrix hessian = function_.hessian(point.x);
+    Matrix hessian = function_.hessian(point.x);
     is_gradient_ = !hessian.allFinite();
     if (is_gradient_) return -point.gradient;
+    for (Eigen::Index i = 0; i < free_.size(); ++i)
+      if (free_[i] == 0) {
+        hessian.row(i).setZero();
+        hessian.col(i).setZero();
+        hessian(i, i) = 1;
+      }
     const Eigen::LLT<Matrix> factors(hessian);
     if (factors.info() == Eigen::Success && factors.rcond() > 1e-14) return -factors.solve(point.gradient);
     // The function is not convex here. Take the magnitudes of the eigenvalues, with a lower bound that limits the step.
@@ -116,10 +122,12 @@ class Newton final : public Directions {
   }
   void learn(const Point&, const Point&) override {}
   void forget() override { forgotten_ = true; }
+  void restrict(const Vector& free) override { free_ = free; }
   double first_step(const Point& point) const override { return is_gradient_ ? careful_step(point) : 1; }
 
  private:
   Function& function_;
+  Vector free_;               // empty if all parameters are free
   bool is_gradient_ = false;  // true if the last direction was the gradient's, because there was no usable Hessian
   bool forgotten_ = false;    // true if forget() asks for the gradient's direction
 };

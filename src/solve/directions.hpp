@@ -20,6 +20,8 @@ class Directions {
   virtual void learn(const Point& from, const Point& to) = 0;
   // Forgets what was learned. The next direction is that of the gradient.
   virtual void forget() = 0;
+  // From now on, only the parameters with a 1 are free to move. The gradients of the others are given as 0.
+  virtual void restrict(const Vector& /*free*/) { forget(); }
   // Returns the share of the direction that the line search tries first.
   virtual double first_step(const Point& point) const = 0;
 };

@@ -7,7 +7,8 @@
 #include <cmath>
 #include <limits>
 
-#include "function.hpp"
+#include "box.hpp"
+#include "rows_function.hpp"
 #include "start.hpp"
 
 namespace gradwalk {
@@ -17,51 +18,43 @@ namespace {
 constexpr double hardly_damped = std::numeric_limits<double>::epsilon();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// A linear model of the residuals near a point: r + J p. Steps need only R of J = Q R. If J has no more rows than
-// columns, R is J itself.
+// A linear model of the residuals near a point: r + J p, where only the free parameters move.
 struct Linear {
-  Matrix jacobian;
-  Matrix r;
-  Vector right;     // Q'r
-  Vector gradient;  // J'r
+  Matrix r;      // R of J = Q R
+  Vector right;  // Q'r
+  Vector free;   // 1 for each free parameter, 0 for each other
 
-  Linear(Matrix j, const Vector& residuals) : jacobian(std::move(j)), gradient(jacobian.transpose() * residuals) {
-    const Eigen::Index n = jacobian.cols();
-    if (jacobian.rows() <= n) {
-      r = jacobian;
-      right = residuals;
-      return;
-    }
-    const Eigen::HouseholderQR<Matrix> factors(jacobian);
-    r = factors.matrixQR().topRows(n).triangularView<Eigen::Upper>();
-    right = (factors.householderQ().adjoint() * residuals).head(n);
-  }
+  Linear(Reduced reduced, const Box& box, const Vector& x)
+      : r(std::move(reduced.r)), right(std::move(reduced.right)), free(box.free(x, r.transpose() * right)) {}
 
-  bool is_finite() const { return jacobian.allFinite(); }
-  Vector columns() const { return jacobian.colwise().norm(); }
+  bool is_finite() const { return r.allFinite() && right.allFinite(); }
+  Vector columns() const { return r.colwise().norm(); }  // the lengths of the columns of J
+  Vector gradient() const { return free.cwiseProduct(r.transpose() * right); }
 
   Vector step(const Vector& weights, double damping) const {
     const Eigen::Index n = r.cols(), rows = r.rows();
     Matrix left(rows + n, n);
     Vector wanted = Vector::Zero(rows + n);
-    left.topRows(rows) = r;
+    left.topRows(rows) = r * free.asDiagonal();
     left.bottomRows(n) = (std::sqrt(damping) * weights).asDiagonal();
     wanted.head(rows) = -right;
     return left.householderQr().solve(wanted);
   }
 
-  // Returns how much the model predicts that the sum of squares falls along a step.
+  // Returns how much the model predicts that the sum of squares falls along a step that step() returned.
   double promised(const Vector& step, const Vector& weights, double damping) const {
-    return step.dot(damping * weights.cwiseAbs2().cwiseProduct(step) - gradient);
+    return step.dot(damping * weights.cwiseAbs2().cwiseProduct(step) - gradient());
   }
+  // Returns the same for any step.
+  double promised(const Vector& step) const { return -2 * step.dot(gradient()) - (r * step).squaredNorm(); }
 
   // Returns the largest cosine of an angle between the residuals and a column of J.
   double steepness(const Vector& residuals) const {
     const double length = residuals.norm();
+    const Vector slopes = gradient(), lengths = columns();
     double largest = 0;
-    for (Eigen::Index j = 0; j < jacobian.cols(); ++j)
-      if (const double both = jacobian.col(j).norm() * length; both > 0)
-        largest = std::max(largest, std::abs(gradient[j]) / both);
+    for (Eigen::Index j = 0; j < r.cols(); ++j)
+      if (const double both = lengths[j] * length; both > 0) largest = std::max(largest, std::abs(slopes[j]) / both);
     return largest;
   }
 };
@@ -71,9 +64,10 @@ class LeastSquares {
   LeastSquares(Function& function, const FitOptions& options, const Vector& start)
       : function_(function),
         options_(options),
+        box_("fit", start, options.lower, options.upper),
         x_(start),
         residuals_(function.values(start)),
-        linear_(function.jacobian(start), residuals_),
+        linear_(function.linear(start, residuals_), box_, start),
         longest_(Vector::Zero(start.size())) {}
 
   Stop run(std::size_t& iterations) {
@@ -100,10 +94,16 @@ class LeastSquares {
     for (double growth = 2; iterations < options_.iterations; growth *= 2) {
       ++iterations;
       if (options_.progress) options_.progress(iterations, before);
-      const Vector step = linear_.step(weights, damping_);
-      const double promised = linear_.promised(step, weights, damping_);
+      Vector step = linear_.step(weights, damping_);
+      double promised = linear_.promised(step, weights, damping_);
+      if (const Vector next = box_.nearest(x_ + step); box_.is_bounded() && next != x_ + step) {
+        step = next - x_;
+        promised = linear_.promised(step);
+      }
       const bool is_short = length_of(step, weights) <= options_.step_tolerance * length_of(x_, weights);
-      const double fall = try_step(step, before, is_hidden ? -noise * before : 1e-4 * promised);
+      const double fall = promised > 0 || !box_.is_bounded()
+                              ? try_step(step, before, is_hidden ? -noise * before : 1e-4 * promised)
+                              : -infinity;
       if (is_short || growth > 1e30) return reason_to_end(weights, before);
       if (fall == -infinity) {
         damping_ *= growth;
@@ -122,12 +122,12 @@ class LeastSquares {
   // Makes the step if the sum of squares falls by more than `wanted`, and returns how much it falls. Otherwise returns
   // minus infinity.
   double try_step(const Vector& step, double before, double wanted) {
-    const Vector next = x_ + step;
+    const Vector next = box_.nearest(x_ + step);
     if (!next.allFinite()) return -infinity;
     Vector there = function_.values(next);
     const double fall = before - there.squaredNorm();
     if (!there.allFinite() || !(fall > wanted)) return -infinity;
-    Linear linear(function_.jacobian(next), there);
+    Linear linear(function_.linear(next, there), box_, next);
     if (!linear.is_finite()) return -infinity;
     x_ = next;
     residuals_ = std::move(there);
@@ -152,6 +152,7 @@ class LeastSquares {
 
   Function& function_;
   const FitOptions& options_;
+  Box box_;
   Vector x_, residuals_;
   Linear linear_;
   Vector longest_;  // the largest length of each column of J so far
@@ -196,21 +197,32 @@ void add_errors(const Linear& linear, const Vector& residuals, bool known_errors
   }
 }
 
+Fit fitted(Function& function, const Vector& begin, const FitOptions& options) {
+  Fit result;
+  const LeastSquares problem = solved<LeastSquares>(function, options, begin, result);
+  result.x = numbers(problem.x());
+  result.residuals = numbers(problem.values());
+  result.sum_of_squares = problem.values().squaredNorm();
+  result.gradient_norm = (problem.linear().r.transpose() * problem.linear().right).norm();
+  add_errors(problem.linear(), problem.values(), options.known_errors, result);
+  return result;
+}
+
 }  // namespace
 }  // namespace solver
 
 Fit detail::fit(const VectorFunction& residuals, const AnyNumbers& start, const FitOptions& options) {
   using namespace solver;
   const Vector begin = start_of("fit", start);
-  Function function("fit", residuals, options.compile);
-  Fit result;
-  const LeastSquares problem = solved<LeastSquares>(function, options, begin, result);
-  result.x = numbers(problem.x());
-  result.residuals = numbers(problem.values());
-  result.sum_of_squares = problem.values().squaredNorm();
-  result.gradient_norm = problem.linear().gradient.norm();
-  add_errors(problem.linear(), problem.values(), options.known_errors, result);
-  return result;
+  WholeFunction whole("fit", residuals, options.compile);
+  return fitted(whole, begin, options);
+}
+
+Fit detail::fit(const RowResiduals& residuals, const Rows& rows, const AnyNumbers& start, const FitOptions& options) {
+  using namespace solver;
+  const Vector begin = start_of("fit", start);
+  RowsFunction over_rows("fit", residuals, rows, Over::each, options.compile);
+  return fitted(over_rows, begin, options);
 }
 
 }  // namespace gradwalk

@@ -64,14 +64,25 @@ class Search {
 
 }  // namespace
 
-Found search_line(Function& function, const Vector& direction, double lowest, Point& at, double& step) {
+namespace {
+
+// Returns the slope at a point on the way along a direction. Where a bound has stopped a parameter, it has no part in
+// it.
+double slope_at(const Point& point, const Vector& unbounded, const Vector& direction) {
+  return (point.x.array() == unbounded.array()).select(direction, 0).dot(point.gradient);
+}
+
+}  // namespace
+
+Found search_line(Function& function, const Box& box, const Vector& direction, double lowest, Point& at, double& step) {
   Search search(at, direction);
   Trial trial{step, {}, 0};
   for (int i = 0; i < most_trials; ++i) {
-    trial.point.x = at.x + trial.step * direction;
+    const Vector unbounded = at.x + trial.step * direction;
+    trial.point.x = box.nearest(unbounded);
     if (trial.point.x == search.low().point.x) break;  // the step is below the precision of doubles
     trial.point.value = function.gradient(trial.point.x, trial.point.gradient);
-    trial.slope = direction.dot(trial.point.gradient);
+    trial.slope = box.is_bounded() ? slope_at(trial.point, unbounded, direction) : direction.dot(trial.point.gradient);
     if (trial.point.value < lowest) {
       at = std::move(trial.point);
       return Found::no_end;

@@ -3,7 +3,7 @@
 // until one is too long. Then it searches between the longest step that is too short and the shortest that is too long.
 #pragma once
 
-#include "function.hpp"
+#include "box.hpp"
 
 namespace gradwalk::solver {
 
@@ -22,8 +22,8 @@ enum class Found : std::uint8_t {
   no_end,         // a value below the lowest one that is allowed
 };
 
-// Searches along a direction. Moves `at` to the point found, and sets `step` to its share of the direction. Leaves `at`
-// unchanged if nothing is lower.
-Found search_line(Function& function, const Vector& direction, double lowest, Point& at, double& step);
+// Searches along a direction, within the bounds. Moves `at` to the point found, and sets `step` to its share of the
+// direction. Leaves `at` unchanged if nothing is lower.
+Found search_line(Function& function, const Box& box, const Vector& direction, double lowest, Point& at, double& step);
 
 }  // namespace gradwalk::solver

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "directions.hpp"
+#include "rows_function.hpp"
 #include "start.hpp"
 
 namespace gradwalk {
@@ -12,17 +13,39 @@ namespace {
 
 constexpr double far_away = 1e100;
 
-// Returns the largest |derivative| * max(1, |parameter|), which gradient_tolerance bounds.
+// Returns the largest |derivative| * max(1, |parameter|), which gradient_tolerance bounds. `at` has the gradients of
+// the free parameters only.
 double steepness(const Point& at) {
   return at.gradient.cwiseProduct(at.x.cwiseAbs().cwiseMax(1)).lpNorm<Eigen::Infinity>();
 }
 
 class Descent {
  public:
-  Descent(Function& function, const MinimizeOptions& options)
-      : function_(function), options_(options), directions_(make_directions(options, function)) {}
+  Descent(Function& function, const Box& box, const MinimizeOptions& options)
+      : function_(function), box_(box), options_(options), directions_(make_directions(options, function)) {}
 
-  Stop run(Point& at, std::size_t& iterations) {
+  Stop run(Point& found, std::size_t& iterations) {
+    Point at = found;
+    free_ = Vector::Ones(at.x.size());
+    restrict(at);
+    const Stop stop = run_restricted(at, iterations);
+    found = std::move(at);
+    found.gradient = std::move(gradient_);
+    return stop;
+  }
+
+ private:
+  // Keeps the gradient of the free parameters in `at`, and the whole gradient in gradient_.
+  void restrict(Point& at) {
+    gradient_ = at.gradient;
+    if (!box_.is_bounded()) return;
+    const Vector free = box_.free(at.x, at.gradient);
+    if (free != free_) directions_->restrict(free);
+    free_ = free;
+    at.gradient = at.gradient.cwiseProduct(free_);
+  }
+
+  Stop run_restricted(Point& at, std::size_t& iterations) {
     least_ = steepest_ = steepness(at);
     idle_ = 0;
     bool started_again = false;
@@ -39,8 +62,8 @@ class Descent {
       const Point before = at;
       double step = directions_->first_step(at);
       const double promised = -direction.dot(at.gradient) * step;
-      switch (search_line(function_, direction, options_.lowest, at, step)) {
-        case Found::no_end: return Stop::unbounded;
+      switch (search_line(function_, box_, direction, options_.lowest, at, step)) {
+        case Found::no_end: gradient_ = at.gradient; return Stop::unbounded;
         case Found::nothing_lower:
           if (promised <= noise * std::abs(at.value)) return unless_kink(Stop::value, at);
           if (share_changed(at.x, at.x + step * direction) <= short_share) return unless_kink(Stop::step, at);
@@ -51,12 +74,13 @@ class Descent {
         case Found::point: break;
       }
       started_again = false;
-      directions_->learn(before, at);
+      const Vector free = free_;
+      restrict(at);
+      if (free == free_) directions_->learn(before, at);
       if (const std::optional<Stop> stop = reason_to_stop(before, at)) return *stop;
     }
   }
 
- private:
   std::optional<Stop> reason_to_stop(const Point& before, const Point& at) {
     if (at.x.lpNorm<Eigen::Infinity>() > far_away) return Stop::unbounded;
     const double fall = before.value - at.value;
@@ -82,12 +106,40 @@ class Descent {
   static constexpr double epsilon = std::numeric_limits<double>::epsilon();
 
   Function& function_;
+  const Box& box_;
   const MinimizeOptions& options_;
+  Vector free_, gradient_;  // 1 for each free parameter; the gradient of all parameters
   std::unique_ptr<Directions> directions_;
   double least_ = 0, steepest_ = 0;  // the smallest and the largest steepness so far
   int idle_ = 0;                     // the number of steps without progress in a row
   static constexpr int most_idle = 10;
 };
+
+Minimum minimized(Function& function, const Vector& begin, const MinimizeOptions& options) {
+  const Box box("minimize", begin, options.lower, options.upper);
+  Minimum result;
+  const auto at_point = [&](const Vector& x) {
+    Point point{x, 0, {}};
+    point.value = function.gradient(x, point.gradient);
+    return point;
+  };
+  const auto descend = [&](Point& at) {
+    result.stop = at.is_finite() ? Descent(function, box, options).run(at, result.iterations) : Stop::not_finite;
+  };
+  const Point first = at_point(begin);
+  Point at = first;
+  descend(at);
+  if (!function.confirms(at.x, at.value, at.gradient)) {
+    if (!(at.value <= first.value) || !at.is_finite()) at = first;
+    descend(at);
+  }
+  function.report(result);
+  result.x = numbers(at.x);
+  result.value = at.value;
+  result.gradient = numbers(at.gradient);
+  result.gradient_norm = at.gradient.norm();
+  return result;
+}
 
 }  // namespace
 }  // namespace solver
@@ -95,30 +147,22 @@ class Descent {
 Minimum detail::minimize(const ScalarFunction& function, const AnyNumbers& start, const MinimizeOptions& options) {
   using namespace solver;
   const Vector begin = start_of("minimize", start);
-  Function wrapped(
+  WholeFunction whole(
       "minimize", [&](const std::vector<Value>& at) { return std::vector{function(at)}; }, options.compile);
-  Minimum result;
-  const auto at_point = [&](const Vector& x) {
-    Point point{x, 0, {}};
-    point.value = wrapped.gradient(x, point.gradient);
-    return point;
-  };
-  const auto descend = [&](Point& at) {
-    result.stop = at.is_finite() ? Descent(wrapped, options).run(at, result.iterations) : Stop::not_finite;
-  };
-  const Point first = at_point(begin);
-  Point at = first;
-  descend(at);
-  if (!wrapped.confirms(at.x, at.value, at.gradient)) {
-    if (!(at.value <= first.value) || !at.is_finite()) at = first;
-    descend(at);
-  }
-  wrapped.report(result);
-  result.x = numbers(at.x);
-  result.value = at.value;
-  result.gradient = numbers(at.gradient);
-  result.gradient_norm = at.gradient.norm();
-  return result;
+  return minimized(whole, begin, options);
+}
+
+Minimum detail::minimize(const RowLoss& loss, const Rows& rows, const AnyNumbers& start,
+                         const MinimizeOptions& options) {
+  using namespace solver;
+  const Vector begin = start_of("minimize", start);
+  RowsFunction over_rows(
+      "minimize",
+      [&](const std::vector<Value>& parameters, const std::vector<Value>& row) {
+        return std::vector{loss(parameters, row)};
+      },
+      rows, Over::sum, options.compile);
+  return minimized(over_rows, begin, options);
 }
 
 }  // namespace gradwalk

@@ -3,8 +3,8 @@
 #include <Eigen/QR>
 #include <cmath>
 
-#include "function.hpp"
 #include "start.hpp"
+#include "whole_function.hpp"
 
 namespace gradwalk {
 namespace solver {
@@ -67,7 +67,7 @@ class NewtonRoot {
 Root detail::root(const VectorFunction& function, const AnyNumbers& start, const RootOptions& options) {
   using namespace solver;
   const Vector begin = start_of("root", start);
-  Function wrapped("root", function, options.compile);
+  WholeFunction wrapped("root", function, options.compile);
   Root result;
   const NewtonRoot problem = solved<NewtonRoot>(wrapped, options, begin, result);
   result.x = numbers(problem.x());

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """compile(), Program and Trainer: compiled programs equal eager graphs, and can be trained."""
 
+import pickle
 import random
 import threading
 
@@ -64,9 +65,6 @@ def test_a_trainer_reduces_the_loss():
                                lambda k: 0.02 if k < 50 else 0.01)
     losses = [trainer.step(rows, mean=True) for _ in range(100)]
     assert losses[-1] < losses[0] / 2 and trainer.steps == 100
-    before = [p.data for p in model.parameters()]
-    trainer.write_back()
-    assert before != [p.data for p in model.parameters()]
 
 
 def test_a_trainer_trains_several_programs():
@@ -115,3 +113,203 @@ def test_programs_run_in_parallel_with_other_threads():
     for thread in threads:
         thread.join()
     assert got == [6.0] * 40 and program.gradients(rows)[0] == expected
+
+
+def test_programs_are_functions():
+    x, y, w = Value(1.0), Value(2.0), Value(3.0)
+    program = gradwalk.compile(w * x + y, inputs=[x, y], parameters=[w])
+    assert program([[1.0, 2.0], [3.0, 4.0]]).tolist() == [5, 13] and program([1.0, 2.0]) == 5
+    alone = gradwalk.compile(w * w, parameters=[w])
+    assert alone() == 9
+    of_one = gradwalk.compile(x * x, inputs=[x])
+    assert of_one([1.0, 2.0, 3.0]).tolist() == [1, 4, 9] and of_one(3.0) == 9
+
+
+def test_functions_return_lists_tuples_arrays_and_dicts():
+    rows = numpy.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    total, product = rows.sum(axis=1), rows.prod(axis=1)
+    listed = gradwalk.compile(lambda row: [row[0] + row[1], row[0] * row[1]], rows)
+    assert [column.tolist() for column in listed(rows)] == [total.tolist(), product.tolist()] and listed(rows[0]) == [3, 2]
+    pair = gradwalk.compile(lambda row: (row[0] + row[1], row[0] * row[1]), rows)(rows[0])
+    assert pair == (3, 2)
+    array = gradwalk.compile(lambda row: numpy.array([[row[0], row[1]], [row[0] * 2, row[1] * 2]]), rows)
+    assert array(rows).shape == (3, 2, 2) and array(rows)[1].tolist() == [[3, 4], [6, 8]] and array(rows[1]).tolist() == [[3, 4], [6, 8]]
+    named = gradwalk.compile(lambda row: {"sum": row[0] + row[1], "both": [row[0], row[0] * row[1]]}, rows)
+    assert named(rows)["sum"].tolist() == total.tolist() and named(rows)["both"][1].tolist() == product.tolist() and named.outputs == 3
+    with pytest.raises(TypeError, match="compile: needs Values, or lists, tuples, dicts and arrays of them, got str; return Values"):
+        gradwalk.compile(lambda row: "x", rows)
+
+
+def test_compile_is_a_decorator():
+    w = Value(2.0)
+
+    @gradwalk.compile
+    def distance(x, y):
+        """The distance from the origin."""
+        return (x * x + y * y).sqrt()
+
+    assert distance(3.0, 4.0) == 5 and distance.program is None
+    assert distance([3.0, 6.0], [4.0, 8.0]).tolist() == [5, 10] and distance.program is not None
+    assert distance(5.0, 12.0) == 13 and distance([3.0, 6.0], 0.0).tolist() == [3, 6] and distance.__doc__ == "The distance from the origin."
+
+    @gradwalk.compile(parameters=[w])
+    def loss(row):
+        return (w * row[0] - row[1]) ** 2
+
+    rows = numpy.array([[1.0, 1.0], [2.0, 5.0]])
+    assert loss(rows).tolist() == [1, 1] and loss(rows[0]) == 1 and loss.run(rows) == 2 and w.grad == -2
+    assert loss.gradients(rows)[1].tolist() == [-2] and loss.evaluate(rows).shape == (2, 1)
+    with pytest.raises(ValueError, match=r"distance: needs arrays of one length, got \(2,\) and \(3,\); give one number per row"):
+        distance([1.0, 2.0], [1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="distance: needs 2 arguments, got 1; give an array or a number for each"):
+        distance(1.0)
+
+
+def test_gradients_of_each_row():
+    model, rows = moons()
+    program = gradwalk.compile(row_loss(model), rows[:2], parameters=model.parameters())
+    values, gradients = program.gradients(rows, per_row=True)
+    assert values == pytest.approx(program.evaluate(rows)[:, 0]) and gradients.shape == (40, len(model.parameters()))
+    assert gradients[3] == pytest.approx(program.gradients(rows[3:4])[1]) and gradients.sum(axis=0) == pytest.approx(program.gradients(rows)[1])
+    with pytest.raises(ValueError, match="Program.gradients: needs rows alone with per_row, got mean or weights, too; scale the gradients of each row yourself"):
+        program.gradients(rows, per_row=True, mean=True)
+
+
+def test_compile_derivatives_gives_the_derivatives_of_each_row():
+    x, a, b = Value(1.0), Value(2.0), Value(3.0)
+    program = gradwalk.compile_derivatives((a * x).sin() * b, inputs=[x], parameters=[a, b])
+    expected = [[3 * t * numpy.cos(2 * t), numpy.sin(2 * t)] for t in (0.5, 1.5)]
+    assert program.evaluate([[0.5], [1.5]]) == pytest.approx(numpy.array(expected))
+    with pytest.raises(ValueError, match="compile_derivatives: needs parameters to differentiate by, got none"):
+        gradwalk.compile_derivatives(x * 2, inputs=[x])
+
+
+def test_numbers_are_refused_as_parameters():
+    w, x = Value(2.0), Value(1.0)
+    for work, name in [(lambda: gradwalk.compile(w * x, inputs=[x], parameters=[2.0]), "compile: needs a list of Values for parameters"),
+                       (lambda: gradwalk.compile(w * x, inputs=[1.0]), "compile: needs a list of Values for inputs"),
+                       (lambda: gradwalk.compile(lambda row: w * row[0], [[1.0], [2.0]], parameters=[0.5]), "compile: needs a list of Values for parameters"),
+                       (lambda: gradwalk.Optimizer([1.0], gradwalk.SGD()), "Optimizer: needs a list of Values for parameters"),
+                       (lambda: gradwalk.clip_gradient_norm([1.0], 1.0), "clip_gradient_norm: needs a list of Values for parameters"),
+                       (lambda: gradwalk.l2_penalty([1.0]), "l2_penalty: needs a list of Values for parameters")]:
+        with pytest.raises(TypeError, match=rf"{name}, got float at index 0; make it a Value, as in Value\(2.0\)"):
+            work()
+
+
+def test_wrong_rows_are_refused_in_words():
+    w, x = Value(2.0), Value(1.0)
+    program = gradwalk.compile(w * x, inputs=[x], parameters=[w])
+    for work, message in [(lambda: program.run("abc"), "Program.run: needs an array of numbers for rows, got str; give numbers only"),
+                          (lambda: program.evaluate([[1.0], [2.0, 3.0]]), "Program.evaluate: needs an array of numbers for rows, got list; give rows that are equally long"),
+                          (lambda: program.gradients([1.0], weights="x"), "Program.gradients: needs an array of numbers for weights, got str; give numbers only"),
+                          (lambda: program("abc"), "Program: needs an array of numbers for rows, got str; give numbers only"),
+                          (lambda: program([[x]]), "Program: needs an array of numbers for rows, got gradwalk.Value; use its .data"),
+                          (lambda: program.run(numpy.array([x, x])), "Program.run: needs an array of numbers for rows, got gradwalk.Value; use its .data"),
+                          (lambda: gradwalk.compile(lambda row: row[0], [[x], [x]]), "compile: needs an array of numbers for rows, got gradwalk.Value; use its .data"),
+                          (lambda: gradwalk.Trainer(program, gradwalk.SGD()).step({}), "Trainer.step: needs an array of numbers for rows, got dict; give numbers only"),
+                          (lambda: gradwalk.Trainer(program, 0.1), r"Trainer: needs an optimizer for config, got float; give SGD\(\), Adam\(\)"),
+                          (lambda: gradwalk.Trainer(program, gradwalk.SGD(), 3), "Trainer: needs a function for schedule, got int; give a function"),
+                          (lambda: gradwalk.Trainer(program, gradwalk.SGD(), str).step([1.0]), "Trainer: needs a number for the result of schedule, got str"),
+                          (lambda: gradwalk.SGD(lr="a"), "SGD: needs a number for lr, got str; convert it to a float"),
+                          (lambda: gradwalk.Trainer([program, 3], gradwalk.SGD()), r"Trainer: needs a Program for program, got int; compile\(\) makes one"),
+                          (lambda: gradwalk.compile(w, threads=-1), "compile: needs threads as a whole number, 0 or more, got -1; give 0 for all cores"),
+                          (lambda: gradwalk.compile("abc"), "compile: needs Values, or lists, tuples, dicts and arrays of them, got str; return Values")]:
+        with pytest.raises(TypeError, match=message):
+            work()
+
+
+def test_values_have_the_weights_after_each_step():
+    w = Value(0.0)
+    program = gradwalk.compile(lambda row: (w * row[0] - row[1]) ** 2, [[1.0, 2.0], [2.0, 4.0]], parameters=[w])
+    rows = numpy.array([[1.0, 2.0], [2.0, 4.0]])
+    trainer = gradwalk.Trainer(program, gradwalk.SGD(lr=0.01))
+    trainer.step(rows)
+    assert w.data == pytest.approx(0.2) and program.evaluate(rows)[0, 0] == pytest.approx(1.8**2)
+    with trainer as same:
+        same.step(rows)
+        assert w.data == pytest.approx(0.2)  # inside the block, the Values keep their numbers
+        trainer.write_back()
+        between = w.data
+        same.step(rows)
+    assert 0.2 < between < w.data
+    with pytest.raises(RuntimeError), trainer:
+        before = w.data
+        trainer.step(rows)
+        raise RuntimeError
+    assert w.data != before
+
+
+def test_training_continues_from_a_state_dict():
+    model, rows = moons()
+    numbers = [p.data for p in model.parameters()]
+
+    def trainer():
+        return gradwalk.Trainer(gradwalk.compile(row_loss(model), rows[:2], parameters=model.parameters()), gradwalk.Adam(lr=0.02))
+
+    whole = trainer()
+    expected = [whole.step(rows, mean=True) for _ in range(10)]
+    for p, number in zip(model.parameters(), numbers):
+        p.data = number
+    first = trainer()
+    losses = [first.step(rows, mean=True) for _ in range(5)]
+    state = pickle.loads(pickle.dumps((model.state_dict(), first.state_dict())))
+    del first
+    for p in model.parameters():
+        p.data = 0
+    model.load_state_dict(state[0])
+    second = trainer()
+    second.load_state_dict(state[1])
+    assert losses + [second.step(rows, mean=True) for _ in range(5)] == expected and second.steps == 10
+    with pytest.raises(TypeError, match="Trainer.load_state_dict: needs a dict with steps, first and second for state, got dict; give one that state_dict"):
+        second.load_state_dict({"steps": 1})
+    with pytest.raises(ValueError, match="set_state: needs moments of 33 and 33 numbers, got 1 and 0"):
+        second.load_state_dict({"steps": 1, "first": [1.0], "second": []})
+
+
+def test_a_trainer_is_pickled_with_its_model():
+    model, rows = moons()
+    trainer = gradwalk.Trainer(gradwalk.compile(row_loss(model), rows[:2], parameters=model.parameters()), gradwalk.Adam(lr=0.02))
+    trainer.clip_norm(0.5)
+    for _ in range(5):
+        trainer.step(rows, mean=True)
+    same_model, same = pickle.loads(pickle.dumps((model, trainer)))
+    losses = [trainer.step(rows, mean=True) for _ in range(5)]
+    assert [same.step(rows, mean=True) for _ in range(5)] == pytest.approx(losses, rel=1e-12) and same.steps == 10
+    assert [p.data for p in same_model.parameters()] == pytest.approx([p.data for p in model.parameters()], rel=1e-12)
+    with trainer:
+        trainer.step(rows)
+        inside = pickle.loads(pickle.dumps(trainer))
+        assert inside.step(rows) == pytest.approx(trainer.step(rows), rel=1e-12)
+
+
+def test_a_program_that_cannot_be_recorded_again_is_not_pickled():
+    w = Value(2.0)
+    with pytest.raises(TypeError, match=r"pickle: needs a program of a function, which can be recorded again, got one of Values; give compile\(\) a function and rows"):
+        pickle.dumps(gradwalk.compile(w * w, parameters=[w]))
+    branching = gradwalk.compile(lambda row: row[0] * w if row[0] > 0 else w, [[1.0], [2.0]], parameters=[w])
+    with pytest.raises(ValueError, match="pickle: needs a function without branches on Values, got one that branches; write select"):
+        pickle.dumps(branching)
+
+
+def test_a_hook_can_change_the_gradient():
+    w = Value(1.0)
+    trainer = gradwalk.Trainer(gradwalk.compile(w * w, parameters=[w]), gradwalk.SGD(lr=0.5))
+    seen = []
+
+    def double(gradient):
+        seen.append(gradient.tolist())
+        gradient *= 2
+
+    trainer.before_update(double)
+    trainer.step()
+    assert seen == [[2.0]] and w.data == -1
+
+
+def test_a_comparison_is_an_output_that_each_row_decides():
+    @gradwalk.compile
+    def sides(row):
+        return {"large": row[0] > 3, "both": [row[0], row[0] <= 0]}
+
+    found = sides(numpy.array([[1.0], [5.0], [-2.0]]))
+    assert found["large"].tolist() == [0, 1, 0] and found["both"][1].tolist() == [0, 0, 1]
+    assert gradwalk.jacobian(lambda x: [x > 0, 2 * x])(3.0) == [0, 2]

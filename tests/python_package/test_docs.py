@@ -15,7 +15,7 @@ from gradwalk import Value
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("module", [gradwalk, gradwalk.nn, gradwalk.sklearn, gradwalk._core], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("module", [gradwalk, gradwalk.nn, gradwalk.sklearn, gradwalk._compile, gradwalk._derivatives, gradwalk._core], ids=lambda m: m.__name__)
 def test_the_examples_in_docstrings_run(module):
     names = {**vars(gradwalk), **vars(module)}
     finder = doctest.DocTestFinder()

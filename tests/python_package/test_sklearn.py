@@ -10,8 +10,9 @@ import warnings
 
 import numpy
 import pytest
+import scipy.sparse
 import sklearn.neural_network
-from sklearn.datasets import load_diabetes, load_digits, load_iris
+from sklearn.datasets import load_diabetes, load_digits, load_iris, make_multilabel_classification
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
@@ -44,11 +45,96 @@ def test_digits_are_classified_as_well_as_by_scikit_learn(digits):
 def test_the_first_passes_have_the_losses_of_scikit_learn(digits):
     """From the same initial parameters, with the same optimizer and without shuffling, the losses are the same."""
     X, y = digits[0][:400], digits[2][:400]
-    for solver, more in [("adam", {}), ("sgd", {"nesterovs_momentum": False})]:
-        settings = {"hidden_layer_sizes": (12, 7), "activation": "tanh", "solver": solver, "shuffle": False, "random_state": 3, "max_iter": 8, "alpha": 0.1}
-        ours, theirs = MLPClassifier(**settings).fit(X, y), sklearn.neural_network.MLPClassifier(**settings, **more).fit(X, y)
+    for more in [{}, {"solver": "sgd", "nesterovs_momentum": False}, {"solver": "sgd", "learning_rate_init": 0.1}, {"solver": "sgd", "momentum": 0},
+                 {"solver": "sgd", "learning_rate": "invscaling", "learning_rate_init": 1.0, "power_t": 0.3}]:
+        settings = {"hidden_layer_sizes": (12, 7), "activation": "tanh", "shuffle": False, "random_state": 3, "max_iter": 8, "alpha": 0.1, **more}
+        ours, theirs = MLPClassifier(**settings).fit(X, y), sklearn.neural_network.MLPClassifier(**settings).fit(X, y)
         assert ours.loss_curve_ == pytest.approx(theirs.loss_curve_, rel=1e-6)
         assert ours.predict_proba(X) == pytest.approx(theirs.predict_proba(X), rel=1e-4)
+
+
+def test_an_adaptive_learning_rate_falls_and_ends_the_training(digits):
+    X, y = digits[0][:200], digits[2][:200]
+    settings = {"solver": "sgd", "learning_rate": "adaptive", "learning_rate_init": 0.5, "n_iter_no_change": 2, "tol": 1e-2, "max_iter": 400, "random_state": 0,
+                "shuffle": False, "alpha": 0.01}
+    ours, theirs = MLPClassifier(**settings).fit(X, y), sklearn.neural_network.MLPClassifier(**settings).fit(X, y)
+    assert ours.n_iter_ == theirs.n_iter_ and ours._rate <= 1e-6 and ours.loss_ == pytest.approx(theirs.loss_, rel=1e-4)
+
+
+def test_early_stopping_keeps_the_best_weights(digits):
+    settings = {"early_stopping": True, "validation_fraction": 0.2, "n_iter_no_change": 3, "random_state": 0, "max_iter": 100, "shuffle": False, "hidden_layer_sizes": (20,),
+                "batch_size": 359}  # three equal batches of the 1,077 rows that are left
+    ours, theirs = MLPClassifier(**settings).fit(digits[0], digits[2]), sklearn.neural_network.MLPClassifier(**settings).fit(digits[0], digits[2])
+    assert ours.validation_scores_[:10] == pytest.approx(theirs.validation_scores_[:10]) and ours.n_iter_ == pytest.approx(theirs.n_iter_, rel=0.2)
+    assert ours.best_validation_score_ == max(ours.validation_scores_) and ours.best_loss_ is None
+    assert ours.score(digits[1], digits[3]) == pytest.approx(theirs.score(digits[1], digits[3]), abs=0.03)
+    X, y = load_diabetes(return_X_y=True)
+    settings.update(max_iter=20, n_iter_no_change=30)
+    ours, theirs = MLPRegressor(**settings).fit(X, y / 100), sklearn.neural_network.MLPRegressor(**settings).fit(X, y / 100)
+    assert ours.validation_scores_ == pytest.approx(theirs.validation_scores_, abs=1e-3)
+    with pytest.raises(ValueError, match="MLPClassifier: needs early_stopping=False for partial_fit, got True; use fit"):
+        MLPClassifier(early_stopping=True).partial_fit(X, y > 100, classes=[False, True])
+    with pytest.raises(ValueError, match="MLPClassifier: needs validation_fraction to be between 0 and 1, got 1.5; 0.1 is usual"):
+        MLPClassifier(validation_fraction=1.5).fit(X, y > 100)
+
+
+def test_lbfgs_finds_the_minimum_of_scikit_learn():
+    X, y = load_iris(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    settings = {"solver": "lbfgs", "hidden_layer_sizes": (4,), "activation": "tanh", "alpha": 1.0, "random_state": 0, "max_iter": 2000, "tol": 1e-7}
+    ours, theirs = MLPClassifier(**settings).fit(X, y), sklearn.neural_network.MLPClassifier(**settings, max_fun=100000).fit(X, y)
+    assert ours.loss_ == pytest.approx(theirs.loss_, rel=1e-4) and ours.predict_proba(X) == pytest.approx(theirs.predict_proba(X), abs=1e-2)
+    line = MLPRegressor(solver="lbfgs", hidden_layer_sizes=(3,), random_state=0, max_iter=500).fit(X, X @ [1.0, 2.0, 3.0, 4.0])
+    assert line.score(X, X @ [1.0, 2.0, 3.0, 4.0]) > 0.999 and 0 < line.n_iter_ <= 500
+    with pytest.warns(ConvergenceWarning, match="MLPClassifier: lbfgs has not converged: iteration limit after 2 iterations"):
+        MLPClassifier(solver="lbfgs", max_iter=2).fit(X, y)
+    with pytest.raises(ValueError, match="MLPClassifier: needs solver adam or sgd for partial_fit, got lbfgs; choose one of them"):
+        MLPClassifier(solver="lbfgs").partial_fit(X, y, classes=range(3))
+
+
+def test_warm_start_continues_from_the_last_weights(digits):
+    X, y = digits[0][:300], digits[2][:300]
+    model = MLPClassifier(warm_start=True, max_iter=5, random_state=0).fit(X, y)
+    first = model.loss_
+    model.fit(X, y)
+    assert model.loss_ < first and model.n_iter_ == len(model.loss_curve_) == 10
+    with pytest.raises(ValueError, match=r"MLPClassifier: needs labels of the classes \[0, 1, 2, 3, 4, 5, 6, 7, 8, 9\], got \[10\]"):
+        model.fit(X, y + 1)
+
+
+def test_sparse_features_train_as_dense_ones(digits):
+    X, y = digits[0][:200], digits[2][:200]
+    for form in (scipy.sparse.csr_matrix, scipy.sparse.csc_matrix):
+        sparse, dense = (MLPClassifier(max_iter=5, random_state=0).fit(x, y) for x in (form(X), X))
+        assert sparse.loss_curve_ == pytest.approx(dense.loss_curve_, rel=1e-12) and sparse.predict_proba(form(X)) == pytest.approx(dense.predict_proba(X), rel=1e-9)
+
+
+def test_several_labels_per_row_are_learned():
+    X, Y = make_multilabel_classification(200, 10, n_classes=4, random_state=0)
+    settings = {"max_iter": 30, "shuffle": False, "random_state": 0, "hidden_layer_sizes": (12,)}
+    ours, theirs = MLPClassifier(**settings).fit(X, Y), sklearn.neural_network.MLPClassifier(**settings).fit(X, Y)
+    assert ours.loss_curve_ == pytest.approx(theirs.loss_curve_, rel=1e-6) and (ours.predict(X) == theirs.predict(X)).all()
+    assert ours.predict_proba(X) == pytest.approx(theirs.predict_proba(X), rel=1e-4) and ours.score(X, Y) == theirs.score(X, Y)
+    assert MLPClassifier(**settings, early_stopping=True).fit(X, scipy.sparse.csr_matrix(Y)).predict(X).shape == Y.shape
+
+
+def test_the_estimators_have_scikit_learns_attributes():
+    X, y = load_iris(return_X_y=True)
+    for ours, theirs, targets in [(MLPClassifier, sklearn.neural_network.MLPClassifier, y), (MLPClassifier, sklearn.neural_network.MLPClassifier, y > 0),
+                                  (MLPRegressor, sklearn.neural_network.MLPRegressor, y)]:
+        mine, reference = (kind(max_iter=2, random_state=0).fit(X, targets) for kind in (ours, theirs))
+        names = [name for name in vars(reference) if name.endswith("_") and not name.startswith("_")]
+        assert [name for name in names if not hasattr(mine, name)] == []
+        for name in ("n_layers_", "n_outputs_", "out_activation_", "t_", "n_iter_", "n_features_in_"):
+            assert getattr(mine, name) == getattr(reference, name), name
+        assert set(reference.get_params()) <= set(mine.get_params())
+
+
+def test_errors_name_the_estimator():
+    with pytest.raises(TypeError, match=r"^MLPClassifier.__init__\(\) got an unexpected keyword argument 'rate'$"):
+        MLPClassifier(rate=1)
+    with pytest.raises(TypeError, match=r"^MLPRegressor.fit\(\) missing 1 required positional argument: 'y'$"):
+        MLPRegressor().fit([[1.0]])
 
 
 @pytest.mark.parametrize("columns", [1, 2])
@@ -118,7 +204,7 @@ def test_messages_name_the_parameter_and_the_remedy(capsys):
     with pytest.raises(NotFittedError):
         MLPClassifier().predict(X)
     for settings, message in [({"activation": "gelu"}, "MLPClassifier: needs activation to be one of identity, logistic, relu, tanh, got gelu; choose one of them"),
-                              ({"solver": "lbfgs"}, "MLPClassifier: needs solver to be one of adam, sgd, got lbfgs; choose one of them"),
+                              ({"solver": "newton"}, "MLPClassifier: needs solver to be one of lbfgs, adam, sgd, got newton; choose one of them"),
                               ({"hidden_layer_sizes": (3, 0)}, r"MLPClassifier: needs hidden_layer_sizes to be 1 or more, got \(3, 0\); remove the empty layers"),
                               ({"batch_size": 0}, "MLPClassifier: needs batch_size to be auto, or 1 or more, got 0; give a number of rows"),
                               ({"precision": "half"}, "compile: needs precision 'float64' or 'float32', got 'half'; choose one of them"),

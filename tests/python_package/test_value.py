@@ -122,7 +122,7 @@ def test_data_grad_and_label_can_be_set():
 def test_errors_have_the_engines_text():
     with gradwalk.no_grad():
         loss = Value(1.0) * 2
-    with pytest.raises(ValueError, match="NoGrad"):
+    with pytest.raises(ValueError, match="no_grad"):
         loss.backward()
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Evaluates a function of Values for the solvers, by recording it or by compiled programs.
-#include "function.hpp"
+#include "whole_function.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,21 +16,6 @@ namespace {
 constexpr int most_changes = 5;  // after this many changes of the graph, no more programs are compiled
 
 std::span<const double> span_of(const Vector& x) { return {x.data(), static_cast<std::size_t>(x.size())}; }
-std::vector<Value> leaves_of(const Vector& x) { return {x.begin(), x.end()}; }
-
-// Returns a Value that is 0 if every comparison has the result it had when recorded, and NaN otherwise.
-Value guard(const std::vector<Condition>& decided) {
-  if (decided.empty()) return 0.0;
-  Value others = 0.0;
-  for (const Condition& condition : decided) others += condition.holds() ? 1.0 - Value(condition) : Value(condition);
-  return select(others == 0.0, 0.0, std::numeric_limits<double>::quiet_NaN());
-}
-
-Value sum_of_products(const std::vector<Value>& a, const std::vector<Value>& b) {
-  Value sum = 0.0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
-}
 
 // Returns true if the Jacobian is cheaper by columns, with a forward pass per parameter over the whole graph, than by
 // rows, with a backward pass per output over the graph of that output. A forward pass takes about three times as long
@@ -50,20 +35,43 @@ bool columns_are_cheaper(const std::vector<Value>& outputs, std::size_t paramete
 
 }  // namespace
 
-Function::Function(const char* call, VectorFunction function, bool compile)
+Value guard(const std::vector<Condition>& decided) {
+  if (decided.empty()) return 0.0;
+  Value others = 0.0;
+  for (const Condition& condition : decided) others += condition.holds() ? 1.0 - Value(condition) : Value(condition);
+  return select(others == 0.0, 0.0, std::numeric_limits<double>::quiet_NaN());
+}
+
+bool uses_any(const std::vector<Value>& left, const std::vector<Value>& leaves) {
+  if (left.empty()) return false;
+  const Reading reading(left);
+  return std::any_of(leaves.begin(), leaves.end(), [&](const Value& leaf) { return reading.find(leaf).has_value(); });
+}
+
+Value sum_of_products(const std::vector<Value>& a, const std::vector<Value>& b) {
+  Value sum = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+WholeFunction::WholeFunction(const char* call, VectorFunction function, bool compile)
     : call_(call), function_(std::move(function)), given_up_(!compile), why_not_(compile ? "" : "compile is false") {}
 
 // ---- recording ----
 
-Function::Recorded Function::record(const std::vector<Value>& at) {
+WholeFunction::Recorded WholeFunction::record(const std::vector<Value>& at) {
   ++recordings_;
   Recorded recorded;
+  std::vector<Value> left;
+  for (const Value& leaf : at) leaf.id();  // a number that is cast is reported with its node
   {
     std::optional<WatchRecording> watch;
     if (!given_up_)
-      watch.emplace([&](const Condition& condition) { recorded.decided.push_back(condition); }, [](const Value&) {});
+      watch.emplace([&](const Condition& condition) { recorded.decided.push_back(condition); },
+                    [&](const Value& value) { left.push_back(value); });
     recorded.outputs = function_(at);
   }
+  if (uses_any(left, at)) give_up(number_left);
   const std::size_t count = recorded.outputs.size();
   if (count == 0) throw Error(call_, "a function with values", "one that returns none", "return a Value or several");
   if (outputs_.value_or(count) != count)
@@ -76,13 +84,13 @@ Function::Recorded Function::record(const std::vector<Value>& at) {
   return recorded;
 }
 
-std::vector<Value> Function::record_and_learn(const std::vector<Value>& at) {
+std::vector<Value> WholeFunction::record_and_learn(const std::vector<Value>& at) {
   Recorded recorded = record(at);
   learn(recorded.shape, at);
   return std::move(recorded.outputs);
 }
 
-void Function::learn(std::uint64_t shape, const std::vector<Value>& at) {
+void WholeFunction::learn(std::uint64_t shape, const std::vector<Value>& at) {
   if (given_up_) return;
   Numbers point;
   for (const Value& parameter : at) point.push_back(parameter.data());
@@ -98,31 +106,38 @@ void Function::learn(std::uint64_t shape, const std::vector<Value>& at) {
   point_ = std::move(point);
 }
 
-void Function::give_up(std::string why) {
+void WholeFunction::give_up(std::string why) {
   forget_programs();
   given_up_ = true;
   why_not_ = std::move(why);
 }
 
-void Function::forget_programs() {
-  for (std::optional<Compiled>* program : {&gradient_, &values_, &hessian_, &jacobian_}) program->reset();
+void WholeFunction::forget_programs() {
+  for (std::optional<Compiled>* program : {&gradient_, &values_, &hessian_, &jacobian_, &columns_}) program->reset();
+}
+
+void WholeFunction::forget() {
+  forget_programs();
+  shape_.reset();
+  ready_ = false;
+  changes_ = 0;
+  outputs_.reset();
 }
 
 // ---- confirming a result ----
 
-template <class Record> bool Function::confirms_by(Record record) {
+template <class Record> bool WholeFunction::confirms_by(Record record) {
   if (!used_programs_) return true;
   const bool had_given_up = given_up_;
   changes_ = most_changes;  // one more change of the graph ends the use of programs
   const auto [programs, recorded] = record();
   if (given_up_ != had_given_up) return false;
-  const Vector allowed = 1e-6 * (1 + recorded.array().abs());
-  if (((programs - recorded).cwiseAbs() - allowed).maxCoeff() <= 0) return true;
+  if (nearly_equal(programs, recorded)) return true;
   give_up("a compiled program gives other numbers than the function: they depend on rounding");
   return false;
 }
 
-bool Function::confirms(const Vector& x, double& value, Vector& gradient) {
+bool WholeFunction::confirms(const Vector& x, double& value, Vector& gradient) {
   return confirms_by([&] {
     const double found = value;
     value = recorded_gradient(x, gradient);
@@ -130,7 +145,7 @@ bool Function::confirms(const Vector& x, double& value, Vector& gradient) {
   });
 }
 
-bool Function::confirms(const Vector& x, Vector& values) {
+bool WholeFunction::confirms(const Vector& x, Vector& values) {
   return confirms_by([&] {
     Vector found = values;
     values = recorded_values(x);
@@ -141,7 +156,7 @@ bool Function::confirms(const Vector& x, Vector& values) {
 // ---- compiling ----
 
 template <class Outputs>
-Function::Compiled* Function::program(std::optional<Compiled>& cached, const Vector& x, Outputs outputs) {
+WholeFunction::Compiled* WholeFunction::program(std::optional<Compiled>& cached, const Vector& x, Outputs outputs) {
   if (given_up_ || !ready_) return nullptr;
   if (cached) return &*cached;
   std::vector<Value> parameters = leaves_of(x);
@@ -163,13 +178,13 @@ Function::Compiled* Function::program(std::optional<Compiled>& cached, const Vec
   return &*cached;
 }
 
-Function::Compiled* Function::gradient_program(const Vector& x) {
+WholeFunction::Compiled* WholeFunction::gradient_program(const Vector& x) {
   return program(gradient_, x, [](const Recorded& recorded, const std::vector<Value>&) {
     return std::vector{recorded.outputs[0] + guard(recorded.decided)};
   });
 }
 
-Function::Compiled* Function::values_program(const Vector& x) {
+WholeFunction::Compiled* WholeFunction::values_program(const Vector& x) {
   return program(values_, x, [](const Recorded& recorded, const std::vector<Value>&) {
     std::vector<Value> outputs = recorded.outputs;
     outputs[0] += guard(recorded.decided);
@@ -178,7 +193,7 @@ Function::Compiled* Function::values_program(const Vector& x) {
 }
 
 // Compiles the derivative of the function along a vector v. The gradient of that is the Hessian times v.
-Function::Compiled* Function::hessian_program(const Vector& x) {
+WholeFunction::Compiled* WholeFunction::hessian_program(const Vector& x) {
   return program(hessian_, x, [](const Recorded& recorded, std::vector<Value>& parameters) {
     const std::vector<Value> slope = derivatives(recorded.outputs[0], parameters);
     const std::vector<Value> v(slope.size());
@@ -190,7 +205,7 @@ Function::Compiled* Function::hessian_program(const Vector& x) {
 // Compiles the sum of the outputs, each times a number u. Its gradient is J'u: a row of J if one u is 1 and the others
 // are 0. The derivative of this sum along a vector v has the gradient Jv with respect to u: a column of J. If there are
 // more outputs than parameters, there are fewer columns than rows, but their program is three times as large.
-Function::Compiled* Function::jacobian_program(const Vector& x) {
+WholeFunction::Compiled* WholeFunction::jacobian_program(const Vector& x) {
   return program(jacobian_, x, [this](const Recorded& recorded, std::vector<Value>& parameters) {
     const std::vector<Value> inputs = parameters, u(recorded.outputs.size());
     parameters.insert(parameters.end(), u.begin(), u.end());
@@ -202,9 +217,21 @@ Function::Compiled* Function::jacobian_program(const Vector& x) {
   });
 }
 
+// Compiles the derivative along a vector v of the sum of the outputs, each times a number u. Its gradient with respect
+// to u is Jv.
+WholeFunction::Compiled* WholeFunction::columns_program(const Vector& x) {
+  return program(columns_, x, [](const Recorded& recorded, std::vector<Value>& parameters) {
+    const std::vector<Value> inputs = parameters, u(recorded.outputs.size()), v(inputs.size());
+    parameters.insert(parameters.end(), v.begin(), v.end());
+    parameters.insert(parameters.end(), u.begin(), u.end());
+    const Value sum = sum_of_products(u, recorded.outputs);
+    return std::vector{sum_of_products(v, derivatives(sum, inputs)) + guard(recorded.decided)};
+  });
+}
+
 // ---- evaluating ----
 
-double Function::gradient(const Vector& x, Vector& gradient) {
+double WholeFunction::gradient(const Vector& x, Vector& gradient) {
   ++evaluations_;
   gradient.resize(x.size());
   if (Compiled* const compiled = gradient_program(x)) {
@@ -215,14 +242,14 @@ double Function::gradient(const Vector& x, Vector& gradient) {
   return recorded_gradient(x, gradient);
 }
 
-double Function::recorded_gradient(const Vector& x, Vector& gradient) {
+double WholeFunction::recorded_gradient(const Vector& x, Vector& gradient) {
   const auto first = [this](const std::vector<Value>& at) { return record_and_learn(at)[0]; };
   const auto [value, slope] = value_and_gradient(first, numbers(x));
   gradient = vector(slope);
   return value;
 }
 
-Vector Function::values(const Vector& x) {
+Vector WholeFunction::values(const Vector& x) {
   ++evaluations_;
   if (Compiled* const compiled = values_program(x)) {
     Vector values(static_cast<Eigen::Index>(*outputs_));
@@ -234,14 +261,14 @@ Vector Function::values(const Vector& x) {
   return recorded_values(x);
 }
 
-Vector Function::recorded_values(const Vector& x) {
+Vector WholeFunction::recorded_values(const Vector& x) {
   const std::vector<Value> outputs = record_and_learn(leaves_of(x));
   Vector values(static_cast<Eigen::Index>(outputs.size()));
   for (std::size_t i = 0; i < outputs.size(); ++i) values[static_cast<Eigen::Index>(i)] = outputs[i].data();
   return values;
 }
 
-Matrix Function::hessian(const Vector& x) {
+Matrix WholeFunction::hessian(const Vector& x) {
   const Eigen::Index n = x.size();
   Matrix result(n, n);
   if (Compiled* const compiled = hessian_program(x)) {
@@ -262,7 +289,34 @@ Matrix Function::hessian(const Vector& x) {
   return result;
 }
 
-Matrix Function::jacobian(const Vector& x) {
+Vector WholeFunction::times_hessian(const Vector& x, const Vector& v) {
+  ++evaluations_;
+  const Eigen::Index n = x.size();
+  if (Compiled* const compiled = hessian_program(x)) {
+    Vector::Map(compiled->numbers.data(), 2 * n) << x, v;
+    const double value = compiled->program.gradient_at(compiled->numbers, compiled->derivatives);
+    Vector result = Vector::Map(compiled->derivatives.data(), n);
+    if (std::isfinite(value) && result.allFinite()) return result;
+  }
+  const auto first = [this](const std::vector<Value>& at) { return record_and_learn(at)[0]; };
+  return vector(hessian_vector_product(first, numbers(x), numbers(v)));
+}
+
+Vector WholeFunction::times_jacobian(const Vector& x, const Vector& v) {
+  ++evaluations_;
+  const Eigen::Index n = x.size();
+  if (Compiled* const compiled = columns_program(x)) {
+    const auto m = static_cast<Eigen::Index>(*outputs_);
+    Vector::Map(compiled->numbers.data(), 2 * n + m) << x, v, Vector::Zero(m);
+    const double value = compiled->program.gradient_at(compiled->numbers, compiled->derivatives);
+    Vector result = Vector::Map(compiled->derivatives.data() + 2 * n, m);
+    if (std::isfinite(value) && result.allFinite()) return result;
+  }
+  const auto outputs = [this](const std::vector<Value>& at) { return record_and_learn(at); };
+  return vector(jacobian_vector_product(outputs, numbers(x), numbers(v)));
+}
+
+Matrix WholeFunction::jacobian(const Vector& x) {
   const Eigen::Index n = x.size();
   if (Compiled* const compiled = jacobian_program(x)) {
     const auto m = static_cast<Eigen::Index>(*outputs_);
@@ -293,7 +347,7 @@ Matrix Function::jacobian(const Vector& x) {
   return recorded_jacobian(x);
 }
 
-Matrix Function::recorded_jacobian(const Vector& x) {
+Matrix WholeFunction::recorded_jacobian(const Vector& x) {
   const Eigen::Index n = x.size();
   const auto outputs = [this](const std::vector<Value>& at) { return record_and_learn(at); };
   if (!recorded_by_columns_)
@@ -314,10 +368,10 @@ Matrix Function::recorded_jacobian(const Vector& x) {
   return result;
 }
 
-void Function::report(Ending& ending) const {
+void WholeFunction::report(Ending& ending) const {
   ending.evaluations = evaluations_;
   ending.recordings = recordings_;
-  ending.compiled = gradient_ || values_;
+  ending.compiled = gradient_ || values_ || hessian_ || jacobian_ || columns_;
   ending.not_compiled = ending.compiled ? "" : !why_not_.empty() ? why_not_ : "it ended before there was a program";
 }
 
