@@ -16,7 +16,7 @@ context_of() {
     model.hpp) echo 'MLP network(2, {3}); Dataset data; std::size_t i = 0;' ;;
     mpi.hpp) echo 'Dataset data; Recipe recipe;' ;;
     optim.hpp) echo 'MLP model(1, {8, 1}); Value loss();' ;;
-    solve.hpp) echo 'Value rosenbrock(const std::vector<Value>&); std::vector<Value> residuals(const std::vector<Value>&);' ;;
+    solve.hpp) echo 'Value rosenbrock(const std::vector<Value>&); std::vector<Value> residuals(const std::vector<Value>&); std::vector<std::vector<double>> rows;' ;;
   esac
 }
 
