@@ -16,6 +16,7 @@ export type Deed =
   | { kind: 'answered'; figure: string; question: string }
   | { kind: 'trained'; figure: string; data: string; accuracy: number }
   | { kind: 'point-walked'; figure: string }
+  | { kind: 'layer-walked'; figure: string; isFolded: boolean }
   /** Their own class did an exercise right. `isChanged`: with a program of their own, not the one it begins with. */
   | { kind: 'coded'; figure: string; exercise: string; isChanged: boolean }
 

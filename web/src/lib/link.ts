@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The page's state in its address: #order/diamond?e=a%3D2...&r=right&o=5,4,2,0&s=7 is a chapter, a figure in it, and that
-// figure's expression, rule, order and step; t= holds a training's settings. #embed/order/diamond?… is that figure alone. Whatever
-// cannot be read is left out and told.
+// figure's expression, rule, order and step; v= says which of its drawings is shown, t= holds a training's settings.
+// #embed/order/diamond?… is that figure alone. Whatever cannot be read is left out and told.
 import { walkRules, type WalkRule } from '../engine/types.ts'
 import { words } from '../words/index.ts'
 
@@ -11,6 +11,8 @@ export interface FigureLink {
   rule?: WalkRule
   order?: number[]
   step?: number
+  /** Which of a figure's drawings is shown. */
+  view?: string
   /** A training's settings, as training.ts writes them. */
   training?: string
 }
@@ -27,6 +29,7 @@ export function formatLink(chapter: string, link: FigureLink | null): string {
   if (link.text !== undefined) parts.push(['e', link.text])
   if (link.rule && link.rule !== 'right') parts.push(['r', link.rule])
   if (link.order) parts.push(['o', link.order.join(',')])
+  if (link.view !== undefined) parts.push(['v', link.view])
   if (link.training !== undefined) parts.push(['t', link.training])
   if (link.step) parts.push(['s', String(link.step)])
   return `#${chapter}/${link.figure}${parts.length ? `?${parts.map(([key, value]) => `${key}=${encoded(value)}`).join('&')}` : ''}`
@@ -54,6 +57,7 @@ export function readLink(hash: string, chapters: string[]): { link: PageLink; pr
     else if (key === 'e' && value.length <= 5000) link.text = value
     else if (key === 'r' && (walkRules as readonly string[]).includes(value)) link.rule = value as WalkRule
     else if (key === 'o' && /^\d{1,4}(,\d{1,4})*$/.test(value)) link.order = value.split(',').map(Number)
+    else if (key === 'v' && /^\w{1,20}$/.test(value)) link.view = value
     else if (key === 't' && /^[\w.,:~-]{1,20000}$/.test(value)) link.training = value
     else if (key === 's' && /^\d{1,6}$/.test(value)) link.step = Number(value)
     else problems.push(words.link.meaningless(`${key}=${value.slice(0, 40)}`))

@@ -129,6 +129,20 @@ export const enChapters = {
       'learn-zero': 'Run a training step without zeroing.',
     },
   },
+  tensors: {
+    title: 'From scalars to tensors',
+    layer: 'A *layer* is several neurons that read the same inputs. Here are four neurons with four inputs each, their biases and tanh left out: sixteen edges, and a weight on each of them. Walk it.',
+    fold: 'Sixteen weights in four rows are a *matrix*, $W$, and row $i$ belongs to neuron $i$. The four inputs in a column are a *vector*, $x$. Now the whole layer is one line. Fold it, and walk it again: nothing is computed that was not there before.',
+    tex: 'h = W x',
+    back: 'On the way back the same numbers are read from the other end. Each input gets four deposits, one from each neuron, times the weights in its column of $W$. The columns of $W$ written as rows are its *transpose*, $W^\\top$. Each weight gets one deposit: what its neuron has, times its input.',
+    backTex: 'x.\\mathrm{grad} \\;\\text{+=}\\; W^\\top \\cdot h.\\mathrm{grad} \\qquad W.\\mathrm{grad} \\;\\text{+=}\\; h.\\mathrm{grad} \\cdot x^\\top',
+    name: 'A block of numbers with any number of rows, columns and further directions is a *tensor*. PyTorch and JAX walk back over graphs of tensors. You have seen what is inside each of their nodes: your deposits, arranged so that a machine makes thousands of them at once.',
+    tasks: {
+      'tensors-neurons': 'Step through the four neurons yourself, forward and back.',
+      'tensors-matrix': 'Fold them into one matrix, and step through that.',
+      'tensors-cell': 'Open a cell, and step through the scalars behind it.',
+    },
+  },
 }
 
 /** The words of figures that walk nothing, apart for the same reason. */

@@ -146,6 +146,15 @@ const doing: Record<string, (page: Page) => Promise<void>> = {
       'So a moved by its old gradient once more: with 10.8 it came to 1.32. Set to zero before the second pass, it would have had 4.8 and come to 1.92.',
     )
   },
+  async tensors(page) {
+    const layer = figure(page, 'tensors-layer')
+    await layer.getByTestId('layer').waitFor()
+    await walk(layer)
+    await layer.getByRole('button', { name: 'one matrix' }).click()
+    await walk(layer)
+    await layer.locator('[data-cell="w₂₃"]').click()
+    await walk(figure(page, 'tensors-layer-cell'))
+  },
 }
 
 /** Text boxes that show less than they hold and are no scrollers, and letters too small to read. */
