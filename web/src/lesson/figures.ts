@@ -33,6 +33,7 @@ export const figures = {
 /** These are loaded when their chapter is opened, beside the engine. */
 export const loaders = {
   opening: () => import('../figures/OpeningFigure.svelte'),
+  practice: () => import('../figures/PracticeFigure.svelte'),
   layer: () => import('../figures/LayerFigure.svelte'),
   train: () => import('../figures/TrainFigure.svelte'),
   write: () => import('../figures/WriteFigure.svelte'),

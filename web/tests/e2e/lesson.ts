@@ -25,7 +25,7 @@ export const wide = { width: 1280, height: 900 }
 export const narrow = { width: 380, height: 800 }
 export const middle = { width: 768, height: 1024 }
 export const sizes = [wide, narrow]
-export const chapters = ['fill', 'back', 'rules', 'neuron', 'twice', 'order', 'sort', 'write', 'own', 'learn', 'tensors']
+export const chapters = ['fill', 'back', 'rules', 'neuron', 'twice', 'order', 'sort', 'write', 'own', 'learn', 'tensors', 'practice']
 
 export interface Visit {
   page: Page

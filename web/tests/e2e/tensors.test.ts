@@ -88,7 +88,7 @@ describe.each([wide, narrow])('at $width px', (viewport) => {
     expect(await scalars.locator('[data-testid=node][data-node=w12]').getByTestId('grad').textContent()).toBe(expected['w₁₂'])
     expect(await page.getByTestId('task-tensors-cell').getAttribute('data-done')).toBe('true')
     for (const [name, node] of [['x₃', 'x3'], ['h₂', 'h2']] as const) {
-      await cell(layer, name).press('Enter')
+      await cell(layer, name).getByRole('button').press('Enter')
       await scalars.locator(`[data-testid=node][data-node=${node}]`).waitFor()
       await scalars.press('End')
       expect(await scalars.locator(`[data-testid=node][data-node=${node}]`).getByTestId('grad').textContent()).toBe(expected[name])
