@@ -61,6 +61,8 @@ export const test = plainTest.extend<{ visit: Visiting }>({
         async open(hash = '') {
           await page.goto(server.address + hash)
           await page.getByRole('heading', { level: 2 }).first().waitFor()
+          // Some figures are loaded with their chapter.
+          await expect.poll(() => page.getByTestId('loading-figure').count(), { timeout: 60_000 }).toBe(0)
         },
       }
     })
