@@ -33,7 +33,13 @@ export default defineConfig({
   plugins: [katexFonts(), svelte()],
   worker: { format: 'es' },
   server: { fs: { allow: ['..'] } },
-  build: { target: 'es2022', assetsInlineLimit: 0, modulePreload: { polyfill: false } },
+  build: {
+    target: 'es2022',
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    // One file for what chapters share, and not one for every set of chapters that share something.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'shared', minShareCount: 2, test: /^(?!.*(netpaint|netshape|heat|trainer|training|NetworkStage|groups|pointnames)\.)/ }] } } },
+  },
   // For a machine that has much else to do.
   test: { testTimeout: 300_000 },
 })

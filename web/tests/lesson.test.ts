@@ -110,6 +110,8 @@ test('a link opens what it was made from', () => {
     text: 'a=2; b=a+1 # 100%?\nc=a&b',
     rule: 'twice' as const,
     order: [5, 4, 2, 0],
+    ask: 'w1',
+    view: 'matrix',
     step: 7,
   }
   expect(readLink(formatLink('order', figure), ['fill', 'order'])).toEqual({

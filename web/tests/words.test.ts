@@ -5,6 +5,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { parse } from 'svelte/compiler'
 import { expect, test } from 'vitest'
 import { en, enChapters, enFigures } from '../src/words/en.ts'
+import { enPractice } from '../src/words/en.practice.ts'
+import { enTensors } from '../src/words/en.tensors.ts'
 import { enWrite } from '../src/words/en.write.ts'
 
 const source = new URL('../src/', import.meta.url)
@@ -45,7 +47,7 @@ function texts(words: unknown): string[] {
 }
 
 test('nothing is said to be above or below another: drawings turn with the room', () => {
-  const all = texts([en, enChapters, enFigures, enWrite])
+  const all = texts([en, enChapters, enFigures, enPractice, enTensors, enWrite])
   expect(all.length).toBeGreaterThan(300)
   // Numbers are above and below zero; the opening's ball is above its weight at any width.
   expect(all.filter((one) => /\b(above|below)\b(?! (0|zero|the ball))/i.test(one))).toEqual([])

@@ -33,7 +33,17 @@ function tasks<Id extends string>(texts: Record<Id, string>, done: Record<NoInfe
   return (Object.keys(texts) as Id[]).map((id) => ({ id, text: texts[id], done: done[id] }))
 }
 
-const { start, fill, back, rules, neuron, twice, order, sort, write, own, learn } = chapterWords
+const { start, fill, back, rules, neuron, twice, order, sort, write, own, learn, tensors, practice } = chapterWords
+/** Small numbers, and no gradient that is 0. */
+const layer = {
+  x: [2, -1, 1, 3],
+  w: [
+    [1, -1, 3, -3],
+    [0.5, -2, 2, -2],
+    [2, -1, 1, -1],
+    [-1, 1, -2, 2],
+  ],
+}
 const ownText = 'x=0.5; y=3; p=x*y+1; q=exp(x)/p; L=(q-y)**2'
 
 export const chapters: Chapter[] = [
@@ -228,6 +238,34 @@ export const chapters: Chapter[] = [
       'learn-inside': (deed) => deed.kind === 'neuron-opened',
       'learn-point': (deed) => deed.kind === 'point-walked',
       'learn-zero': broke('no-zeroing'),
+    }),
+  },
+  {
+    id: 'tensors',
+    title: tensors.title,
+    blocks: [
+      tensors.layer,
+      tensors.fold,
+      { tex: tensors.tex },
+      { figure: 'layer', id: 'tensors-layer', ...layer },
+      tensors.back,
+      { tex: tensors.inputTex },
+      { tex: tensors.weightTex },
+      tensors.name,
+    ],
+    tasks: tasks(tensors.tasks, {
+      'tensors-neurons': (deed) => deed.kind === 'layer-walked' && !deed.isFolded,
+      'tensors-matrix': (deed) => deed.kind === 'layer-walked' && deed.isFolded,
+      'tensors-cell': walked('tensors-layer-cell'),
+    }),
+  },
+  {
+    id: 'practice',
+    title: practice.title,
+    blocks: [practice.what, { figure: 'practice', id: 'practice-go' }, practice.link],
+    tasks: tasks(practice.tasks, {
+      'practice-first': (deed) => deed.kind === 'practised' && deed.isFirst,
+      'practice-spot': (deed) => deed.kind === 'practised' && deed.exercise === 'spot',
     }),
   },
 ]

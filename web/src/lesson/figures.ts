@@ -4,37 +4,35 @@ import type { ComponentProps } from 'svelte'
 import BrokenFigure from '../figures/BrokenFigure.svelte'
 import GraphFigure from '../figures/GraphFigure.svelte'
 import NudgeFigure from '../figures/NudgeFigure.svelte'
-import OrderFigure from '../figures/OrderFigure.svelte'
-import OwnExpressionFigure from '../figures/OwnExpressionFigure.svelte'
 import PathsFigure from '../figures/PathsFigure.svelte'
 import QuizFigure from '../figures/QuizFigure.svelte'
 import RulesFigure from '../figures/RulesFigure.svelte'
-import SortFigure from '../figures/SortFigure.svelte'
 import SquareFigure from '../figures/SquareFigure.svelte'
 import SweepFigure from '../figures/SweepFigure.svelte'
-import WiggleFigure from '../figures/WiggleFigure.svelte'
 import FormulaFigure from '../parts/Formula.svelte'
 
 export const figures = {
   graph: GraphFigure,
-  order: OrderFigure,
   broken: BrokenFigure,
-  sort: SortFigure,
-  wiggle: WiggleFigure,
   nudge: NudgeFigure,
   sweep: SweepFigure,
   square: SquareFigure,
   paths: PathsFigure,
   quiz: QuizFigure,
   rules: RulesFigure,
-  own: OwnExpressionFigure,
 }
 
 /** These are loaded when their chapter is opened, beside the engine. */
 export const loaders = {
   opening: () => import('../figures/OpeningFigure.svelte'),
-  train: () => import('../figures/TrainFigure.svelte'),
+  order: () => import('../figures/OrderFigure.svelte'),
+  sort: () => import('../figures/SortFigure.svelte'),
+  wiggle: () => import('../figures/WiggleFigure.svelte'),
   write: () => import('../figures/WriteFigure.svelte'),
+  own: () => import('../figures/OwnExpressionFigure.svelte'),
+  train: () => import('../figures/TrainFigure.svelte'),
+  layer: () => import('../figures/LayerFigure.svelte'),
+  practice: () => import('../figures/PracticeFigure.svelte'),
 }
 type Loaded = { [Kind in keyof typeof loaders]: Awaited<ReturnType<(typeof loaders)[Kind]>>['default'] }
 type Kinds = typeof figures & Loaded

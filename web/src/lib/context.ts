@@ -16,6 +16,9 @@ export type Deed =
   | { kind: 'answered'; figure: string; question: string }
   | { kind: 'trained'; figure: string; data: string; accuracy: number }
   | { kind: 'point-walked'; figure: string }
+  /** `isFirst`: at the first try. */
+  | { kind: 'practised'; figure: string; exercise: 'gradient' | 'spot'; isFirst: boolean }
+  | { kind: 'layer-walked'; figure: string; isFolded: boolean }
   /** Their own class did an exercise right. `isChanged`: with a program of their own, not the one it begins with. */
   | { kind: 'coded'; figure: string; exercise: string; isChanged: boolean }
 
@@ -37,6 +40,8 @@ export interface Lesson {
   linkOf(figure: string): FigureLink | null
   /** Puts a figure's state into the address. */
   setLink(link: FigureLink): void
+  /** The address of the page with a figure's state in it. */
+  linkWith(link: FigureLink): string
   /** Says that a link could not be followed. */
   warn(problem: string): void
   /** What a printed handout says at its end about a figure. */

@@ -130,3 +130,6 @@ export function toTex(formula: string): string | null {
   const tree = read(formula)
   return tree && tex(tree, 0)
 }
+
+/** ∂root/∂node as a fraction; x1 has its number as an index. */
+export const gradientTex = (root: string, name: string) => `\\frac{\\partial ${root}}{\\partial ${name.replace(/^([a-z])(\d+)$/, '$1_{$2}')}}`

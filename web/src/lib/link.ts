@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The page's state in its address: #order/diamond?e=a%3D2...&r=right&o=5,4,2,0&s=7 is a chapter, a figure in it, and that
-// figure's expression, rule, order and step; t= holds a training's settings. #embed/order/diamond?… is that figure alone. Whatever
-// cannot be read is left out and told.
+// figure's expression, rule, order and step; q= names the node that an exercise asks for, v= says which of the figure's
+// drawings is shown, t= holds a training's settings. #embed/order/diamond?… is that figure alone. Whatever cannot be read is
+// left out and told.
 import { walkRules, type WalkRule } from '../engine/types.ts'
 import { words } from '../words/index.ts'
 
@@ -11,6 +12,10 @@ export interface FigureLink {
   rule?: WalkRule
   order?: number[]
   step?: number
+  /** The node that an exercise asks for. */
+  ask?: string
+  /** Which of a figure's drawings is shown. */
+  view?: string
   /** A training's settings, as training.ts writes them. */
   training?: string
 }
@@ -25,8 +30,10 @@ export function formatLink(chapter: string, link: FigureLink | null): string {
   if (!link) return `#${chapter}`
   const parts: [string, string][] = []
   if (link.text !== undefined) parts.push(['e', link.text])
+  if (link.ask !== undefined) parts.push(['q', link.ask])
   if (link.rule && link.rule !== 'right') parts.push(['r', link.rule])
   if (link.order) parts.push(['o', link.order.join(',')])
+  if (link.view !== undefined) parts.push(['v', link.view])
   if (link.training !== undefined) parts.push(['t', link.training])
   if (link.step) parts.push(['s', String(link.step)])
   return `#${chapter}/${link.figure}${parts.length ? `?${parts.map(([key, value]) => `${key}=${encoded(value)}`).join('&')}` : ''}`
@@ -54,6 +61,8 @@ export function readLink(hash: string, chapters: string[]): { link: PageLink; pr
     else if (key === 'e' && value.length <= 5000) link.text = value
     else if (key === 'r' && (walkRules as readonly string[]).includes(value)) link.rule = value as WalkRule
     else if (key === 'o' && /^\d{1,4}(,\d{1,4})*$/.test(value)) link.order = value.split(',').map(Number)
+    else if (key === 'q' && /^[\w.]{1,40}$/.test(value)) link.ask = value
+    else if (key === 'v' && /^\w{1,20}$/.test(value)) link.view = value
     else if (key === 't' && /^[\w.,:~-]{1,20000}$/.test(value)) link.training = value
     else if (key === 's' && /^\d{1,6}$/.test(value)) link.step = Number(value)
     else problems.push(words.link.meaningless(`${key}=${value.slice(0, 40)}`))

@@ -9,8 +9,13 @@ export interface Memory {
   /** Folds that are open, by name. */
   open: string[]
   constants: boolean
+  /** Where practice goes on. */
+  practice: { level: number; number: number }
 }
-const first: Memory = { speed: 'normal', language: 'cpp', open: [], constants: false }
+const first: Memory = { speed: 'normal', language: 'cpp', open: [], constants: false, practice: { level: 1, number: 1 } }
+
+/** A whole number from 1 to `most`; else 1. */
+const within = (value: unknown, most: number) => (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most ? (value as number) : 1)
 
 function load(): Memory {
   try {
@@ -20,6 +25,7 @@ function load(): Memory {
       language: typeof kept?.language === 'string' ? kept.language : first.language,
       open: Array.isArray(kept?.open) ? kept.open.filter((one) => typeof one === 'string') : [],
       constants: kept?.constants === true,
+      practice: { level: within(kept?.practice?.level, 99), number: within(kept?.practice?.number, 1e9) },
     }
   } catch {
     return { ...first }

@@ -1,16 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Random programs to grade a Value class on: sums, products and tanh of a few leaves, with nodes used more than once.
-
-/** Numbers in [0, 1) that follow from their seed (mulberry32's recipe). */
-function randomNumbers(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
+import { randomNumbers } from '../lib/random.ts'
 
 /** The later, the larger: from 2 operations up to 12. */
 export function randomProgram(seed: number): string {

@@ -2,13 +2,18 @@
 // The whole lesson at three widths, in light and dark: every chapter opens, every figure works, every task can be done, and the lesson
 // is complete at the end. In each chapter, with its figures worked: axe finds nothing, target size included; no text is cut or smaller
 // than 12 px; nothing is wider than the window.
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type axe from 'axe-core'
 import type { Locator, Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
+import { createEngine } from '../../src/engine/engine.ts'
 import { exercises, solved } from '../../src/lesson/exercises.ts'
+import { freshExercise } from '../../src/lesson/practice.ts'
+import { rules } from '../../src/lesson/rules.ts'
 import { chapters, choose, figure, middle, narrow, test, textOf, wide } from './lesson.ts'
 
+const engine = await createEngine(readFileSync(new URL('../../src/engine/gradwalk.wasm', import.meta.url)))
 const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
 /** Keys pressed in a figure, one after the other, as fast as the page takes them. */
@@ -145,6 +150,23 @@ const doing: Record<string, (page: Page) => Promise<void>> = {
     expect(await textOf(broken.getByTestId('right-move'))).toBe(
       'So a moved by its old gradient once more: with 10.8 it came to 1.32. Set to zero before the second pass, it would have had 4.8 and come to 1.92.',
     )
+  },
+  async tensors(page) {
+    const layer = figure(page, 'tensors-layer')
+    await layer.getByTestId('layer').waitFor()
+    await walk(layer)
+    await layer.getByRole('button', { name: 'one matrix' }).click()
+    await walk(layer)
+    await layer.locator('[data-cell="w₂₃"]').click()
+    await walk(figure(page, 'tensors-layer-cell'))
+  },
+  async practice(page) {
+    const practice = figure(page, 'practice-go')
+    await answer(practice, String(freshExercise(engine, 1, 1).answer))
+    await practice.getByTestId('practice-level').selectOption('4')
+    await practice.getByRole('radio', { name: rules[freshExercise(engine, 4, 2).rule as keyof typeof rules].title, exact: true }).check()
+    await practice.getByRole('button', { name: 'check' }).click()
+    await practice.getByTestId('share').click()
   },
 }
 

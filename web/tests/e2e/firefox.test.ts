@@ -56,6 +56,8 @@ describe.skipIf(!existsSync(program))('in Firefox', { timeout: 120_000 }, () => 
 
   test.each(chapters)('chapter %s', async (chapter) => {
     await open(`#${chapter}`)
+    // Some figures are loaded with their chapter.
+    await page.waitForFunction(() => document.querySelector('[data-testid=loading-figure]') === null, { timeout: 60_000 })
     expect(await page.$$eval('figure', (all) => all.length)).toBeGreaterThan(0)
     const walked = await page.evaluate(async () => {
       const figure = [...document.querySelectorAll('figure')].find((one) => one.querySelector('[data-testid=next]'))

@@ -25,7 +25,7 @@ export const wide = { width: 1280, height: 900 }
 export const narrow = { width: 380, height: 800 }
 export const middle = { width: 768, height: 1024 }
 export const sizes = [wide, narrow]
-export const chapters = ['fill', 'back', 'rules', 'neuron', 'twice', 'order', 'sort', 'write', 'own', 'learn']
+export const chapters = ['fill', 'back', 'rules', 'neuron', 'twice', 'order', 'sort', 'write', 'own', 'learn', 'tensors', 'practice']
 
 export interface Visit {
   page: Page
@@ -61,6 +61,8 @@ export const test = plainTest.extend<{ visit: Visiting }>({
         async open(hash = '') {
           await page.goto(server.address + hash)
           await page.getByRole('heading', { level: 2 }).first().waitFor()
+          // Some figures are loaded with their chapter.
+          await expect.poll(() => page.getByTestId('loading-figure').count(), { timeout: 60_000 }).toBe(0)
         },
       }
     })

@@ -198,7 +198,7 @@ test('one finger scrolls the page over a figure, two pan and zoom it', async ({ 
 
 test('a figure alone: for a slide or a frame, at the step its link says, and it goes on from there', async ({ visit }) => {
   const { page, open } = await visit()
-  const alone: [chapter: string, figure: string][] = [['start', 'start-network'], ['fill', 'fill-nudge'], ['back', 'back-graph'], ['rules', 'rules-wiggle'], ['twice', 'twice-broken'], ['order', 'order-try'], ['sort', 'sort-steps'], ['own', 'own-graph'], ['own', 'own-quiz'], ['learn', 'learn-network']]
+  const alone: [chapter: string, figure: string][] = [['start', 'start-network'], ['fill', 'fill-nudge'], ['back', 'back-graph'], ['rules', 'rules-wiggle'], ['twice', 'twice-broken'], ['order', 'order-try'], ['sort', 'sort-steps'], ['own', 'own-graph'], ['own', 'own-quiz'], ['learn', 'learn-network'], ['tensors', 'tensors-layer'], ['practice', 'practice-go']]
   for (const [chapter, id] of alone) {
     await page.goto('about:blank')
     await open(`#embed/${chapter}/${id}`)

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// The English words of "From scalars to tensors", apart: they are loaded with the chapter.
+
+export const enTensors = {
+  label: 'a layer of four neurons, as scalars and as a matrix; arrow keys step',
+  drawing: 'four inputs, sixteen weights and four neurons',
+  view: 'drawn as',
+  neurons: 'four neurons',
+  matrix: 'one matrix',
+  begin: 'Four inputs, four neurons, and a weight on each of the sixteen edges.',
+  beginFolded: 'The same numbers, in rows: row 1 of W has the weights of h₁.',
+  neuron: (name: string, line: string) => `${name} adds up its row: ${line}.`,
+  product: 'Each h is its row of W, times x. All four of them are one line: h = W x.',
+  loss: (line: string) => `The loss is the squares of h, added up: ${line}.`,
+  seed: 'Backward begins: the gradient of L is 1. Now the edges are read from the other end, so the weights are sorted by input.',
+  seedFolded: 'Backward begins: the gradient of L is 1. Now W is read by columns. Its columns written as rows are Wᵀ, the transpose.',
+  lossPays: (line: string) => `L pays each h times 2h, the derivative of its square: ${line}.`,
+  pays: (name: string, grad: string) => `${name} has ${grad}. It pays each input times its weight, and each weight times its input: eight deposits.`,
+  paysAll: 'x.grad += Wᵀ · h.grad, and W.grad += h.grad · xᵀ. The same 32 deposits, in two lines.',
+  end: 'All 32 deposits have been made.',
+  input: (name: string) => `${name}, input`,
+  weight: (name: string) => `${name}, weight`,
+  neuronCell: (name: string) => `${name}, neuron`,
+  open: 'Select a cell to walk the scalars behind it.',
+  sumX: (name: string, line: string) => `${name} gets four deposits, one from each neuron: ${line}.`,
+  sumW: (name: string, neuron: string, input: string, line: string) => `${name} gets one deposit: what ${neuron} has, times ${input}: ${line}.`,
+  sumH: (name: string, line: string) => `${name} gets one deposit, from its square: ${line}.`,
+  restX: (name: string) => `Only ${name} is a leaf here; everything else is a number.`,
+  restW: (loss: string) => `${loss} is its part of the loss. The other three do not depend on it.`,
+  close: 'close',
+  code: 'the same layer in PyTorch, the line of this step marked',
+}
