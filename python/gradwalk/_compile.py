@@ -3,11 +3,11 @@
 
 import functools
 import inspect
-from typing import Any, Callable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, List, Optional, Tuple
 
 from . import _core
 from ._core import Condition, Program, Trainer, Value
-from ._forms import is_array, refuse
+from ._forms import is_array, object_array, refuse
 
 _MOST_SAMPLES = 16
 
@@ -134,12 +134,15 @@ class CompiledFunction:
         self.program: Optional[Program] = None
         self._options = options
         self._seen: List[List[float]] = []
+        self._takes_arrays = False  # whether rows were given as an array
         positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         self._count = sum(p.kind in positional and p.default is p.empty for p in inspect.signature(function).parameters.values())
         functools.update_wrapper(self, function)
 
-    def _of_row(self, row: Sequence[Any]) -> Any:
-        return self.function(*row) if self._count > 1 else self.function(row)
+    def _of_row(self, row: List[Value]) -> Any:
+        if self._count > 1:
+            return self.function(*row)
+        return self.function(object_array(row, (len(row),)) if self._takes_arrays else row)
 
     def _rows(self, arguments: Tuple[Any, ...]) -> Tuple[Any, bool]:
         """Returns the rows of a call, and whether they are a single row."""
@@ -150,6 +153,7 @@ class CompiledFunction:
             refuse(name, f"{self._count} arguments", str(len(arguments)), "give an array or a number for each")
         if self._count <= 1 and len(arguments) != 1:
             refuse(name, "one argument, the rows", str(len(arguments)), "give an array with one row per sample")
+        self._takes_arrays = is_array(arguments[0])
         columns = [_core._array(argument, name, "an argument") for argument in arguments]
         if self._count > 1:
             try:
@@ -185,6 +189,7 @@ class CompiledFunction:
         return program(rows[0] if single and program.inputs > 1 else rows[0, 0] if single else rows)
 
     def _with_rows(self, call: str, rows: Any) -> Program:
+        self._takes_arrays = is_array(rows)
         program = self._compiled(_samples(rows, call))
         if program is None:
             refuse(call, "two different rows at the first call, to see what differs", "one", "call it with more rows")
@@ -216,18 +221,24 @@ class CompiledFunction:
         return self._with_rows("evaluate", rows).evaluate(rows)
 
 
+def _with_rows_of(rows: Any, function: Callable[[Any], Any]) -> Callable[[List[Value]], Any]:
+    """Returns the function with its row in the form of the rows: an array if they are one, else a list."""
+    return (lambda row: function(object_array(row, (len(row),)))) if is_array(rows) else function
+
+
 def _compile_function(function: Callable[[Any], Any], rows: Any, parameters: Any, precision: str, threads: int) -> Program:
     put: List[Any] = []
+    of_row = _with_rows_of(rows, function)
 
     def outputs(row: List[Value]) -> List[Value]:
-        values, put_together = _take_apart("compile", function(row))
+        values, put_together = _take_apart("compile", of_row(row))
         put.append(put_together)
         return values
 
     samples, parameters = _samples(rows, "compile"), list(parameters)
     program = _core._compile(outputs, samples, (), parameters, precision, threads)
     program._put_together = put[0]
-    program._source = function, samples[0].tolist(), (parameters, precision, threads)
+    program._source = of_row, samples[0].tolist(), (parameters, precision, threads)
     return program
 
 
@@ -242,7 +253,8 @@ def _checked_options(call: str, parameters: Any, precision: Any, threads: Any) -
 def compile(outputs: Any = None, rows: Any = None, *, inputs: Any = (), parameters: Any = (), precision: str = "float64", threads: int = 1) -> Any:
     """Compiles a recorded Value, a list, tuple, dict or array of Values, or a function of a row.
 
-    A function is called on the sample rows; give at least two. Without rows, as a decorator, it is compiled when it is
+    A function is called on the sample rows; give at least two. A row is a list of Values, or an array if the rows are an
+    array. Without rows, as a decorator, it is compiled when it is
     first called with rows. precision is 'float64' or 'float32'; threads=0 uses all cores.
 
     >>> w = Value(2.0)

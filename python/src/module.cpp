@@ -46,6 +46,24 @@ void refuse_empty_objects(const py::module_& module) {
         };
 }
 
+// The base of all bound classes. object.__reduce__(x), called by hand, calls it; pybind11 would end the process.
+newfunc make_bound_object = nullptr;
+PyObject* refuse_base(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
+  if (type != reinterpret_cast<PyTypeObject*>(py::detail::get_internals().instance_base))
+    return make_bound_object(type, arguments, keywords);
+  PyErr_SetString(PyExc_TypeError, "gradwalk: needs a class of the package, got their common base; call one of them");
+  return nullptr;
+}
+void refuse_objects_of_the_base(const py::module_& module) {
+  auto* const base = reinterpret_cast<PyTypeObject*>(py::detail::get_internals().instance_base);
+  if (base->tp_new != refuse_base) make_bound_object = std::exchange(base->tp_new, refuse_base);
+  // Python accepts cls.__new__(cls) only if the class and its base have the same function.
+  for (const auto& [name, thing] : py::dict(module.attr("__dict__")))
+    if (PyType_Check(thing.ptr()) != 0)
+      if (auto* const type = reinterpret_cast<PyTypeObject*>(thing.ptr()); type->tp_new == make_bound_object)
+        type->tp_new = refuse_base;
+}
+
 }  // namespace
 }  // namespace gradwalk::python
 
@@ -62,4 +80,5 @@ PYBIND11_MODULE(_core, module) {
   bind_compile(module);
   bind_solve(module);
   refuse_empty_objects(module);
+  refuse_objects_of_the_base(module);
 }

@@ -176,6 +176,7 @@ def is_of_argument(error, given):
         frame = frame.tb_next
     code = frame.tb_frame.f_code
     is_argument = code.co_filename == __file__ and getattr(code, "co_qualname", "arguments").startswith("arguments")
+    is_argument = is_argument or "/numpy/ma/" in code.co_filename  # a masked array does its own arithmetic
     return is_argument or (isinstance(error, LookupError) and any(isinstance(x, operator.itemgetter) for x in given))
 
 

@@ -140,6 +140,15 @@ def test_functions_return_lists_tuples_arrays_and_dicts():
         gradwalk.compile(lambda row: "x", rows)
 
 
+def test_rows_given_as_arrays_arrive_as_arrays():
+    rows = numpy.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    assert gradwalk.compile(lambda row: (row**2).sum(), rows)(rows).tolist() == [5, 25, 61]
+    assert gradwalk.compile(lambda row: row + [1.0], rows.tolist())(rows.tolist())[2].tolist() == [1, 1, 1]
+    scaled = gradwalk.compile(lambda row: row * numpy.array([2.0, 3.0]))
+    assert scaled(rows).tolist() == (rows * [2, 3]).tolist() and scaled(rows[0]).tolist() == [2, 6]
+    assert pickle.loads(pickle.dumps(gradwalk.compile(lambda row: (row**2).sum(), rows)))(rows).tolist() == [5, 25, 61]
+
+
 def test_compile_is_a_decorator():
     w = Value(2.0)
 

@@ -466,6 +466,12 @@ def test_errors_are_the_engines(call, message):
     assert str(raised.value) == message
 
 
+def test_the_base_of_bound_classes_makes_no_object():
+    """pybind11 would end the process."""
+    with pytest.raises(TypeError, match="gradwalk: needs a class of the package, got their common base; call one of them"):
+        object.__reduce__(gradwalk.SGD())
+
+
 @pytest.mark.parametrize("protocol", range(5))
 def test_objects_without_a_state_are_not_pickled(protocol):
     check = gradwalk.check_gradient(lambda x: x, 1.0)
