@@ -5,7 +5,6 @@ generated reference, the lesson, the walkers and the colours of the lesson. tool
 usage: site/pages.py PROGRAM
 """
 
-import hashlib
 import html
 import json
 import os
@@ -144,29 +143,17 @@ def source_page(path):
 # ---- walkers ----
 
 
-def make_walkers(text, shell):
-    """`<!-- walker: a=2; b=a*a -->` in a page becomes a frame with that graph to walk; `<!-- walker overwrite: ... -->` begins
-    with a broken rule. GitHub shows nothing."""
+def make_walkers(text):
+    """`<!-- walker: a=2; b=a*a -->` in a page becomes the web component with that graph to walk; `<!-- walker overwrite: ... -->`
+    begins with a broken rule. GitHub shows nothing."""
 
     def one(match):
-        rule, expression = (match[1] or " right").strip(), match[2]
-        given = json.dumps({"expression": expression, "rule": rule}).replace("<", "\\u003c")
-        name = hashlib.sha1(given.encode()).hexdigest()[:8]
-        write(PAGES / f"public/walkers/{name}.html", shell.replace('"GRADWALK_GRAPH"', given))
-        title = html.escape(f"walk through {expression}", quote=True)
-        return f'<iframe class="walker" src="/walkers/{name}.html" title="{title}" loading="lazy"></iframe>'
+        rule, expression = (match[1] or "").strip(), match[2]
+        given = {"expression": expression, "label": f"walk through {expression}"} | ({"rule": rule} if rule else {})
+        attributes = " ".join(f'{name}="{html.escape(value, quote=True)}"' for name, value in given.items())
+        return f'<grad-walk class="walker" {attributes}></grad-walk>'
 
     return WALKER.sub(one, text)
-
-
-def walker_shell():
-    """The lesson's page for one graph, its script in a file of its own: our server's pages run no script inside them."""
-    page = (ROOT / "web/dist/show.html").read_text()
-    script = re.search(r'<script type="module">(.*?)</script>', page, re.DOTALL)
-    if script is None or '"GRADWALK_GRAPH"' not in page:
-        fail("web/dist/show.html has no script, or no slot for a graph; run tools/build-lesson")
-    write(PAGES / "public/walkers/walker.js", script[1])
-    return page.replace(script[0], '<script type="module" src="walker.js"></script>')
 
 
 # ---- generated reference ----
@@ -282,9 +269,9 @@ def main(program):
     reference_cpp.run_doxygen()
     headers, modules = reference_cpp.read(), reference_python.read()
     documents = all_documents()
-    links, shell = Links(documents, headers), walker_shell()
+    links = Links(documents, headers)
     for source, page in documents.items():
-        text = make_walkers(links.rewrite((ROOT / source).read_text(), source), shell)
+        text = make_walkers(links.rewrite((ROOT / source).read_text(), source))
         write(PAGES / page, home(text) if source == "README.md" else text)
     for name, text in reference_cpp.pages(headers, component_of).items():
         write(PAGES / "reference/cpp" / name, with_guides(text, documents))
@@ -296,6 +283,8 @@ def main(program):
         write(PAGES / f"source/{path}.md", source_page(path))
     shutil.copytree(ROOT / "docs/images", PAGES / "images")
     shutil.copytree(ROOT / "web/dist", PAGES / "public/lesson", ignore=shutil.ignore_patterns("*.gz", "show.html"))
+    for name in ("grad-walk.js", "walker.html", "walker.js"):
+        write(PAGES / "public/walkers" / name, (ROOT / "build/npm/grad-walk" / name).read_text())
     write(OUT / "colours.css", colours())
     write(OUT / "sidebar.json", json.dumps(sidebar(documents, headers, modules), indent=1))
 

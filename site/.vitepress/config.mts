@@ -38,6 +38,7 @@ export default defineConfig({
   head: [
     ['link', { rel: 'icon', href: icon }],
     ['meta', { name: 'color-scheme', content: 'light dark' }],
+    ['script', { type: 'module', src: '/walkers/grad-walk.js' }],
   ],
   markdown: {
     anchor: { slugify },
@@ -48,6 +49,7 @@ export default defineConfig({
       md.renderer.rules.code_inline = (...given) => rule(...given).replace('<code', '<code v-pre')
     },
   },
+  vue: { template: { compilerOptions: { isCustomElement: (tag) => tag === 'grad-walk' } } },
   transformHtml: withoutInlineScripts,
   themeConfig: {
     logo: icon,

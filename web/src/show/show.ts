@@ -18,9 +18,14 @@ interface Given {
 }
 const example: Given = { expression: 'a=2; b=-3; c=10; e=a+b; f=e*c' }
 
+/** In the page, put there by a program; or in its address, put there by the web component. */
 function given(): Given {
-  const value: unknown = JSON.parse(document.getElementById('given')!.textContent!)
-  return typeof value === 'object' && value !== null ? value : example
+  const texts = [document.getElementById('given')!.textContent!, decodeURIComponent(location.hash.slice(1))]
+  for (const text of texts) {
+    const value: unknown = text === '' ? null : JSON.parse(text)
+    if (typeof value === 'object' && value !== null) return value
+  }
+  return example
 }
 
 async function unpacked(text: string): Promise<ArrayBuffer> {
@@ -28,15 +33,20 @@ async function unpacked(text: string): Promise<ArrayBuffer> {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer()
 }
 
-/** In a frame of the same origin, as a notebook's: the frame is as high as what it shows. */
+/** In a frame of the same origin, as a notebook's, the frame is as high as what it shows. Any other page around it is told. */
 function fitFrame() {
   const { frameElement } = window
-  if (!frameElement) return
-  const fit = () => ((frameElement as HTMLElement).style.height = `${Math.ceil(document.documentElement.getBoundingClientRect().height)}px`)
+  if (parent === window) return
+  const fit = () => {
+    const height = Math.ceil(document.documentElement.getBoundingClientRect().height)
+    if (frameElement) (frameElement as HTMLElement).style.height = `${height}px`
+    else parent.postMessage({ gradwalkHeight: height }, '*')
+  }
   new ResizeObserver(fit).observe(document.documentElement)
 }
 
 const target = document.getElementById('page')!
+addEventListener('hashchange', () => location.reload())
 try {
   const { expression, graph, rule, step } = given()
   const engine = await createEngine(await unpacked(module))

@@ -122,7 +122,7 @@ describe.each(sizes)('at $width px', (viewport) => {
     await visit({ viewport }, async (page) => {
       await page.goto(`${address}tutorial.html`)
       await isReady(page)
-      const element = page.locator('iframe.walker').first()
+      const element = page.locator('grad-walk').first().locator('iframe')
       await element.scrollIntoViewIfNeeded()
       const frame = (await (await element.elementHandle())!.contentFrame())!
       const button = frame.getByRole('button', { name: /^step forward/ }).first()
