@@ -86,7 +86,7 @@ def docs_of_calls(source):
         elif kind == "bind_loss" and name:
             docs[name] = first_text(arguments[4])
         elif kind == "result_property":
-            docs |= {f"{ending}.{one}": first_text(arguments[2]) for one in re.findall(r'"(\w+)"', arguments[1])}
+            docs |= {f"{ending}.{attribute}": first_text(arguments[2]) for attribute in re.findall(r'"(\w+)"', arguments[1])}
         elif kind == "property" and name:
             docs[f"{classes.get(arguments[0], '*')}.{name}"] = first_text(arguments[2])
         elif kind == "define" and name:

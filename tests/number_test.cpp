@@ -88,6 +88,10 @@ TEST(CodeForDouble, FindsClampLerpLdexpIncrementsAndEnumerations) {
   EXPECT_EQ(clamp(Value(5), 0, 2.5).data(), 2.5);
   EXPECT_EQ(lerp(1, Value(3), 2u).data(), 5);
   EXPECT_EQ(ldexp(Value(0x1p-1000), 2000).data(), 0x1p1000);
+  for (const double x : {0.0, -1.5, 0x1.fffffffffffffp1023, 0x1p-1074, 0x1.8p-1000, Data::infinity()})
+    for (const int exponent : {-2097, -1074, -1024, -1023, 1023, 1024, 2097, 100000, Limits::max_exponent,
+                               std::numeric_limits<int>::min(), std::numeric_limits<int>::max()})
+      EXPECT_EQ(ldexp(Value(x), exponent).data(), std::ldexp(x, exponent)) << x << ", " << exponent;
 }
 
 TEST(CodeForDouble, RecordsClampLerpAndLdexp) {

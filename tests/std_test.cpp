@@ -17,6 +17,7 @@ template <class T> T qualified(const T& x, T& y) {
   sum += std::max({x, y, x * 2}) + std::min({x, y}) + std::clamp(x, T(0), T(1)) + std::clamp(y * y, T(0), T(1));
   sum += std::abs(x) + std::fabs(x) + std::exp(y) + std::sqrt(x * x) + std::tanh(x) + std::cbrt(x) + std::floor(y);
   sum += std::pow(y, 2) + std::pow(2, y) + std::atan2(x, y) + std::hypot(x, y) + std::fmod(y, 1) + std::fma(x, y, 1);
+  sum += std::lerp(x, y, T(0.25)) + std::ldexp(x, -3);
   return std::isnan(sum) || std::signbit(sum) ? T(0) : sum;
 }
 

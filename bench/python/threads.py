@@ -36,10 +36,10 @@ def measure(hidden, count, steps, seconds):
     times = dict.fromkeys(trainers, 0.0)
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
-        for threads, one in trainers.items():
+        for threads, training in trainers.items():
             start = time.perf_counter()
             for _ in range(steps):
-                one.step(rows)
+                training.step(rows)
             times[threads] += time.perf_counter() - start
     return [times[threads] / times[1] for threads in (2, 4)]
 

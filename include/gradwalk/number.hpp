@@ -5,6 +5,7 @@
 // A template that says `using std::hypot; hypot(x, y)` finds these functions by argument-dependent lookup.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <functional>
@@ -54,17 +55,17 @@ Value lerp(const A& a, const B& b, const T& t) {
   if constexpr (AnyValue<T>) {
     return (1 - t) * a + t * b;
   } else {
-    const double part = t;
+    const double part = static_cast<double>(t);
     return (1 - part) * a + part * b;
   }
 }
 
-// x times a power of two. A factor that no double can hold is applied in two steps.
+// x times a power of two. A factor that is no normal double is applied in three parts, so that 0 stays 0 and only the
+// last part can round. Beyond 2^2400 or below 2^-2400, every number but 0 is infinite or 0 anyway.
 template <AnyValue X> Value ldexp(X&& x, int exponent) {
-  const int first = exponent / 2;
-  if (std::abs(exponent) < std::numeric_limits<double>::max_exponent)
-    return std::forward<X>(x) * std::ldexp(1.0, exponent);
-  return std::forward<X>(x) * std::ldexp(1.0, first) * std::ldexp(1.0, exponent - first);
+  if (exponent > -1023 && exponent < 1024) return detail::given<X>(x) * std::ldexp(1.0, exponent);
+  const int all = exponent < 0 ? std::max(exponent, -2400) : std::min(exponent, 2400), part = all / 3;
+  return detail::given<X>(x) * std::ldexp(1.0, part) * std::ldexp(1.0, part) * std::ldexp(1.0, all - 2 * part);
 }
 
 // These are comparisons: if one becomes a bool while a graph is recorded, the compiled program guards it.

@@ -65,6 +65,8 @@ GRADWALK_STD(fmax)
 GRADWALK_STD(fmin)
 GRADWALK_STD(fdim)
 GRADWALK_STD(fma)
+GRADWALK_STD(lerp)
+GRADWALK_STD(ldexp)
 GRADWALK_STD(isnan)
 GRADWALK_STD(isinf)
 GRADWALK_STD(isfinite)
@@ -94,18 +96,18 @@ GRADWALK_STD(signbit)
 GRADWALK_STD(max)
 GRADWALK_STD(min)
 #undef GRADWALK_STD
+GRADWALK_BY_TYPE(clamp)
 #undef GRADWALK_BY_TYPE
 
 namespace std {
 
 template <std::same_as<gradwalk::Value> V> gradwalk::Value clamp(const V& x, const V& low, const V& high) {
-  return gradwalk::by_type::call_min(gradwalk::by_type::call_max(x, low), high);
+  return gradwalk::by_type::call_clamp(x, low, high);
 }
 template <class X, class Low, class High>
   requires gradwalk::Operands<X, Low, High>
 gradwalk::Value clamp(X&& x, Low&& low, High&& high) {
-  using namespace gradwalk::by_type;
-  return call_min(call_max(gradwalk::Value(std::forward<X>(x)), std::forward<Low>(low)), std::forward<High>(high));
+  return gradwalk::by_type::call_clamp(std::forward<X>(x), std::forward<Low>(low), std::forward<High>(high));
 }
 
 }  // namespace std

@@ -43,13 +43,17 @@ Value cross_entropy(const py::object& scores, const py::object& label) {
     std::vector<std::size_t> labels;
     for (const py::object& row : to_items(scores, {call, "scores"}, "a list of rows"))
       rows.push_back(to_values(row, {call, "scores"}));
-    for (const py::object& one : to_items(label, {call, "label"}, "a list of labels"))
-      labels.push_back(to_count(one, {call, "label"}));
+    for (const py::object& item : to_items(label, {call, "label"}, "a list of labels"))
+      labels.push_back(to_count(item, {call, "label"}));
     enter();
     return softmax_cross_entropy(rows, labels);
   }
   const Values row = to_values(scores, {call, "scores"});
-  if (is_value(label.ptr())) return softmax_cross_entropy(row, to_node(label, {call, "label"}));
+  if (is_value(label.ptr())) {
+    const Value node = to_node(label, {call, "label"});
+    enter();
+    return softmax_cross_entropy(row, node);
+  }
   const std::uint64_t number = to_count(label, {call, "label"});
   enter();
   return softmax_cross_entropy(row, static_cast<std::size_t>(number));

@@ -136,4 +136,4 @@ def test_show_steps_in_a_rendered_notebook(kernel, tmp_path):
     assert seen["drawings"] == len(outputs(notebook, "image/svg+xml")) == 3
     steps = len(gradwalk.walk((gradwalk.Value(2.0, label="a") * gradwalk.Value(-3.0, label="b") + 10).relu())["steps"])
     # The walk starts at its first step, and one press visits both leaves.
-    assert seen["presses"] == steps - 2 and "Visit b, a." in seen["text"]
+    assert seen["presses"] == steps - 2 and "Visit b, a." in seen["text"] and "∂relu(a·b + 10)/∂a = −3" in seen["text"]

@@ -37,7 +37,7 @@ export const loaders = {
 type Loaded = { [Kind in keyof typeof loaders]: Awaited<ReturnType<(typeof loaders)[Kind]>>['default'] }
 type Kinds = typeof figures & Loaded
 
-/** Loads a kind of figure, if it is not there yet. What fails is told where the figure should stand. */
+/** Loads a kind of figure, if it is not there yet. If that fails, Loader shows the error in place of the figure. */
 export async function preload(kind: string): Promise<void> {
   if (kind in loaders) await loaders[kind as keyof typeof loaders]().catch(() => {})
 }

@@ -16,7 +16,8 @@ export interface Course {
   last(): number
   /** Of the step after so many, at normal speed. */
   duration(position: number): number
-  /** The first and the last position of what is one press of the button, around the step after so many; one step unless given. */
+  /** The steps that one press of the button makes, if the step at this position is among them: from the first position to the
+      last. Without this function, a press makes one step. */
   together?(position: number): readonly [from: number, to: number]
 }
 

@@ -33,7 +33,8 @@ async function unpacked(text: string): Promise<ArrayBuffer> {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer()
 }
 
-/** In a frame of the same origin, as a notebook's, the frame is as high as what it shows. Any other page around it is told. */
+/** Keeps the frame around this page as high as its content. In a frame of the same origin, as in a notebook, this page sets the
+    height. In any other, it sends the height to the page around it. */
 function fitFrame() {
   const { frameElement } = window
   if (parent === window) return

@@ -86,7 +86,7 @@ test.each(['index.html', 'far.html'])('%s: it walks its graph, as high as it nee
   })
 })
 
-test('another expression or graph is shown as soon as it is given, and what cannot be read is told', async () => {
+test('a new expression or graph is shown at once, and an unreadable one gives an error message', async () => {
   await visited(async (page) => {
     await page.goto(`${host}index.html`)
     const walker = walkerIn(page, 'one')
