@@ -24,12 +24,17 @@ function katexFonts(): Plugin {
   }
 }
 
-/** Of MicroPython, for the bar that shows how much of it has come. */
-const pythonBytes = statSync(new URL('node_modules/@micropython/micropython-webassembly-pyscript/micropython.wasm', import.meta.url)).size
+/** The sizes of files that are loaded with their chapter, for the bar that shows how much of them has come. */
+const bytesOf = (path: string) => statSync(new URL(path, import.meta.url)).size
 
 export default defineConfig({
   base: './',
-  define: { __PYTHON_BYTES__: pythonBytes },
+  define: {
+    __PYTHON_BYTES__: bytesOf('node_modules/@micropython/micropython-webassembly-pyscript/micropython.wasm'),
+    __DIGITS_BYTES__: bytesOf('src/digits/digits.bin'),
+    __DIGITS_ENGINE_BYTES__: bytesOf('src/digits/digits.wasm'),
+  },
+  assetsInclude: ['**/*.bin'],
   plugins: [katexFonts(), svelte()],
   worker: { format: 'es' },
   server: { fs: { allow: ['..'] } },

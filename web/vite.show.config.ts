@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Builds dist/show.html: one walker, with its engine, styles and script in one file that needs nothing beside it. In it the text
-// "GRADWALK_GRAPH", quotes included, stands where a program puts its graph; docs/lesson.md tells how.
+// "GRADWALK_GRAPH", quotes included, stands where a program puts its graph; docs/lesson.md says how.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'

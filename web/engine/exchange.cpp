@@ -92,7 +92,7 @@ using namespace gradwalk::web;
 
 extern "C" {
 
-// Room for the arguments of the next call.
+// Space for the arguments of the next call.
 __attribute__((export_name("gradwalk_input"))) void* gradwalk_input(std::size_t bytes) {
   input.resize(bytes / sizeof(double) + 1);
   return input.data();

@@ -86,7 +86,7 @@ GRADWALK_CALL(explain)(const char* text, std::size_t size, const double* overrid
   give(to_json(explain(std::move(*graph), index, count(paths, "paths", 1'000))));
 }
 
-// What moving a leaf by each h does to the root, beside the gradient.
+// How far the root moves when a leaf moves by each h, beside the gradient.
 GRADWALK_CALL(wiggle)(const char* text, std::size_t size, const double* overrides, std::size_t overrides_size,
                       double leaf, const double* h, std::size_t h_size) {
   std::optional<Graph> graph = read_graph({text, size}, {overrides, overrides_size});

@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view head = "# gradwalk-graph", changed = " changed";
 enum Field { op, symbol_text, data, operands, locals, label, name_text, fields };
 
-// What stands before the next `end`, which goes too.
+// Takes the text before the next `end`, and drops that `end`.
 std::string_view taken(std::string_view& text, char end) {
   const std::size_t at = text.find(end);
   const std::string_view part = text.substr(0, at);

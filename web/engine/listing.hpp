@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A graph that was made elsewhere, a line a node: what a notebook shows. The page writes it (src/lib/listing.ts) from
-// the JSON of a snapshot (docs/walk-format.md).
+// A graph that was made elsewhere, one line per node, as a notebook shows it. The page writes it (src/lib/listing.ts)
+// from the JSON of a snapshot (docs/walk-format.md).
 //
 // The first line is "# gradwalk-graph", with " changed" behind it where a leaf has another value than when the rest was
 // computed. Then op, symbol, data, operands, local derivatives, label and name, with tabs between them and spaces

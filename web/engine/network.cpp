@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Inside the network that learns: its weights and what they are told, what each neuron sees of the plane, and what one
+// Inside the network that learns: its weights and their gradients, what each neuron sees of the plane, and what one
 // weight does to the loss while all others are held.
 #include <array>
 #include <cmath>
@@ -56,7 +56,7 @@ GRADWALK_CALL(train_weights)() {
   give(numbers);
 }
 
-// What each neuron gives over a grid of the plane: neuron after neuron, each row by row, the top row first.
+// The output of each neuron over a grid of the plane: neuron after neuron, each row by row, the top row first.
 GRADWALK_CALL(train_neurons)(double x0, double x1, double y0, double y1, double size) {
   const MLP& network = present().training.classifier().network;
   const std::size_t cells = count(size, "grid", most_grid);

@@ -18,7 +18,7 @@ struct Run {
                            .accuracy = std::numeric_limits<double>::quiet_NaN(),
                            .learning_rate = 0,
                            .gradient_norm = 0};
-  // Of each parameter, over about the last ten steps; empty before the first.
+  // The mean gradient of each parameter over about the last ten steps; empty before the first step.
   std::vector<double> mean_gradient = {};  // NOLINT(readability-redundant-member-init): g++ asks for it
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the C++ library for WebAssembly lacks. Where throw ends: the message goes to JavaScript, which throws an error
-// of its own through the engine and drops it. Nothing below is unwound. All that gradwalk throws derives from
+// Functions that the C++ library for WebAssembly lacks. At a throw, the message goes to JavaScript, which throws an
+// error of its own through the engine and drops it. Nothing below is unwound. All that gradwalk throws derives from
 // std::exception, as its first base.
 #include <cstddef>
 #include <cstdlib>

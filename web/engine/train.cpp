@@ -73,7 +73,7 @@ void assign(const Snapshot& graph, std::size_t from, const Group& group, std::ve
   }
 }
 
-// The loss of one point, every node with a name that tells where it is.
+// The loss of one point, every node with a name that says where it is.
 struct PointGraph {
   Snapshot graph;
   std::vector<std::optional<Group>> groups;

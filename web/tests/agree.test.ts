@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Card, ledger and wires tell one story: under every rule and in random orders of every preset, after every step and every single
 // deposit, a card's gradient is the engine's and the sum of its coins, each coin is a deposit that was made, in order, and a wire
-// shows what was last paid along it. What has not been paid is nowhere.
+// shows what was last paid along it. A payment that was not made is shown nowhere.
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createEngine, type Engine } from '../src/engine/engine.ts'

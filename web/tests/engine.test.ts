@@ -352,7 +352,7 @@ describe('graphs made elsewhere, listed node by node', () => {
     ['# gradwalk-graph\nplus\t\t2\t\t\ta\ta', 'node 0'],
     [`# gradwalk-graph\n${'leaf\t\t2\t\t\ta\ta\n'.repeat(2001)}`, 'at most 2000 nodes'],
     [`# gradwalk-graph\n${'x'.repeat(1_000_001)}`, 'at most 1000000 bytes'],
-  ])('%#: what is none is refused', (text, message) => {
+  ])('%#: a listing that is none is refused', (text, message) => {
     expect(failure(() => engine.walk(text))).toContain(message)
     expect(engine.parse(text)).toMatchObject({ ok: false, line: 0 })
     expect(engine.walk('a=3; b=a*a').outcomes[0]!.grad).toBe(6) // and the next call is answered

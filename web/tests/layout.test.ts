@@ -27,7 +27,7 @@ const random = randomNumbers(3)
 const texts = [...presets.map((one) => one.text), ...Array.from({ length: 60 }, (_, i) => randomExpression(random, 1 + (i % 8)))]
 
 describe.each(['right', 'down'] as const)('%s', (direction) => {
-  test('cards lie apart and inside, each after its operands', () => {
+  test('cards do not overlap, lie inside, and come after their operands', () => {
     for (const text of texts) {
       const { boxes, width, height } = laidOut(text, direction)
       const all = [...boxes.values()]

@@ -120,7 +120,7 @@ test('a link opens what it was made from', () => {
   })
 })
 
-test('a broken link tells what is wrong and leaves the rest', () => {
+test('a broken link reports what is wrong and leaves the rest', () => {
   const { link, problems } = readLink('#order/order-try?e=%E0%A4%A&r=zzz&s=2', ['fill', 'order'])
   expect(link).toEqual({ chapter: 'order', figure: { figure: 'order-try', step: 2 } })
   expect(problems).toEqual(['a part of it is garbled', '“r=zzz” means nothing here'])

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Exercises without end: each level asks what it is there for, in numbers that can be worked out in one's head, the same for the same
-// number; and a wrong answer is told what gives it.
+// number; and the page says which mistake gives a wrong answer.
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { createEngine } from '../src/engine/engine.ts'
@@ -72,7 +72,7 @@ test('what cannot be asked is no exercise', () => {
   expect(exerciseOf(engine, 'a=3; b=a*a', 'a', 'overwrite')).toMatchObject({ kind: 'spot', wrong: 3, answer: 6 })
 })
 
-test('a wrong number is told what gives it', () => {
+test('a wrong number is explained by the mistake that gives it', () => {
   const told = (expression: string, ask: string, value: number) => diagnose(engine, exerciseOf(engine, expression, ask)!, engine.walk(expression), value)
   const chain = 'a=2; b=5; c=a*b; d=7; e=c*d' // along e → c → a: 7 and 5
   expect(told(chain, 'a', 7)).toBe('One factor is missing: the ×5 between c and a.')

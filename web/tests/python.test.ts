@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The learner's code, run by the same Python as in the page: what it did is told exactly, right code passes, and every mistake gets
+// The learner's code, run by the same Python as in the page: its deeds are reported exactly, right code passes, and every mistake gets
 // its own name. Needs `npm run wasm`.
 import { readFileSync } from 'node:fs'
 import { loadMicroPython } from '@micropython/micropython-webassembly-pyscript/micropython.mjs'

@@ -20,7 +20,7 @@ test('moons are learned, at 200 steps or more in a second of its own time', () =
   const training = engine.createTraining(moons)
   const before = training.step(0)
   expect(before).toEqual({ step: 0, loss: NaN, accuracy: NaN })
-  // What others do on the machine is left out.
+  // Other programs on the machine are left out.
   const begin = process.cpuUsage()
   const after = training.step(300)
   const { user, system } = process.cpuUsage(begin)
@@ -117,7 +117,7 @@ test('a rate that makes the loss explode is an error; the run starts again with 
   expect(training.step(1).step).toBe(1)
 })
 
-test('what is out of bounds is refused', () => {
+test('numbers out of bounds are refused', () => {
   for (const bad of [{ samples: 1e6 }, { samples: 0 }, { hidden: [65] }, { hidden: [0] }, { hidden: [2, 2, 2, 2] }, { rate: NaN }, { noise: -1 }, { seed: 0.5 }, { kind: 'sun' as 'moons' }, { activation: 'x' as 'relu' }])
     expect(() => engine.createTraining({ ...moons, ...bad }), JSON.stringify(bad)).toThrow(EngineError)
 })

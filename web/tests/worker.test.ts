@@ -44,7 +44,7 @@ test('it trains between start and pause, and posts at most 30 times a second', a
   expect(await send({ type: 'walkPoint', index: 3 })).toMatchObject([{ type: 'walk', index: 3 }])
 })
 
-test('errors stop the run and are told', async () => {
+test('errors stop the run and are reported', async () => {
   const { got, send } = server()
   expect(await send({ type: 'start' })).toMatchObject([{ type: 'error' }])
   await send({ type: 'init', module })

@@ -58,7 +58,7 @@ export interface Engine {
 
 /** A network and its data, in an instance of its own. After an EngineError it starts again, with the same points. */
 export interface Training {
-  /** Makes so many steps on all points. */
+  /** Makes `count` steps on all points. */
   step(count: number): TrainingReport
   points(): Points
   /** Other data for the same network. */
@@ -77,9 +77,9 @@ export interface Training {
   history(): LossHistory
 }
 
-type Argument = string | number | readonly number[] | Float64Array
+type Argument = string | number | readonly number[] | Float64Array | Uint8Array
 
-async function compile(source: EngineSource): Promise<WebAssembly.Module> {
+export async function compile(source: EngineSource): Promise<WebAssembly.Module> {
   if (source instanceof WebAssembly.Module) return source
   const given = source instanceof URL ? await fetch(source) : source
   if (!(given instanceof Response)) return WebAssembly.compile(given as BufferSource)
@@ -95,8 +95,8 @@ interface Exports {
   gradwalk_result_size(): number
 }
 
-/** One instance of the module, replaced after every error. */
-class Instance {
+/** One instance of a module, replaced after every error. */
+export class Instance {
   readonly module: WebAssembly.Module
   #exports: Exports | null = null
 
@@ -128,12 +128,12 @@ class Instance {
     return exports
   }
 
-  /** Calls an exported function; strings and lists become a pointer and a size. */
+  /** Calls an exported function; strings, bytes and lists become a pointer and a size. */
   call(name: string, ...args: Argument[]): void {
     try {
       const exports = this.#start()
       const packed = args.map((one) =>
-        typeof one === 'string' ? new TextEncoder().encode(one) : typeof one === 'number' ? one : Float64Array.from(one),
+        typeof one === 'string' ? new TextEncoder().encode(one) : typeof one === 'number' || one instanceof Uint8Array ? one : Float64Array.from(one),
       )
       let bytes = 0
       for (const one of packed) if (typeof one !== 'number') bytes += aligned(one.byteLength)

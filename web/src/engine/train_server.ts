@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the training worker does: takes TrainRequests, gives TrainResponses (types.ts). While it runs it works in slices
+// The work of the training worker: it takes TrainRequests and gives TrainResponses (types.ts). While it runs it works in slices
 // of a thirtieth of a second and answers once after each, so the page draws at its own pace and messages get through.
 import { createEngine, EngineError, type Engine, type Training } from './engine.ts'
 import type { GridView, TrainingReport, TrainRequest, TrainResponse } from './types.ts'
@@ -39,7 +39,7 @@ export function trainServer(post: (response: TrainResponse) => void) {
     timer = setTimeout(() => {
       const begin = performance.now()
       guarded(() => {
-        // Drawing the regions costs time too: what is left of the slice is for steps, one at least.
+        // Drawing the regions takes time, too. The rest of the slice is for steps, at least one.
         let report = present().step(1)
         while (performance.now() - begin < slice / 2) report = present().step(1)
         postState(report)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the engine takes and gives. Walks, sorts, orders and explanations are docs/walk-format.md as TypeScript, field by
+// The arguments and results of the engine. Walks, sorts, orders and explanations are docs/walk-format.md as TypeScript, field by
 // field; the rest is described here. A node is its index in `nodes`, everywhere. Numbers are JavaScript numbers, also
 // NaN and the infinities; counts without bounds are strings of digits.
 
@@ -28,7 +28,7 @@ export interface GraphNode {
   data: number
   /** In operand order; a*a has the same node twice. */
   operands: number[]
-  /** One an operand. */
+  /** One per operand. */
   locals: LocalDerivative[]
 }
 
@@ -65,7 +65,7 @@ export interface WalkOptions {
   rule?: WalkRule
   /** Every node but the constants once, as they are to be visited; only with the rule 'right'. */
   order?: readonly number[] | null
-  /** Of the training step of 'no-zeroing'; 0.1 unless given. */
+  /** The learning rate of the training step of 'no-zeroing'; 0.1 unless given. */
   rate?: number
   /** Where 'recursion' and 'no-visited' are stopped; 10,000 unless given. */
   mostVisits?: number
@@ -82,7 +82,7 @@ export interface Deposit {
   before: number
   after: number
   late: boolean
-  /** The learner's own code wrote =, and what was there is gone; the engine's walks are told by their rule. */
+  /** The learner's own code wrote =, which erased the gradient before it. In the engine's walks, the rule says so. */
   replaces?: boolean
   /** The line of the learner's code that made it; 0 where it is not known. */
   line?: number
@@ -133,7 +133,7 @@ export interface Walk extends Graph {
   visits: number
   visits_needed: string
   complete: boolean
-  /** One a node. */
+  /** One per node. */
   outcomes: Outcome[]
   late: LateDeposit[]
   parting: Parting | null
@@ -153,7 +153,7 @@ export interface Orders extends Graph {
   version: 1
   orders: number
   leaves: number[]
-  /** The right one first, then by number of orders. `grads` has one a leaf. */
+  /** The right one first, then by number of orders. `grads` has one per leaf. */
   results: { right: boolean; orders: number; grads: number[]; example: number[] }[]
 }
 
@@ -168,7 +168,7 @@ export interface Explanation extends Graph {
 }
 
 export interface Wiggle {
-  /** Of the root by the leaf. */
+  /** The gradient of the leaf. */
   gradient: number
   /** The root's value. */
   root: number
@@ -205,7 +205,7 @@ export interface Check {
   ask: string
   node: number
   answer: number
-  /** What the broken rules give there; those that give the right answer are left out. */
+  /** The results of the broken rules there, without those that are right. */
   mistakes: Mistake[]
 }
 
@@ -215,7 +215,7 @@ export interface Quiz extends Check {
 }
 
 export interface Listing {
-  /** `node` is the one a line makes, null where it makes none. */
+  /** `node` is the node that a line makes; null where it makes none. */
   lines: { text: string; node: number | null }[]
   /** The line that calls backward: an index into `lines`. */
   backward: number
@@ -256,7 +256,7 @@ export interface Points {
 export interface TrainingReport {
   /** Steps made. */
   step: number
-  /** Of the last step, before it moved anything; NaN before the first. */
+  /** The loss of the last step, before it moved anything; NaN before the first step. */
   loss: number
   accuracy: number
 }
@@ -288,7 +288,7 @@ export interface NetworkView {
   gradients: Float64Array
   /** Cells a side of `seen`. */
   grid: number
-  /** What each neuron gives over the view: neuron after neuron, row by row, the top row first. */
+  /** The output of each neuron over the view: neuron after neuron, row by row, the top row first. */
   seen: Float64Array
 }
 
@@ -296,7 +296,7 @@ export interface NetworkView {
 export interface RingedPoint {
   index: number
   loss: number
-  /** One with two classes, above 0 for the second; else one a class. */
+  /** One with two classes, above 0 for the second; else one per class. */
   scores: number[]
 }
 
@@ -312,7 +312,7 @@ export interface NodeGroup {
 
 /** The walk of one point's own loss; parameters are named as the library names them: layers.0.neurons.3.w.1 */
 export interface PointWalk extends Walk {
-  /** One a node. */
+  /** One per node. */
   groups: NodeGroup[]
 }
 
@@ -338,7 +338,7 @@ export type TrainRequest =
   | { type: 'regions'; view: GridView | null }
   /** Cells a side of what each neuron sees, posted with the regions from now on; 0: none. */
   | { type: 'network'; grid: number }
-  /** The point told about with every state from now on; null: the one whose loss is largest, now and after 200 steps. */
+  /** The point that every state describes from now on; null: the one whose loss is largest, now and after 200 steps. */
   | { type: 'ring'; index: number | null }
   | { type: 'history' }
   | { type: 'walkPoint'; index: number }

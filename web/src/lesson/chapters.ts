@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The lesson as data: chapters of paragraphs, figures and tasks. The words themselves are in words/; here is what stands where.
-// A task is done when the learner does something that matches; docs/lesson.md tells how to add any of these.
+// A task is done when the learner does something that matches; docs/lesson.md says how to add any of these.
 import type { Deed } from '../lib/context.ts'
 import { chapterWords } from '../words/index.ts'
 import type { FigureSpec } from './figures.ts'
@@ -33,7 +33,7 @@ function tasks<Id extends string>(texts: Record<Id, string>, done: Record<NoInfe
   return (Object.keys(texts) as Id[]).map((id) => ({ id, text: texts[id], done: done[id] }))
 }
 
-const { start, fill, back, rules, neuron, twice, order, sort, write, own, learn, tensors, practice } = chapterWords
+const { start, fill, back, rules, neuron, twice, order, sort, write, own, learn, tensors, digits, practice } = chapterWords
 /** Small numbers, and no gradient that is 0. */
 const layer = {
   x: [2, -1, 1, 3],
@@ -234,7 +234,7 @@ export const chapters: Chapter[] = [
     ],
     tasks: tasks(learn.tasks, {
       'learn-neuron': (deed) => deed.kind === 'trained' && deed.data === 'neuron',
-      'learn-network': (deed) => deed.kind === 'trained' && deed.data !== 'neuron',
+      'learn-network': (deed) => deed.kind === 'trained' && (deed.data === 'moons' || deed.data === 'spiral'),
       'learn-inside': (deed) => deed.kind === 'neuron-opened',
       'learn-point': (deed) => deed.kind === 'point-walked',
       'learn-zero': broke('no-zeroing'),
@@ -257,6 +257,17 @@ export const chapters: Chapter[] = [
       'tensors-neurons': (deed) => deed.kind === 'layer-walked' && !deed.isFolded,
       'tensors-matrix': (deed) => deed.kind === 'layer-walked' && deed.isFolded,
       'tensors-cell': walked('tensors-layer-cell'),
+    }),
+  },
+  {
+    id: 'digits',
+    title: digits.title,
+    blocks: [digits.network, digits.train, { figure: 'digits', id: 'digits-live' }, digits.why, digits.source],
+    tasks: tasks(digits.tasks, {
+      'digits-train': (deed) => deed.kind === 'trained' && deed.data === 'digits',
+      'digits-draw': (deed) => deed.kind === 'digit-drawn',
+      'digits-why': (deed) => deed.kind === 'digit-asked',
+      'digits-neuron': (deed) => deed.kind === 'neuron-opened' && deed.figure === 'digits-live',
     }),
   },
   {

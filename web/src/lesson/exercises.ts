@@ -11,7 +11,7 @@ export interface Exercise {
   text: string
   /** The page walks back from this name, until the learner has written backward(). */
   root: string
-  /** What the learner replaces, and one way to write it; it is shown on request. */
+  /** The gap that the learner fills, and one way to fill it, which is shown on request. */
   gap: string
   solution: string
 }

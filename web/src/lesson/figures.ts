@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which component draws which kind of figure, and what each kind is told. `id` is unique in the lesson: links use it.
+// The component that draws each kind of figure, and its properties. `id` is unique in the lesson: links use it.
 import type { ComponentProps } from 'svelte'
 import BrokenFigure from '../figures/BrokenFigure.svelte'
 import GraphFigure from '../figures/GraphFigure.svelte'
@@ -32,6 +32,7 @@ export const loaders = {
   own: () => import('../figures/OwnExpressionFigure.svelte'),
   train: () => import('../figures/TrainFigure.svelte'),
   layer: () => import('../figures/LayerFigure.svelte'),
+  digits: () => import('../figures/DigitsFigure.svelte'),
   practice: () => import('../figures/PracticeFigure.svelte'),
 }
 type Loaded = { [Kind in keyof typeof loaders]: Awaited<ReturnType<(typeof loaders)[Kind]>>['default'] }

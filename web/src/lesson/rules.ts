@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The broken rules in words. What each does to a graph is the engine's to say.
+// The broken rules in words. The engine applies them.
 import type { WalkRule } from '../engine/types.ts'
 import { words } from '../words/index.ts'
 

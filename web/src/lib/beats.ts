@@ -3,7 +3,7 @@
 // that is drawn follows from that, so scrubbing, stills, films and tests see the same.
 import type { Step } from './replay.ts'
 
-/** Of one deposit. */
+/** The time of one deposit. */
 export const beat = { lift: 0, leave: 140, meet: 640, product: 840, arrive: 1080, land: 1480, settle: 1780, knock: 1640, knocked: 2460 } as const
 const deposit = 1800
 const late = 2700

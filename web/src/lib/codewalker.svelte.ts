@@ -28,7 +28,7 @@ export class CodeWalker implements Walking {
   /** Whether the first mistake has been seen. */
   readonly isWrongNow = $derived(this.made?.finding != null && this.moment.position > Math.min(this.made.finding.step, this.steps.length - 1))
 
-  /** Data is there already; what the code does next is played. Whoever asks for less motion gets the end. */
+  /** Data is there already; what the code does next is played. A learner who asks for less motion gets the end. */
   show(made: CodeWalk | null) {
     this.play.seek(0)
     this.made = made

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What every figure gets from the page: the engine, the link it was opened with, and where to tell what the learner did.
+// The page as every figure sees it: the engine, the link that was opened, and a function to report the learner's deeds.
 import { createContext } from 'svelte'
 import type { Engine } from '../engine/engine.ts'
 import type { FigureLink } from './link.ts'
@@ -12,7 +12,7 @@ export type Deed =
   | { kind: 'rule-broken'; figure: string; rule: string; hasParted: boolean }
   | { kind: 'sorted'; figure: string }
   | { kind: 'wiggled'; figure: string; h: number }
-  | { kind: 'nudged' | 'neuron-opened' | 'both-ways' | 'lined-up'; figure: string }
+  | { kind: 'nudged' | 'neuron-opened' | 'both-ways' | 'lined-up' | 'digit-drawn' | 'digit-asked'; figure: string }
   | { kind: 'answered'; figure: string; question: string }
   | { kind: 'trained'; figure: string; data: string; accuracy: number }
   | { kind: 'point-walked'; figure: string }
@@ -27,14 +27,14 @@ export interface News {
   task: string
   /** After the last task of a chapter, or of the lesson: where to go. */
   next: { title: string; hash: string } | null
-  /** Of the lesson's last task: how many there are. */
+  /** The number of tasks, after the last one of the lesson. */
   all: number | null
 }
 
 export interface Lesson {
   engine: Engine
   did(deed: Deed): void
-  /** What was done last in a figure, since the page was opened. */
+  /** The last task that was done in a figure, since the page was opened. */
   newsOf(figure: string): News | null
   /** The link the page was opened with, if it is this figure's. */
   linkOf(figure: string): FigureLink | null
@@ -44,7 +44,7 @@ export interface Lesson {
   linkWith(link: FigureLink): string
   /** Says that a link could not be followed. */
   warn(problem: string): void
-  /** What a printed handout says at its end about a figure. */
+  /** Adds lines about a figure to the last page of a printed handout. */
   answer(figure: string, lines: string[]): void
   /** The address of a figure alone; null where there is no page around it. */
   linkAlone(figure: string): string | null

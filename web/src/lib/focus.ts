@@ -13,13 +13,13 @@ function focus(one: Element): boolean {
 
 /** Watches the page from now on; gives what stops it. */
 export function keepFocus(page: HTMLElement): () => void {
-  /** What had the focus last, and all around it then: by the time it is gone, nothing tells where it was. */
+  /** The element that had the focus last, and all elements around it: once it is removed, it no longer says where it was. */
   let path: Element[] = []
   const remember = (event: FocusEvent) => {
     path = []
     for (let one = event.target as Element | null; one && one !== document.body; one = one.parentElement) path.push(one)
   }
-  // Whoever clicks beside everything means it.
+  // A click beside everything is meant to take the focus away.
   const forget = (event: PointerEvent) => {
     if (!(event.target as Element).closest(controls)) path = []
   }
@@ -30,7 +30,7 @@ export function keepFocus(page: HTMLElement): () => void {
     const left = around.filter((one) => !isGone(one))
     for (const one of left) if (one.matches('[tabindex]') && focus(one)) return
     for (const one of left) {
-      if (one.querySelector('#chapter-title')) break // what is left is the page, and its first control has nothing to do with this
+      if (one.querySelector('#chapter-title')) break // the rest is the page, and its first control has nothing to do with this
       for (const control of one.querySelectorAll(controls)) if (!isGone(control) && control.getClientRects().length && focus(control)) return
     }
     document.getElementById('chapter-title')?.focus({ preventScroll: true })

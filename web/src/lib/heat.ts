@@ -4,14 +4,14 @@
 export interface Palette {
   [name: string]: string
 }
-const names = ['paper', 'stage', 'card', 'ink', 'soft', 'line', 'wire', 'data', 'grad', 'gneg', 'ok', 'heat-neg', 'heat-0', 'heat-pos', 'focus']
+const names = ['paper', 'stage', 'card', 'leaf', 'ink', 'soft', 'line', 'wire', 'data', 'grad', 'gneg', 'ok', 'heat-neg', 'heat-0', 'heat-pos', 'focus']
 
 export function palette(): Palette {
   const style = getComputedStyle(document.documentElement)
   return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]))
 }
 
-const rgb = (hex: string) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)) as [number, number, number]
+export const rgb = (hex: string) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)) as [number, number, number]
 
 const sheets = new Map<number, { canvas: HTMLCanvasElement; context: CanvasRenderingContext2D; image: ImageData }>()
 function sheet(size: number) {

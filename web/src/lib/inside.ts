@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One neuron of a point's walk: its inputs, weights and products, their sum, and what it gives, each with its gradient. What
-// stands at an input is this neuron's deposit there, found in the walk's record.
+// One neuron of a point's walk: its inputs, weights and products, their sum, and what it gives, each with its gradient. At
+// an input, the gradient is this neuron's deposit there, found in the walk's record.
 import type { PointWalk } from '../engine/types.ts'
 
 export interface Number2 {
@@ -9,6 +9,8 @@ export interface Number2 {
 }
 export interface Inside {
   rows: { input: Number2; weight: Number2; product: number }[]
+  /** Inputs that have no row, and the sum of their products. */
+  others?: { count: number; product: number }
   bias: Number2
   sum: Number2
   /** null: the neuron only weighs and adds. */

@@ -36,7 +36,7 @@ export interface Layer {
   loss: number
   /** By neuron: its square, as the loss adds it. */
   squares: number[]
-  /** What each product brings to its neuron. */
+  /** The products that each neuron adds up. */
   terms: number[][]
   hGrad: number[]
   /** By neuron and input: what the neuron pays the input, and the weight. */
@@ -74,7 +74,7 @@ export function layerOf(engine: Engine, numbers: LayerNumbers): Layer {
   }
 }
 
-/** The scalars that a cell's gradient comes from, as an expression of its own. What does not depend on the cell is one number. */
+/** The scalars that a cell's gradient comes from, as an expression of its own. Everything that does not depend on the cell is one number. */
 export function cellText(engine: Engine, { x, w }: LayerNumbers, cell: Cell): string {
   const valueOf = (text: string) => {
     const { nodes, root } = engine.walk(text)

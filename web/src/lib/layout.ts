@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Where boxes and edges of a drawing lie: layers, operands before what uses them, to the right or downward. Work is
-// bounded: a fixed number of sweeps over boxes and over the bends of long edges, of which an operand has one a layer
+// bounded: a fixed number of sweeps over boxes and over the bends of long edges, of which an operand has one per layer
 // however many edges pass there. The same input gives the same drawing, and only the input's shape matters.
 import { cubic, pointAt, type Path, type Point } from './path.ts'
 import { placePills } from './pills.ts'
@@ -39,7 +39,7 @@ export interface Placed {
   links: Map<string, PlacedLink>
 }
 
-/** A box, or the place where edges of one operand pass a layer. `across` runs along a layer, `along` between layers. */
+/** A box, or the point of a layer where the edges of one operand cross it. `across` runs along a layer, `along` between layers. */
 interface Slot {
   layer: number
   size: number
@@ -49,11 +49,11 @@ interface Slot {
 }
 
 const sweeps = 10
-/** Room for rings around cards and badges on them: along a layer, and before the first and after the last. */
+/** Space for rings around cards and badges on them: along a layer, and before the first and after the last. */
 const margins = { right: { side: 14, end: 14 }, down: { side: 6, end: 14 } } as const
 const mostBeside = 80
 const gapsAcross = { right: 20, down: 12 } as const
-/** Room for an arrowhead between a line's end and the card. */
+/** Space for an arrowhead between a line's end and the card. */
 const head = 9
 
 export interface Room {
@@ -107,7 +107,7 @@ export function place(boxes: Box[], links: Link[], direction: Direction, { width
   }
   let most = Math.max(0, ...rows.flat().map((slot) => slot.across + slot.size / 2))
   if (!isRight) {
-    // What is paid along an edge may be wider than the cards it runs between.
+    // The text of a payment along an edge may be wider than the cards at its ends.
     const beside = Math.max(0, Math.min(mostBeside, (room - 2 * margin - most) / 2))
     for (const slot of rows.flat()) slot.across += beside
     most += 2 * beside

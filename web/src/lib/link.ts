@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The page's state in its address: #order/diamond?e=a%3D2...&r=right&o=5,4,2,0&s=7 is a chapter, a figure in it, and that
 // figure's expression, rule, order and step; q= names the node that an exercise asks for, v= says which of the figure's
-// drawings is shown, t= holds a training's settings. #embed/order/diamond?… is that figure alone. Whatever cannot be read is
-// left out and told.
+// drawings is shown, t= holds a training's settings. #embed/order/diamond?… is that figure alone. Parts that cannot be read are
+// left out and reported.
 import { walkRules, type WalkRule } from '../engine/types.ts'
 import { words } from '../words/index.ts'
 

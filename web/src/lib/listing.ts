@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A graph made elsewhere, as the engine reads it instead of an expression: a line a node (engine/listing.hpp says how). Everything
+// A graph made elsewhere, as the engine reads it instead of an expression: one line per node (engine/listing.hpp says how). Everything
 // that takes a text takes it too.
 import type { Graph } from '../engine/types.ts'
 

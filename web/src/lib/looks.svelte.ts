@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// When the page's colours change: from light to dark, onto paper and back. What is painted on a canvas reads `changes`, and so is
+// When the page's colours change: from light to dark, onto paper and back. A painter of a canvas reads `changes`, and so it is
 // painted anew.
 
 export class Looks {

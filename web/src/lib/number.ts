@@ -60,3 +60,6 @@ export function readNumber(text: string): number | null {
 
 /** Equal up to what a person types: a thousandth of the larger, or of one. */
 export const close = (answer: number, right: number) => Math.abs(answer - right) <= 1e-3 * Math.max(1, Math.abs(right))
+
+/** A probability: 0.2 %, 41 %, > 99 %. */
+export const shareText = (part: number) => (part > 0.995 ? '> 99 %' : `${(100 * part).toFixed(part < 0.0995 && part >= 0.0005 ? 1 : 0)} %`)

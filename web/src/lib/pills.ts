@@ -24,7 +24,7 @@ const placesOn = (path: Path) => (path.length === 1 ? places : [...places.map((p
 /** Past this many, the first place is taken: comparing all with all would take too long. */
 const mostCompared = 260
 const rounds = 6
-/** Of more edges one beginning is enough: who has so many looks at a few of them at a time. */
+/** With more edges than this, one start is enough: a learner looks at a few of them at a time. */
 const fewEdges = 16
 const beginnings = 10
 const manyEdges = 100
@@ -80,7 +80,7 @@ function cost({ link, places }: Standing, k: number, others: Standing[], cards: 
   const widest = Math.max(link.pill, link.product)
   for (const other of others) {
     const there = other.places[other.chosen]!.words
-    // Most are far away, and told so without a rectangle made.
+    // Most are far away, which is seen without making a rectangle.
     if (Math.abs(there.y - words.y) >= height + 4) continue
     if (Math.abs(there.x - words.x) >= (widest + Math.max(other.link.pill, other.link.product)) / 2 + 6) continue
     // While one edge is paid the others show their short words; edges of the same user may be paid in one step.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Moving through steps in time: `at` is whole steps and a part of the next. One step plays and stops; play goes to the end;
-// pressing again while something moves completes it. Whoever asks for less motion gets stills.
+// pressing again while something moves completes it. A learner who asks for less motion gets stills.
 import { recalled } from './memory.svelte.ts'
 
 const less = typeof matchMedia === 'undefined' ? { matches: true } : matchMedia('(prefers-reduced-motion: reduce)')
@@ -14,7 +14,7 @@ const still = 900
 
 export interface Course {
   last(): number
-  /** Of the step after so many, at normal speed. */
+  /** The time of the step at this position, at normal speed. */
   duration(position: number): number
   /** The steps that one press of the button makes, if the step at this position is among them: from the first position to the
       last. Without this function, a press makes one step. */

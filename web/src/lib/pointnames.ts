@@ -20,7 +20,7 @@ export function sizesOf(groups: NodeGroup[]): number[] {
 export function pictured(walk: PointWalk): PointWalk {
   const sizes = sizesOf(walk.groups)
   const shorts: string[] = []
-  /** Terms of a sum, so that a long one is told by its first and its last. */
+  /** Terms of a sum, so that a long one is named by its first and its last. */
   const terms: string[][] = []
   const renamed = new Map<string, string>()
   const ownerOf = ({ part, layer, neuron }: NodeGroup) => (part === 'neuron' ? neuronName(sizes, layer + 1, neuron) : '')

@@ -41,7 +41,7 @@ export class Progress {
     return true
   }
 
-  /** What other tabs have written since. A record cleared there is cleared here. */
+  /** Reads the tasks that other tabs have written since. A record cleared there is cleared here. */
   merge() {
     const kept = load()
     if (kept.length === 0 && isCleared()) this.#done = []

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A walk's record, replayed to a position: what every node shows after so many steps and so many deposits of the next. It
+// A walk's record, replayed to a position: what every node shows after some steps and some deposits of the next. It
 // copies the engine's numbers as docs/walk-format.md says and computes none.
 import type { Deposit, Walk, WalkStep } from '../engine/types.ts'
 
@@ -11,7 +11,7 @@ export interface Coin {
   amount: number
   /** null: the seed. */
   deposit: Deposit | null
-  /** What the payer had. */
+  /** The gradient of the payer. */
   upstream: number
   pass: number
   late: boolean

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A figure's walker as the page's link wants it, or as the figure begins. What the link says and the engine refuses is
-// told and left out.
+// A figure's walker as the page's link wants it, or as the figure begins. Parts of the link that the
+// engine refuses are reported and left out.
 import { words } from '../words/index.ts'
 import type { Lesson } from './context.ts'
 import type { Engine } from '../engine/engine.ts'

@@ -46,7 +46,7 @@ export class Trainer {
   ring: RingedPoint | null = $state.raw(null)
   /** It pauses by itself once, while there are still gradients to see. */
   #hasRested = false
-  /** Whoever asks for less motion sees every 20th state. */
+  /** A learner who asks for less motion sees every 20th state. */
   #shownAt = -1
   #shownWhen = 0
   view: GridView | null = $state.raw(null)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which figure the learner used last: pressed, typed in or focused. Focus alone does not tell, because Safari does not focus a
+// Which figure the learner used last: pressed, typed in or focused. Focus alone does not say it, because Safari does not focus a
 // button that is clicked, and a figure that is focused itself is stepped with the arrow keys.
 
 let last: EventTarget | null = null

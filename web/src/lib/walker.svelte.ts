@@ -16,7 +16,7 @@ interface Past {
   order: number[] | null
 }
 
-/** What the drawing, the words and the controls of a walk need. */
+/** Everything that the drawing, the words and the controls of a walk need. */
 export interface Walking {
   readonly walk: Walk | null
   readonly steps: Step[]
@@ -107,7 +107,7 @@ export class Walker implements Walking {
     this.text = text
   }
 
-  /** True once the learner has been at every step of this walk; to be called when the position has changed. What only plays is not counted. */
+  /** True once the learner has been at every step of this walk; to be called when the position has changed. Steps that play by themselves do not count. */
   look(): boolean {
     if (this.play.isOwn) {
       const from = this.walk && this.position > 0 ? together(this.walk, this.steps, this.position - 1)[0] + 1 : this.position

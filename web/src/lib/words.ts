@@ -13,7 +13,7 @@ export const symbolOf = (node: GraphNode) => shown[node.symbol] ?? node.symbol
 /** A node's name, or a formula of the op table, with the signs people write. */
 export const shownName = (name: string) => name.replaceAll('**', '^').replaceAll('*', '·').replaceAll('-', '−')
 
-/** What a node is called where it is clear which part of a graph is meant. */
+/** The short name of a node, where it is clear which part of a graph is meant. */
 export const called = (node: GraphNode) => node.short ?? node.name
 
 const isPlainName = (text: string) => /^[\w.#₀-₉]+$/.test(text)
@@ -66,7 +66,7 @@ export function depositLine(walk: Walk, step: Step, deposit: Deposit): string {
   return `${gradOf(called(walk.nodes[deposit.to]!))} ${sign} ${from} · ${factor} = ${term(upstream)} · ${term(deposit.local)}`
 }
 
-/** What one press does: leaves that are visited one after the other are named together. */
+/** The words for one press: leaves that are visited one after the other are named together. */
 export function actionAt(walk: Walk, steps: Step[], position: number): string {
   const step = steps[position]
   if (!step) return ''
@@ -75,7 +75,7 @@ export function actionAt(walk: Walk, steps: Step[], position: number): string {
   return words.steps.visit(shortened(steps.slice(position, to).map((one) => shownName(called(walk.nodes[one.node]!))).join(', '), 24))
 }
 
-/** What a step does, for its button: "compute e", "start backward", "visit f". */
+/** The words for a step, on its button: "compute e", "start backward", "visit f". */
 export function action(walk: Walk, step: Step): string {
   const name = shortened(shownName(walk.nodes[step.node]!.name), 24)
   switch (step.kind) {

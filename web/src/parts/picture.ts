@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What GraphView draws: cards and the wires between them, made from a walk's graph and a frame of it.
+// The picture that GraphView draws: cards and the wires between them, made from a walk's graph and a frame of it.
 import type { Graph, GraphNode, Walk } from '../engine/types.ts'
 import { plain, product, signed, times } from '../lib/number.ts'
 import { edgeKey, type Coin, type Frame } from '../lib/replay.ts'
@@ -34,7 +34,7 @@ export interface Card {
   /** Constants have no gradient, and before backward nobody has. */
   hasGrad: boolean
   coins: CoinText[]
-  /** What it had when it paid. */
+  /** The gradient that it had when it paid. */
   door: number | null
   /** Something came after the door had closed. */
   isLate: boolean
@@ -54,7 +54,7 @@ export interface Wire {
   title: string
   /** Edge of the graph: the node that pays and the operand it pays; null where it stands for several. */
   edge: { from: number; operand: number } | null
-  /** What was paid along it last; null: nothing. */
+  /** The last payment along it; null: none. */
   paid: number | null
   late: boolean
   isActive: boolean
@@ -64,7 +64,7 @@ export interface Wire {
   source: string
   /** In the step that pays it: "1 × 12 = " and "+12". */
   equation: [string, string] | null
-  /** Of the equation, where it is not about a gradient. */
+  /** The left side of the equation, where it is not about a gradient. */
   tone?: 'data'
 }
 
@@ -108,7 +108,7 @@ export function coinTexts(coins: Coin[]): CoinText[] {
 }
 
 export const isInput = (node: GraphNode) => node.op === 'leaf' || node.op === 'constant'
-/** What an edge says whose number the learner is asked for. */
+/** The text of an edge whose number the learner is asked for. */
 export const asked = '×?'
 const isName = (text: string) => /^[A-Za-z_][\w₀-₉]*$/.test(text)
 

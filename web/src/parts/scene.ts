@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is on its way at a moment of a walk: tokens with their numbers and places, the ring where one has just landed. A
+// Everything on its way at a moment of a walk: tokens with their numbers and places, the ring where one has just landed. A
 // function of the record, the moment and the layout, and of nothing else.
 import type { Walk } from '../engine/types.ts'
 import { beat, ease, forward, seed, within, type Moment } from '../lib/beats.ts'
@@ -14,7 +14,7 @@ import { lines, pads, type Staged } from './sizes.ts'
 
 export interface Token extends Point {
   id: string
-  /** What happens to it: copied from a card, meeting the local derivative, carrying the product; data; the seed. */
+  /** Its part of the step: copied from a card, meeting the local derivative, carrying the product; data; the seed. */
   kind: 'carry' | 'meet' | 'product' | 'arrive' | 'data' | 'result' | 'seed'
   parts: { text: string; tone: Tone | 'data' | 'ink' }[]
   tone: Tone | 'data'

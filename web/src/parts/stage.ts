@@ -10,7 +10,7 @@ interface Sized {
   boxes: (Box & Columns)[]
   links: Link[]
 }
-/** What is to be placed, at every size it may have. */
+/** Everything to be placed, at every size it may have. */
 export interface Shape {
   right: Sized
   flat: Sized
@@ -74,7 +74,7 @@ export function scaleOf({ width, height }: Staged, space: Space): number {
   return space.width > 0 && width <= space.width + 2 && scale >= leastScale ? scale : 1
 }
 
-/** What the bar under a walked figure takes of a window, where its sentences are as long as they usually are. */
+/** The height of the bar under a walked figure, where its sentences are as long as they usually are. */
 export const barHeight = (width: number, height: number) => (height <= 560 ? 116 : width > 800 ? 132 : width > 640 ? 172 : 196)
 
 /** Directions that graphs have been drawn in, by graph: one graph looks the same in all figures of a page. */

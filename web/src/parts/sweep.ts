@@ -81,7 +81,7 @@ export function sweepScene(graph: Graph, nudge: Nudge, moves: Move[], at: number
   return { ...nothing, tokens: [token('arrive', [{ text: result, tone: 'data' }], pointAt(link.path, link.at + (1 - link.at) * ease(within(time, beat.arrive, beat.land))))] }
 }
 
-/** Room for all that a walk and these nudges ever show. `notes`: the words on a card that has moved. */
+/** Space for everything that a walk and these nudges ever show. `notes`: the words on a card that has moved. */
 export function sweepExtent(graph: Graph, extent: Extent, nudges: Nudge[], note: (moved: number) => string): Extent {
   const cards = new Map(extent.cards)
   const products = new Map(extent.products)

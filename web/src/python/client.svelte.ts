@@ -2,6 +2,7 @@
 // Python for a figure: loads MicroPython once, with its progress, and runs each program in a worker of its own. A worker that takes
 // too long is ended; the next one is started before it is needed.
 import bytesAddress from '@micropython/micropython-webassembly-pyscript/micropython.wasm?url'
+import { fetchWithProgress } from '../lib/fetch.ts'
 import { longestRun } from './limits.ts'
 import type { PythonRequest, Trace } from './python.ts'
 import type { WorkerRequest, WorkerResponse } from './python.worker.ts'
@@ -82,21 +83,4 @@ export class Python {
     this.#spare?.worker.terminate()
     this.#spare = null
   }
-}
-
-/** Servers that compress do not say how long a file is; `size` does. */
-async function fetchWithProgress(address: string, size: number, told: (part: number) => void): Promise<ArrayBuffer> {
-  const response = await fetch(new URL(address, document.baseURI))
-  if (!response.ok || !response.body) throw new Error(`${response.status} for ${address}`)
-  const parts: Uint8Array[] = []
-  let come = 0
-  const reader = response.body.getReader()
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) break
-    parts.push(value)
-    come += value.length
-    told(Math.min(1, come / size))
-  }
-  return new Blob(parts as Uint8Array<ArrayBuffer>[]).arrayBuffer()
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the learner's program did, as a walk that the page can draw, and the first thing that went wrong in it, by name. Gradients
+// The work of the learner's program, as a walk that the page can draw, and the first thing that went wrong in it, by name. Gradients
 // are the program's own; data, local derivatives and the right gradients are the engine's.
 import type { Engine } from '../engine/engine.ts'
 import type { Deposit, Outcome, Walk } from '../engine/types.ts'
@@ -20,12 +20,12 @@ export interface Finding {
   /** The node that is wrong first, and the one whose visit made it wrong; null where no visit did. */
   node: number
   by: number | null
-  /** What is there, and what should be. */
+  /** The number that is there, and the one that should be. */
   got: number
   right: number
   /** The step of the walk; its length where only the end shows it. */
   step: number
-  /** Of the learner's class: the lines that did it. */
+  /** The lines of the learner's class that did it. */
   lines: number[]
 }
 

@@ -13,7 +13,7 @@ export interface ProgramGraph {
   nodeOf: Map<number, number>
 }
 
-/** What a program calls its operations, where the engine has another name. */
+/** A program's names of operations, where the engine has another name. */
 const ops: Record<string, string> = { '+': 'add', '-': 'sub', '*': 'mul', '/': 'div', '**': 'pow', ReLU: 'relu', leaky_relu: 'leaky_relu' }
 const power = /^\*\*\s*(.+)$/
 

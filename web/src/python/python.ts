@@ -6,7 +6,7 @@ import harness from './trace.py?raw'
 export interface PythonRequest {
   /** The learner's class. */
   text: string
-  /** What is run after it, with the same names. */
+  /** A program that runs after it, with the same names. */
   program: string
   /** The name of the Value that the page walks back from; '' where the program calls backward() itself. */
   root: string
@@ -27,7 +27,7 @@ export interface TracedValue {
 export interface TraceEvent {
   kind: 'begin' | 'end' | 'visit' | 'leave' | 'write'
   value: number
-  /** Of a write: the gradient before and after it, and whether the visit read it first, as += does. */
+  /** For a write: the gradient before and after it, and whether the visit read it first, as += does. */
   before: number
   after: number
   hasRead: boolean

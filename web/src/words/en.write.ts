@@ -2,7 +2,7 @@
 // The English words of "Write it yourself", apart: they are loaded with the chapter. A translation has both files.
 import type { MistakeName } from '../python/codewalk.ts'
 
-/** What a mistake's words are about: names and numbers as the page shows them. */
+/** The names and numbers in the words about a mistake, as the page shows them. */
 export interface Facts {
   /** The node that is wrong, and the one that paid it. */
   node: string
@@ -34,7 +34,7 @@ const mistakes: Record<MistakeName, { title: string; why: (facts: Facts) => stri
   },
   preorder: {
     title: 'The list is in preorder',
-    why: ({ node, at }) => `${node} is visited before all of its users have paid it${at}. What arrives later is late. Append a node after its operands, and read the list backwards.`,
+    why: ({ node, at }) => `${node} is visited before all of its users have paid it${at}. Deposits that arrive later are never passed on. Append a node after its operands, and read the list backwards.`,
   },
   'forward-order': {
     title: 'The list is read forward',
@@ -42,7 +42,7 @@ const mistakes: Record<MistakeName, { title: string; why: (facts: Facts) => stri
   },
   order: {
     title: 'The order is wrong',
-    why: ({ node, at }) => `${node} is visited before all of its users have paid it${at}. What arrives later is late.`,
+    why: ({ node, at }) => `${node} is visited before all of its users have paid it${at}. Deposits that arrive later are never passed on.`,
   },
   'no-seed': {
     title: 'The seed is missing',
@@ -54,7 +54,7 @@ const mistakes: Record<MistakeName, { title: string; why: (facts: Facts) => stri
   },
   swapped: {
     title: 'The factors are swapped',
-    why: ({ node, by, got, right, at }) => `${by} pays ${node} times ${node}’s own value: ${got}${at}. In a product each factor is paid times the other one: ${right}.`,
+    why: ({ node, by, got, right, at }) => `${by} pays ${node} its gradient times ${node}’s own value: ${got}${at}. In a product, each factor gets the gradient times the other factor: ${right}.`,
   },
   'missing-operand': {
     title: 'One operand is not paid',
@@ -62,7 +62,7 @@ const mistakes: Record<MistakeName, { title: string; why: (facts: Facts) => stri
   },
   'pays-nobody': {
     title: 'Nobody is paid',
-    why: ({ node, by, right }) => `${by} is visited and makes no deposit. ${node} should get ${right}. Write the body of _backward: add to the grad of each operand. And out._backward has to be set.`,
+    why: ({ node, by, right }) => `${by} is visited and makes no deposit. ${node} should get ${right}. Write the body of _backward: add to the grad of each operand, and set out._backward to it.`,
   },
   'paid-again': {
     title: 'One operand is paid too often',
@@ -86,7 +86,7 @@ const mistakes: Record<MistakeName, { title: string; why: (facts: Facts) => stri
   },
   'data-for-grad': {
     title: 'data where grad belongs',
-    why: ({ node, by, right, at }) => `${by} pays ${node} with its data${at}. What a node passes on is its gradient: out.grad. Then ${node} gets ${right}.`,
+    why: ({ node, by, right, at }) => `${by} pays ${node} with its data${at}. A node passes on its gradient: out.grad. Then ${node} gets ${right}.`,
   },
   'tanh-input': {
     title: 'self.data where out.data belongs',
@@ -114,7 +114,7 @@ const mistakes: Record<MistakeName, { title: string; why: (facts: Facts) => stri
   },
   written: {
     title: 'A gradient is set, not paid',
-    why: ({ node, got, at }) => `The gradient of ${node} becomes ${got}${at}, but nobody who uses ${node} has paid that.`,
+    why: ({ node, got, at }) => `The gradient of ${node} becomes ${got}${at}, but no node that uses ${node} has paid that.`,
   },
   gradient: {
     title: 'A gradient is wrong',
@@ -127,11 +127,11 @@ export const enWrite = {
   keys: 'your code and what it does; arrow keys step',
   exercises: {
     add: { title: '+', task: 'f is a sum: it moves one for one with each of its operands. Replace `pass` in `__add__`: pay `self` and `other` with what `out` has.' },
-    mul: { title: '·', task: 'Multiply swaps: each factor is paid times the other. Write `_backward` in `__mul__`. You need `self.data`, `other.data` and `out.grad`.' },
+    mul: { title: '·', task: 'Multiply swaps: each factor gets the gradient times the other factor. Write `_backward` in `__mul__`. You need `self.data`, `other.data` and `out.grad`.' },
     tanh: { title: 'tanh', task: 'tanh lets part of the gradient through: 1 − t², where t is its result. Write `_backward` in `tanh`, and walk the neuron.' },
     double: { title: 'a + a', task: 'The same class, and one node used twice. Does `a` get 2? If not, look at how you write to `grad`.' },
     backward: { title: 'backward()', task: 'So far the page found the order and called each `_backward`. Now write `backward` yourself: sort the graph, seed the root, visit every node. `self._prev` has the operands of a node.' },
-    both: { title: 'a and b, used twice', task: 'Here `a` and `b` both feed two nodes. Your own `backward` walks it.' },
+    both: { title: 'a and b, used twice', task: 'Here `a` and `b` each feed two nodes. Walk it with your own `backward`.' },
     reduce: { title: '− and /', task: 'You need no new rule for these. Write −x, x − y and x / y with the operations you have, and their gradients come for free.' },
     random: { title: 'random graphs', task: 'Is it right on every graph? Your class runs on forty random ones, and each gradient is compared with the engine’s.' },
     own: { title: 'your own program', task: 'Write or paste any program that builds Values. It may bring a `Value` class of its own, such as micrograd’s, as long as the rules are in `_backward`.' },
@@ -140,7 +140,7 @@ export const enWrite = {
   done: 'done',
   editor: 'value.py, your class',
   program: 'program.py',
-  programLabel: 'program.py, what your class is tried on',
+  programLabel: 'program.py, the program that tries your class',
   pageWalks: (root: string) => `# the page walks back from ${root}`,
   run: 'run',
   running: 'running…',
@@ -173,12 +173,12 @@ export const enWrite = {
   errorAt: (kind: string, message: string, file: string, line: number) => `${kind} in ${file}, line ${line}: ${message}`,
   error: (kind: string, message: string) => `${kind}: ${message}`,
   errorTitle: 'Python stopped',
-  limitTitle: 'Stopped: it is too much',
+  limitTitle: 'Stopped: too much work',
   limitAt: (message: string, file: string, line: number) => `In ${file}, line ${line}: ${message}.`,
   tooLongTitle: 'Stopped: it takes too long',
   tooLong: (seconds: number) => `Your program was still running after ${seconds} seconds. Is there a loop that does not end?`,
   brokenTitle: 'Python could not go on',
-  broken: (why: string) => `The program took more than the page can give (${why}). Python has been started again.`,
+  broken: (why: string) => `The program needed more than the page can give (${why}). Python has been started again.`,
   tooMuchText: (most: string, got: string) => `The editor takes up to ${most} characters, got ${got}. Paste less of it.`,
   noBackwardTitle: 'There is nothing to walk',
   noBackward: 'The program ended without calling backward() on a Value. Add a line such as f.backward().',

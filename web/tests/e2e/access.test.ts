@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// For everyone: dark and light, whoever asks for less motion gets none, formulas in fonts that are there. What axe says is in
-// everything.test.ts.
+// For everyone: dark and light, no motion for those who ask for less, formulas in fonts that are there. everything.test.ts
+// asks axe.
 import { readdirSync } from 'node:fs'
 import { expect } from 'vitest'
 import { chapters, figure, test, walkToEnd } from './lesson.ts'
@@ -16,7 +16,7 @@ test('dark and light differ, and both have readable ink', async ({ visit }) => {
   expect(new Set(papers).size).toBe(2)
 })
 
-test('whoever asks for less motion gets none', async ({ visit }) => {
+test('a visitor who asks for less motion gets none', async ({ visit }) => {
   const { page, open } = await visit({ reducedMotion: 'reduce' })
   await open('#back')
   const graph = figure(page, 'back-graph')

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // On the page itself card, ledger and wires agree: under every broken rule and under 50 random orders of every preset, after every step,
-// a card's gradient is the engine's, its coins add up to it, the ledger of whoever was paid last lists the same deposits, and a wire
-// shows what was last paid along it. What has not been paid is nowhere.
+// a card's gradient is the engine's, its coins add up to it, the ledger of the node that was paid last lists the same deposits, and a wire
+// shows what was last paid along it. A payment that was not made is shown nowhere.
 import { readFileSync } from 'node:fs'
 import { describe, expect } from 'vitest'
 import { createEngine } from '../../src/engine/engine.ts'
@@ -14,12 +14,12 @@ import { figure, test } from './lesson.ts'
 
 const engine = await createEngine(readFileSync(new URL('../../src/engine/gradwalk.wasm', import.meta.url)))
 
-/** What the page shows at a step. */
+/** The numbers that the page shows at a step. */
 interface Seen {
   /** By node: its gradient, then its coins, those that were wiped out struck. */
   cards: Record<string, string[]>
   wires: Record<string, string>
-  /** Of the node it was asked for: "node: deposits". */
+  /** The ledger of the node that was asked for: "node: deposits". */
   ledger: string
 }
 
@@ -67,7 +67,7 @@ function* expected(walk: Walk): Generator<Seen> {
 }
 const lastPaid = (step: Step) => ('deposits' in step ? (step.deposits.at(-1)?.to ?? null) : null)
 
-/** Opens each link in turn, steps through it, and tells all that is seen; `asked`: whose ledger is opened after each step. */
+/** Opens each link in turn, steps through it, and returns all that is seen; `asked`: whose ledger is opened after each step. */
 async function walked({ links, id }: { links: { hash: string; asked: (string | null)[] }[]; id: string }): Promise<Seen[][]> {
   const settle = () => new Promise<void>((done) => {
     const channel = new MessageChannel()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Small things that a careful reader notices: a broken rule never ends as done, a leaf says why it kept its value, one minus sign, why
-// a leaf's place does not matter, a first visit in which nothing jumps, and a bar that leaves room at 200 %.
+// a leaf's place does not matter, a first visit in which nothing jumps, and a bar that leaves space at 200 %.
 import { expect } from 'vitest'
 import { chapters, figure, menuOf, next, show, test, textOf } from './lesson.ts'
 
@@ -88,7 +88,7 @@ test('a leaf that is visited early says why its place does not matter, a leaf th
   const story = () => textOf(graph.getByTestId('story'))
   // a b c d: a comes first, with nothing.
   while (!(await story()).startsWith('Visit a')) await next(graph).click()
-  expect(await story()).toContain('a is a leaf: it pays nobody, so it does not matter when it is visited. What arrives later counts all the same.')
+  expect(await story()).toContain('a is a leaf: it pays nobody, so it does not matter when it is visited. Deposits that arrive later count all the same.')
   await open('#back/back-graph?s=7')
   const right = figure(page, 'back-graph')
   expect(await textOf(right.getByTestId('story'))).toMatch(/b is a leaf, so we are done here: ∂f\/∂b = 10\./)

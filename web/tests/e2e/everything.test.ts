@@ -11,6 +11,7 @@ import { createEngine } from '../../src/engine/engine.ts'
 import { exercises, solved } from '../../src/lesson/exercises.ts'
 import { freshExercise } from '../../src/lesson/practice.ts'
 import { rules } from '../../src/lesson/rules.ts'
+import { drawDigit, three, why } from './digits.ts'
 import { chapters, choose, figure, middle, narrow, test, textOf, wide } from './lesson.ts'
 
 const engine = await createEngine(readFileSync(new URL('../../src/engine/gradwalk.wasm', import.meta.url)))
@@ -37,7 +38,7 @@ async function answer(quiz: Locator, ...answers: string[]) {
 }
 const deepDiamond = 'deep diamond: the same after a = x·x'
 
-/** What the learner is asked to do, chapter by chapter. */
+/** The tasks of the learner, chapter by chapter. */
 const doing: Record<string, (page: Page) => Promise<void>> = {
   async start(page) {
     await page.waitForSelector('[data-phase=asking]', { timeout: 60_000 })
@@ -82,8 +83,8 @@ const doing: Record<string, (page: Page) => Promise<void>> = {
     await choose(broken, 'c = a·b, d = c+a, e = d²')
     await run(broken)
     // In words: why 128 for two passes is right, and 240 is not.
-    expect(await textOf(broken.getByTestId('parting'))).toContain('two passes of 64 each make 128 at a, and that is what += is for')
-    expect(await textOf(broken.getByTestId('parting'))).toContain('But a got 240, because the nodes in between still held what they had been paid in the first pass')
+    expect(await textOf(broken.getByTestId('parting'))).toContain('two passes of 64 each make 128 at a. That is how a batch is added up.')
+    expect(await textOf(broken.getByTestId('parting'))).toContain('But a got 240, because the nodes in between still held the deposits of the first pass')
     await answer(figure(page, 'twice-quiz'), '15', '64')
     await figure(page, 'twice-paths').getByTestId('paths-count').fill('10')
   },
@@ -148,7 +149,7 @@ const doing: Record<string, (page: Page) => Promise<void>> = {
     await run(broken)
     expect(await textOf(broken)).toContain('Learning rate 0.1')
     expect(await textOf(broken.getByTestId('right-move'))).toBe(
-      'So a moved by its old gradient once more: with 10.8 it came to 1.32. Set to zero before the second pass, it would have had 4.8 and come to 1.92.',
+      'So a moved by its old gradient once more: its gradient was 10.8, and it moved to 1.32. With gradients set to zero before the second pass, its gradient would have been 4.8, and it would have moved to 1.92.',
     )
   },
   async tensors(page) {
@@ -159,6 +160,17 @@ const doing: Record<string, (page: Page) => Promise<void>> = {
     await walk(layer)
     await layer.locator('[data-cell="w₂₃"]').click()
     await walk(figure(page, 'tensors-layer-cell'))
+  },
+  async digits(page) {
+    const digits = figure(page, 'digits-live')
+    await digits.getByTestId('digits-play').click({ timeout: 60_000 })
+    await expect.poll(async () => parseFloat(await textOf(digits.getByTestId('digits-right'))), { timeout: 30_000 }).toBeGreaterThanOrEqual(90)
+    await digits.getByTestId('digits-play').click()
+    await drawDigit(digits, three)
+    await why(digits, 3).click()
+    await expect.poll(() => textOf(digits.getByTestId('digits-told'))).toContain('Why 3?')
+    await digits.getByTestId('digit-neuron').nth(4).click()
+    await digits.getByTestId('neuron-panel').waitFor()
   },
   async practice(page) {
     const practice = figure(page, 'practice-go')

@@ -29,7 +29,7 @@ test('the ringed point has loss, and a neuron opens where it stands and closes t
   expect(Number(await textOf(train.getByTestId('train-loss')))).toBeLessThan(0.03)
   expect(Number(await textOf(train.getByTestId('ringed-loss')))).toBeGreaterThan(0)
   const neuron = train.getByRole('button', { name: 'open neuron k₂' })
-  // Places are told from the figure's corner: the click may scroll the page.
+  // Positions are measured from the figure's corner: the click may scroll the page.
   const stage = async () => (await train.locator('.stage').first().boundingBox())!
   const middle = async (box: { x: number; y: number; width: number; height: number }) => {
     const { x, y } = await stage()

@@ -84,6 +84,18 @@ describe.skipIf(!existsSync(program))('in Firefox', { timeout: 120_000 }, () => 
     expect(problems).toEqual([])
   })
 
+  test('a network learns real digits, and says why it reads one', async () => {
+    await open('#digits')
+    await page.waitForSelector('#digits-live [data-testid=digits-play]', { timeout: 60_000 })
+    await page.$eval('#digits-live [data-testid=digits-play]', (button) => (button as HTMLButtonElement).click())
+    await page.waitForFunction(() => parseFloat(document.querySelector('#digits-live [data-testid=digits-right]')!.textContent!) >= 90, { timeout: 60_000 })
+    await page.$eval('#digits-live [data-testid=digits-held]', (button) => (button as HTMLButtonElement).click())
+    await page.waitForSelector('#digits-live [data-testid=why]:not(:disabled)', { timeout: 60_000 })
+    await page.$eval('#digits-live [data-testid=why]', (button) => (button as HTMLButtonElement).click())
+    await page.waitForFunction(() => document.querySelector('#digits-live [data-testid=digits-told]')!.textContent!.includes('Why 0?'), { timeout: 60_000 })
+    expect(problems).toEqual([])
+  })
+
   test('the numbers are the same, and a network learns', async () => {
     await open('#back/back-graph?s=8')
     const grads = await page.$$eval('#back-graph [data-testid=node]', (cards) =>

@@ -9,13 +9,13 @@ import { middle, narrow, test, wide } from './lesson.ts'
 
 interface Show {
   id: string
-  /** What to type into the expression's box, or to choose from the list of graphs. */
+  /** Texts to type into the expression's box, or to choose from the list of graphs. */
   texts: string[]
   /** Looks at every step, and not at the end alone. */
   isStepped: boolean
 }
 
-/** In the page: shows one text after the other, and tells what is cut off or lies on something else. */
+/** In the page: shows one text after the other, and reports what is cut off or overlaps something else. */
 async function examine({ id, texts, isStepped }: Show): Promise<string[]> {
   const found: string[] = []
   const settle = () => new Promise((done) => setTimeout(done))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tests of the page share: a browser, a fresh visit for every test, and reading figures as a person would. A visit
+// Shared by the tests of the page: a browser, a fresh visit for every test, and reading figures as a person would. A visit
 // during which the page threw, logged anything, missed a file or asked another host for anything fails its test.
 import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test as plainTest } from 'vitest'
@@ -25,7 +25,7 @@ export const wide = { width: 1280, height: 900 }
 export const narrow = { width: 380, height: 800 }
 export const middle = { width: 768, height: 1024 }
 export const sizes = [wide, narrow]
-export const chapters = ['fill', 'back', 'rules', 'neuron', 'twice', 'order', 'sort', 'write', 'own', 'learn', 'tensors', 'practice']
+export const chapters = ['fill', 'back', 'rules', 'neuron', 'twice', 'order', 'sort', 'write', 'own', 'learn', 'tensors', 'digits', 'practice']
 
 export interface Visit {
   page: Page
@@ -75,7 +75,7 @@ export const figure = (page: Page, id: string) => page.locator(`[id="${id}"]`)
 
 export const next = (figure: Locator) => figure.getByRole('button', { name: /^step forward/ })
 
-/** Steps to the end with the button, one press a step; gives the number of steps. */
+/** Steps to the end with the button, one press per step; gives the number of steps. */
 export async function walkToEnd(figure: Locator): Promise<number> {
   const button = next(figure)
   let steps = 0
@@ -117,7 +117,7 @@ export async function tableOf(figure: Locator): Promise<Record<string, Row>> {
   return Object.fromEntries(rows.map(([name, made, data, grad]) => [name, { made: made!, data: data!, grad: grad! }]))
 }
 
-/** What a card shows: its numbers, and the same in its accessible name. */
+/** The contents of a card: its numbers, and the same in its accessible name. */
 export async function cardOf(figure: Locator, name: string) {
   const card = figure.locator(`[data-testid=node][data-node="${name}"]`)
   return { grad: (await card.getByTestId('grad').textContent())!, name: (await card.getByRole('button').getAttribute('aria-label'))! }

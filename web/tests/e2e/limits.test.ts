@@ -56,7 +56,7 @@ test('typed: answered or refused within a second', { timeout: 180_000 }, async (
     const error = `${await textOf(page.getByTestId('own-error'))}${(await page.getByTestId('too-large').allInnerTexts()).join(' ')}`
     expect(`${name}: ${error === '' ? 'drawn' : error}`).toMatch(answer === 'drawn' ? /: drawn$/ : answer === 'refused' ? /needs at most/ : /This graph has \d+ nodes; up to 120 are drawn\./)
     expect(await page.getByTestId('fold').count()).toBe(answer === 'folded' ? 1 : 0)
-    if (answer === 'table') expect(await page.getByText('Even folded it has too many names to draw.').count()).toBe(1)
+    if (answer === 'table') expect(await page.getByText('Even folded, the graph has too many names to draw.').count()).toBe(1)
     if (answer !== 'folded') continue
     const folding = await busy(page, () => page.getByTestId('fold').click())
     times.push(`folded ${folding.toFixed(0)} ms`)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The page's address and memory: links open what they were taken from, broken ones are told, progress outlives the visit,
+// The page's address and memory: links open what they were taken from, broken ones give a message, progress outlives the visit,
 // and neither a garbled record nor a browser that keeps nothing nor a very long text does any harm.
 import { pathToFileURL } from 'node:url'
 import { expect } from 'vitest'
@@ -49,7 +49,7 @@ test('a link keeps an edited leaf, an order and a broken rule', async ({ visit }
   expect(await rule.getByRole('radio', { name: 'forward order' }).isChecked()).toBe(true)
 })
 
-test('what a link says and cannot be followed is told, and the rest opens', async ({ visit }) => {
+test('a part of a link that cannot be followed gives a message, and the rest opens', async ({ visit }) => {
   const { page, open } = await visit()
   const told = async () => textOf(page.getByTestId('link-problem'))
   const links: [string, RegExp][] = [
@@ -178,14 +178,14 @@ test('an expression of a megabyte is refused in a sentence, without a freeze', a
   }
   // And the figure still shows the last good one, and the page goes on.
   expect(await tableOf(figure(page, 'own-graph'))).toHaveProperty('L')
-  await page.reload() // Chromium takes long to take thousands of empty lines out of a text box, whoever's it is
+  await page.reload() // Chromium takes long to take thousands of empty lines out of any text box
   await page.getByTestId('own-text').fill('a=3; f=a*a')
   expect(await page.getByTestId('own-error').innerText()).toBe('')
   await walkToEnd(figure(page, 'own-graph'))
   expect(await tableOf(figure(page, 'own-graph'))).toMatchObject({ a: { grad: '+6' } })
 })
 
-test('a mistyped expression is told with its place, and the last good one stays', async ({ visit }) => {
+test('a mistyped expression gives a message with its position, and the last good one stays', async ({ visit }) => {
   const { page, open } = await visit()
   await open('#own')
   await page.getByTestId('own-text').fill('a=2; f=a*')

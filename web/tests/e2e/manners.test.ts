@@ -161,7 +161,7 @@ test('by hand nothing shows what is asked for, until it is given or asked for', 
   expect(await pill('edge from d to f')).toBe('×?')
   expect(await pill('edge from a to d')).toMatch(/^×3/)
   await graph.locator('[data-testid=edge][aria-label^="edge from d to f"]').press('Enter')
-  expect(await textOf(graph.getByTestId('edge-detail'))).toContain('Its number is what you are asked for.')
+  expect(await textOf(graph.getByTestId('edge-detail'))).toContain('Its number is the answer you are asked for.')
   await hand.getByRole('button', { name: 'show me' }).click()
   expect(await textOf(graph.getByTestId('story'))).toContain('d.grad += f.grad · e = 1 · 1 = +1')
 })
@@ -271,7 +271,7 @@ test('the present step as SVG and PNG, and the walk as a film', { timeout: 120_0
 
 test('on paper nothing sticks to a sheet, and networks with their planes are no wider than it', async ({ visit }) => {
   const { page, open } = await visit()
-  // A browser that prints lays the page out anew without telling it: what watches for sizes hears nothing.
+  // A browser that prints lays the page out anew and sends no event: observers of sizes are not called.
   await page.addInitScript(() => {
     const Observer = window.ResizeObserver
     window.ResizeObserver = class extends Observer {

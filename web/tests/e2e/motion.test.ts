@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What travels, frame by frame under a clock of the test's own: every token's number is the engine's record, a card's number
-// changes in the one frame something lands, and whoever asks for less motion sees no token at all.
+// Tokens on their way, frame by frame under a clock of the test's own: every token's number is the engine's record, a card's number
+// changes in the one frame something lands, and a visitor who asks for less motion sees no token at all.
 import type { Page } from 'playwright-core'
 import { readFileSync } from 'node:fs'
 import { expect } from 'vitest'
@@ -197,7 +197,7 @@ test('pressed in flight, a step is completed; scrubbing shows the moment between
   await expect.poll(() => figure.getByTestId('token').count()).toBe(0)
 })
 
-test('whoever asks for less motion sees no token; the still says the same', async ({ visit }) => {
+test('a visitor who asks for less motion sees no token; the still says the same', async ({ visit }) => {
   const { page, open } = await visit({ reducedMotion: 'reduce' })
   await open('#back')
   const figure = page.locator('#back-graph')
@@ -278,7 +278,7 @@ test('the sort beside its code: the line at work is marked, a chip goes from sta
     }
     return [...said]
   })
-  expect(reading).toEqual(['The list is complete. Now it is read from its end.', 'Read from its end, the list visits every node after all that use it: this is the order backward takes.'])
+  expect(reading).toEqual(['The list is complete. Now it is read from its end.', 'Read from its end, the list has every node after the nodes that use it. This is the order of the backward pass.'])
   await page.evaluate(() => document.getElementById('sort-steps')!.dispatchEvent(new KeyboardEvent('keydown', { key: 'End', bubbles: true })))
   const figure = page.locator('#sort-steps')
   await expect.poll(() => figure.locator('[data-testid=sort-code] [aria-current=step]').textContent()).toContain('for v in reversed(topo): v.pay()')

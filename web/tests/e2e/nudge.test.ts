@@ -67,7 +67,7 @@ describe.each([wide, middle, narrow])('at $width px', (viewport) => {
       const rate = engine.nudge('a=3; f=a*a', [], 0, tenths / 10).nodes[1]!.rate
       expect(await textOf(square.getByTestId('square-told'))).toContain(`So it grows ${plain(rate)} times as much as a.`)
     }
-    expect(await textOf(square.getByTestId('square-told'))).toContain('What stays are the two strips: 3 + 3 = 6, the gradient of a.')
+    expect(await textOf(square.getByTestId('square-told'))).toContain('The two strips remain: 3 + 3 = 6, the gradient of a.')
     const paths = figure(page, 'twice-paths')
     const counts = async () => [await textOf(paths.getByTestId('paths-paths')), await textOf(paths.getByTestId('paths-deposits'))]
     expect(await counts()).toEqual(['2', '4'])

@@ -13,7 +13,7 @@ test('a network learns, then one weight is held and the question asked; a wrong 
   await expect.poll(async () => (await picture()) === first).toBe(false)
   await page.getByRole('button', { name: 'pause' }).click()
   const step = () => textOf(opening.getByText(/^learning: step/)).catch(() => opening.getByText(/^learning: step/).textContent())
-  // A step that was under way when it was pressed may still be told.
+  // A step that was under way when it was pressed may still be shown.
   const stands = async () => {
     const at = await step()
     await page.waitForTimeout(200)
@@ -35,11 +35,11 @@ test('a network learns, then one weight is held and the question asked; a wrong 
       return [x0, x1].every((x) => x >= axes.x - 0.5 && x <= axes.x + axes.width + 0.5) && [y0, y1].every((y) => y >= axes.y - 0.5 && y <= axes.y + axes.height + 0.5)
     })
   expect(await isInside()).toBe(true)
-  // The slope is drawn, and not told before it is asked for.
+  // The slope is drawn, but its number is not shown before it is asked for.
   expect(await opening.getByTestId('slope').textContent()).toContain('how steep, and which way?')
   const isFalling = (await opening.getByTestId('tangent').getAttribute('stroke-dasharray')) !== null
   await page.getByRole('button', { name: isFalling ? '← smaller' : 'larger →' }).click()
-  expect(await textOf(told)).toMatch(isFalling ? /^Look at the line through the ball\. Its slope is −\d.*So: larger\./ : /^Look at the line through the ball\. Its slope is \+\d.*So: smaller\./)
+  expect(await textOf(told)).toMatch(isFalling ? /^Look at the line through the ball\. Its slope is −\d.*So the weight should be larger\./ : /^Look at the line through the ball\. Its slope is \+\d.*So the weight should be smaller\./)
   // The ball by keys: downhill the loss falls.
   const ball = opening.getByTestId('ball')
   await ball.focus()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Practice in a real browser: levels that rise, mistakes that are told, a mistake to find, where it goes on, and links that carry an
+// Practice in a real browser: levels that rise, mistakes that are named, a mistake to find, where it goes on, and links that carry an
 // exercise.
 import { readFileSync } from 'node:fs'
 import type { Locator } from 'playwright-core'
@@ -56,7 +56,7 @@ describe.each([wide, narrow])('at $width px', (viewport) => {
     expect(await expressionOf(again)).toBe(shownText(freshExercise(engine, 2, 4).expression))
   })
 
-  test('a mistake to find: another one is told what it gives, the right one is taken', async ({ visit }) => {
+  test('a mistake to find: a wrong choice shows what it gives, the right one is taken', async ({ visit }) => {
     const visiting = await visit({ viewport })
     const practice = await openPractice(visiting)
     await practice.getByTestId('practice-level').selectOption('4')
@@ -120,7 +120,7 @@ test('a link carries an exercise, made here or by hand', async ({ visit }) => {
   expect(await answer(set, 7)).toBe('✓ Right: 7.')
 })
 
-test('a link to an exercise that cannot be asked is told, and a fresh one stands there', async ({ visit }) => {
+test('a link to an exercise that cannot be asked gives a message and a fresh exercise', async ({ visit }) => {
   const visiting = await visit()
   for (const [query, why] of [
     ['e=a=2%3B%20b=a*3&q=z', 'asks for a node that is not there'],

@@ -60,7 +60,7 @@ describe.each(sizes)('at $width px', (viewport) => {
   })
 })
 
-test('a wrong answer is told the path or the rule that gives it; each of two paths alike', async ({ visit }) => {
+test('the page names the path or the rule that gives a wrong answer; each of two paths alike', async ({ visit }) => {
   const { page, open } = await visit()
   await open('#twice')
   const quiz = figure(page, 'twice-quiz')
@@ -93,7 +93,7 @@ test('show me plays the walk that leads to the answer, and then says it', async 
   expect(await quiz.getByTestId('controls').count()).toBe(0)
 })
 
-test('by hand a deposit or the new total is taken, and told which it was; the formula is not given away', async ({ visit }) => {
+test('by hand a deposit or the new total is taken, and the page says which it was; the formula is not given away', async ({ visit }) => {
   const { page, open } = await visit()
   await open('#rules')
   const graph = figure(page, 'rules-graph')

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is in view, measured in the browser at the sizes of two laptops, a tablet and a phone: graphs are drawn whole where a window
+// The parts in view, measured in the browser at the sizes of two laptops, a tablet and a phone: graphs are drawn whole where a window
 // is large enough, one graph has one direction, and the page follows a walk however it is stepped.
 import type { Locator, Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
@@ -72,7 +72,7 @@ describe.each(screens)('at $width × $height', (viewport) => {
     }
   })
 
-  /** Steps to the end, and tells every step after which the visited card, or one that it pays, is out of sight. */
+  /** Steps to the end, and returns every step after which the visited card, or one that it pays, is out of sight. */
   async function lost(page: Page, graph: Locator, step: () => Promise<unknown>): Promise<string[]> {
     const found: string[] = []
     const last = Number(await graph.getByTestId('scrubber').getAttribute('max'))

@@ -54,7 +54,7 @@ describe.each(sizes)('at $width px', (viewport) => {
     await open('#back')
     const graph = figure(page, 'back-graph')
     const story = () => textOf(graph.getByTestId('story'))
-    await expect.poll(story).toContain('Only the leaves have values yet.')
+    await expect.poll(story).toContain('Only the leaves have values so far.')
     await next(graph).click()
     expect(await story()).toContain('e = a + b = 2 + (−3) = −1')
     await next(graph).click()
@@ -258,7 +258,7 @@ test('the bar has back, step, play and scrub; all the rest is in one menu that c
   expect(await graph.getByTestId('table-view').count()).toBe(0)
 })
 
-test('leaves that are visited one after the other are one step, told together, and back again', async ({ visit }) => {
+test('leaves that are visited one after the other are one step with one sentence, and back again', async ({ visit }) => {
   const { page, open } = await visit()
   await open('#neuron')
   const graph = figure(page, 'neuron-graph')
