@@ -7,7 +7,7 @@ from typing import Any, Callable, List, Optional, Tuple
 
 from . import _core
 from ._core import Condition, Program, Trainer, Value
-from ._forms import is_array, object_array, refuse
+from ._forms import flat_and_shape, is_array, object_array, refuse
 
 _MOST_SAMPLES = 16
 
@@ -19,8 +19,8 @@ def _take_apart(call: str, returned: Any) -> Tuple[List[Value], Callable[[List[A
     if is_array(returned):
         import numpy
 
-        shape = returned.shape
-        return ([_as_value(call, item) for item in returned.ravel().tolist()],
+        items, shape = flat_and_shape(returned)
+        return ([_as_value(call, item) for item in items],
                 lambda columns: numpy.stack(columns, axis=-1).reshape(numpy.shape(columns[0]) + shape))
     if isinstance(returned, (list, tuple, dict)):
         keys = list(returned) if isinstance(returned, dict) else None

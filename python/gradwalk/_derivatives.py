@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, List, Set, Tuple
 from . import _core
 from ._core import Value
 from ._core import _Form as Form
-from ._forms import callable_or_refuse, is_array, object_array, refuse
+from ._forms import callable_or_refuse, flat_and_shape, is_array, object_array, refuse
 
 
 class _CannotCompare(Exception):
@@ -84,7 +84,7 @@ class _Point:
     def _record(self, values: List[Value]) -> Any:
         read = _core._numbers_read()
         returned = self.function(self.form.values(values), *self.arguments)
-        self.shape = returned.shape if is_array(returned) else [] if isinstance(returned, (list, tuple)) else None
+        self.shape = flat_and_shape(returned)[1] if is_array(returned) else [] if isinstance(returned, (list, tuple)) else None
         if _core._numbers_read() != read:
             self.differentiator.never_compile("the function reads .data, so its graph may differ at other points")
         return returned
@@ -142,7 +142,7 @@ def _has_values(x: Any) -> bool:
     if isinstance(x, Value):
         return True
     if is_array(x):
-        return getattr(x, "dtype", None) == object and any(isinstance(item, Value) for item in x.ravel().tolist())
+        return getattr(x, "dtype", None) == object and any(isinstance(item, Value) for item in flat_and_shape(x)[0])
     return isinstance(x, (list, tuple)) and any(isinstance(item, Value) for item in x)
 
 
@@ -160,11 +160,12 @@ class _ValueAndGrad(_Derivative):
 
     def _recorded(self, x: Any, arguments: Tuple[Any, ...]) -> Any:
         """Differentiates at Values, so that the result is recorded and can be differentiated again."""
-        values = [item if isinstance(item, Value) else Value(item) for item in (x.ravel().tolist() if is_array(x) else [x] if isinstance(x, Value) else x)]
-        given = values[0] if isinstance(x, Value) else object_array(values, x.shape) if is_array(x) else values
+        items, shape = flat_and_shape(x) if is_array(x) else ([x] if isinstance(x, Value) else x, ())
+        values = [item if isinstance(item, Value) else Value(item) for item in items]
+        given = values[0] if isinstance(x, Value) else object_array(values, shape) if is_array(x) else values
         root = _core._returned_value(self._function(given, *arguments), self._call)
         slope = _core.derivatives(root, values)
-        return root, slope[0] if isinstance(x, Value) else object_array(slope, x.shape) if is_array(x) else slope
+        return root, slope[0] if isinstance(x, Value) else object_array(slope, shape) if is_array(x) else slope
 
 
 class _Grad(_ValueAndGrad):

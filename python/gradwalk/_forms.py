@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Arrays of Values, and refusals. _core._Form has the forms in which functions take their arguments."""
 
-from typing import Any, Callable, NoReturn, Sequence, Tuple
+from typing import Any, Callable, List, NoReturn, Sequence, Tuple
 
 
 def object_array(values: Sequence[Any], shape: Tuple[int, ...]) -> Any:
@@ -16,6 +16,14 @@ def object_array(values: Sequence[Any], shape: Tuple[int, ...]) -> Any:
 def is_array(x: Any) -> bool:
     """Whether x is an array of at least one dimension, also one of another library."""
     return hasattr(x, "__array__") and getattr(x, "ndim", 1) != 0
+
+
+def flat_and_shape(array: Any) -> Tuple[List[Any], Tuple[int, ...]]:
+    """Returns the items of an array, also of one of another library, row after row, and its shape."""
+    import numpy
+
+    converted = numpy.asarray(array)
+    return converted.ravel().tolist(), converted.shape
 
 
 def refuse(call: str, needs: str, got: str, advice: str, error: Any = ValueError) -> NoReturn:

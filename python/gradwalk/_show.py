@@ -18,13 +18,21 @@ _PLACE = '"GRADWALK_GRAPH"'
 
 
 class Shown:
-    """A graph in the walker, as show() returns it. A notebook displays it at the end of a cell."""
+    """A graph in the walker, as show() returns it. A notebook displays it at the end of a cell.
+
+    >>> Shown("<!doctype html>").page  # the whole page as text
+    '<!doctype html>'
+    """
 
     def __init__(self, page: str) -> None:
         self.page = page
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Saves the page as an HTML file, for any browser."""
+        """Saves the page as an HTML file, for any browser.
+
+        >>> import os, tempfile
+        >>> show(Value(1.0) + 2).save(os.path.join(tempfile.mkdtemp(), "walk.html"))
+        """
         Path(path).write_text(self.page, encoding="utf-8")
 
     def _repr_html_(self) -> str:
@@ -37,7 +45,9 @@ def show(root: Value, *, rule: str = "right", step: Optional[int] = None) -> Sho
 
     rule is a rule of walk(), such as "overwrite". step is the step to start at.
 
-    >>> show(Value(1.0) + 2, step=3)  # doctest: +SKIP
+    >>> shown = show(Value(1.0) + 2, step=3)
+    >>> shown.page[:15]
+    '<!doctype html>'
     """
     if not _PAGE.exists():
         raise RuntimeError("show: needs the lesson's page, found none in the package; run tools/build-lesson in gradwalk's sources, then pip install . again")

@@ -4,6 +4,11 @@
 After `import gradwalk.micrograd`, the modules micrograd, micrograd.engine and micrograd.nn are those of gradwalk, in
 this process only; nothing is installed. `python -m gradwalk.micrograd script.py arguments` runs a script without any
 change. -m MODULE and -c CODE work too.
+
+>>> import gradwalk.micrograd
+>>> from micrograd.engine import Value
+>>> Value is gradwalk.Value
+True
 """
 
 import runpy
@@ -23,7 +28,13 @@ def _module(name, **contents):
 
 
 def install():
-    """Registers the modules. Importing this module calls it. Raises ImportError if micrograd was imported before."""
+    """Registers the modules. Importing this module calls it. Raises ImportError if micrograd was imported before.
+
+    >>> install()
+    >>> import micrograd.nn
+    >>> micrograd.nn is gradwalk.nn
+    True
+    """
     present = sys.modules.get("micrograd")
     if present is not None and not hasattr(present, "_is_gradwalk"):
         raise ImportError("gradwalk.micrograd: needs to be imported before micrograd, found micrograd imported; import gradwalk.micrograd first")
@@ -33,6 +44,7 @@ def install():
 
 
 def main(arguments):
+    """Runs a script, a module or code, as `python -m gradwalk.micrograd` does. Returns the exit status."""
     if not arguments or arguments[0] in ("-h", "--help") or (arguments[0] in ("-m", "-c") and len(arguments) < 2):
         print(_USAGE, file=sys.stdout if arguments and arguments[0] in ("-h", "--help") else sys.stderr)
         return 0 if arguments and arguments[0] in ("-h", "--help") else 2

@@ -18,7 +18,7 @@ import random
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ._core import Optimizer, Value
-from ._forms import is_array, object_array, refuse
+from ._forms import flat_and_shape, is_array, object_array, refuse
 
 Inputs = Sequence[Union[Value, float]]
 Activation = Union[str, Callable[[Value], Value]]
@@ -109,7 +109,7 @@ def _leaves(path: str, thing: Any, seen: set) -> Iterator[Tuple[str, Value]]:
                 yield from _leaves(f"{path}.{name}", value, seen)
             return
     if is_array(thing) and getattr(thing, "dtype", None) == object:
-        thing = thing.ravel().tolist()
+        thing = flat_and_shape(thing)[0]
     if isinstance(thing, dict):
         items: Any = [(str(name), item) for name, item in thing.items() if not str(name).startswith("_")]
     elif isinstance(thing, (list, tuple)):

@@ -163,6 +163,10 @@ class _Perceptron(BaseEstimator):
     def fit(self, X: Any, y: Any) -> Any:
         """Trains from the beginning, or with warm_start from the weights of the last fit: max_iter passes, or until the loss
         improves by less than tol in n_iter_no_change passes. With early_stopping, the score on held-out rows counts instead.
+
+        >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
+        >>> MLPRegressor((8,), "tanh", solver="lbfgs", random_state=0).fit(X, y).predict(X).round().astype(int).tolist()
+        [0, 1, 1, 0]
         """
         continues = self.warm_start and hasattr(self, "coefs_")
         X, y = self._validated_rows(X, y, not continues)
@@ -211,6 +215,8 @@ class _Perceptron(BaseEstimator):
 
     def _validated_rows(self, X: Any, y: Any, is_first: bool) -> Tuple[Any, Any]:
         self._check_parameters()
+        if isinstance(y, (str, bytes)) or not (y is None or hasattr(y, "__len__") or hasattr(y, "__array__")):
+            raise TypeError(f"{type(self).__name__}: needs y as a list or an array, got {type(y).__name__}; give one label or number per row")
         X, y = _validated(self, X, y, reset=is_first, dtype=numpy.float64, accept_sparse=["csr", "csc"], multi_output=True,
                           y_numeric=isinstance(self, RegressorMixin))
         y = y.toarray() if issparse(y) else y
@@ -379,7 +385,8 @@ def _under_its_name(estimator: Any) -> Any:
     for name in ("__init__", "fit"):
         shared = getattr(_Perceptron, name)
         own = types.FunctionType(shared.__code__, shared.__globals__, name, shared.__defaults__, shared.__closure__)
-        own.__kwdefaults__, own.__doc__, own.__annotations__ = shared.__kwdefaults__, shared.__doc__, shared.__annotations__
+        own.__kwdefaults__, own.__annotations__ = shared.__kwdefaults__, shared.__annotations__
+        own.__doc__ = shared.__doc__ and shared.__doc__.replace("MLPRegressor", estimator.__name__)
         own.__qualname__ = f"{estimator.__name__}.{name}"
         own.__module__ = __name__
         setattr(estimator, name, own)
@@ -394,10 +401,20 @@ class MLPClassifier(ClassifierMixin, _Perceptron):
     coefs_ and intercepts_ (one matrix and one vector per layer), n_iter_, t_, loss_, best_loss_, loss_curve_, n_layers_,
     n_outputs_, out_activation_, n_features_in_ and feature_names_in_, and with early_stopping validation_scores_ and
     best_validation_score_.
+
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], ["same", "other", "other", "same"]
+    >>> model = MLPClassifier((8,), "tanh", solver="lbfgs", random_state=0).fit(X, y)
+    >>> model.predict([[1, 0]]).tolist(), model.score(X, y)
+    (['other'], 1.0)
     """
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> "MLPClassifier":
-        """Makes one more pass over the given rows. The first call needs the list of all classes."""
+        """Makes one more pass over the given rows. The first call needs the list of all classes.
+
+        >>> model = MLPClassifier().partial_fit([[0.0], [1.0]], ["cat", "dog"], classes=["cat", "cow", "dog"])
+        >>> model.partial_fit([[2.0], [0.5]], ["cow", "cat"]).n_iter_
+        2
+        """
         known = getattr(self, "classes_", None)
         if known is None and classes is None:
             self._refuse("all classes at the first partial_fit", "none", "give classes=numpy.unique(y), with y of all rows")
@@ -406,11 +423,21 @@ class MLPClassifier(ClassifierMixin, _Perceptron):
         return self._partial_fit(X, y, classes if known is None else known)
 
     def predict(self, X: Any) -> Any:
-        """Returns the most probable class of each row, or a column of 0 and 1 per label."""
+        """Returns the most probable class of each row, or a column of 0 and 1 per label.
+
+        >>> model = MLPClassifier((4,), solver="lbfgs", random_state=0).fit([[0], [1], [8], [9]], ["low", "low", "high", "high"])
+        >>> model.predict([[2], [7]]).tolist()
+        ['low', 'high']
+        """
         return self._labels(self._scores(X))
 
     def predict_proba(self, X: Any) -> Any:
-        """Returns the probability of each class, one row per row of X."""
+        """Returns the probability of each class, one row per row of X. The order is that of classes_.
+
+        >>> model = MLPClassifier((4,), solver="lbfgs", random_state=0).fit([[0], [1], [8], [9]], ["low", "low", "high", "high"])
+        >>> model.classes_.tolist(), model.predict_proba([[2], [7]]).round().tolist()
+        (['high', 'low'], [[0.0, 1.0], [1.0, 0.0]])
+        """
         scores = self._scores(X)
         if self._is_multilabel:
             return expit(scores)
@@ -419,7 +446,12 @@ class MLPClassifier(ClassifierMixin, _Perceptron):
         return numpy.column_stack([expit(-scores), expit(scores)])
 
     def predict_log_proba(self, X: Any) -> Any:
-        """Returns the logarithm of predict_proba(X)."""
+        """Returns the logarithm of predict_proba(X).
+
+        >>> model = MLPClassifier((4,), solver="lbfgs", random_state=0).fit([[0], [1], [8], [9]], ["low", "low", "high", "high"])
+        >>> (model.predict_log_proba([[2]]) == numpy.log(model.predict_proba([[2]]))).tolist()
+        [[True, True]]
+        """
         return numpy.log(self.predict_proba(X))
 
     def _columns(self, y: Any, known: Any) -> Any:
@@ -476,14 +508,28 @@ class MLPRegressor(MultiOutputMixin, RegressorMixin, _Perceptron):
     After fit it has coefs_ and intercepts_ (one matrix and one vector per layer), n_iter_, t_, loss_, best_loss_,
     loss_curve_, n_layers_, n_outputs_, out_activation_, n_features_in_ and feature_names_in_, and with early_stopping
     validation_scores_ and best_validation_score_.
+
+    >>> X = [[k / 10] for k in range(11)]
+    >>> model = MLPRegressor((8,), solver="lbfgs", random_state=0).fit(X, [x ** 2 for x, in X])
+    >>> model.score(X, [x ** 2 for x, in X]) > 0.99
+    True
     """
 
     def partial_fit(self, X: Any, y: Any) -> "MLPRegressor":
-        """Makes one more pass over the given rows."""
+        """Makes one more pass over the given rows.
+
+        >>> MLPRegressor().partial_fit([[0.0], [1.0]], [0.0, 1.0]).partial_fit([[2.0]], [4.0]).n_iter_
+        2
+        """
         return self._partial_fit(X, y, getattr(self, "n_outputs_", None))
 
     def predict(self, X: Any) -> Any:
-        """Returns the predictions: one number per row, or an array with one column per output."""
+        """Returns the predictions: one number per row, or an array with one column per output.
+
+        >>> model = MLPRegressor(activation="identity", solver="lbfgs", alpha=0, random_state=0).fit([[0], [1], [2]], [1, 3, 5])
+        >>> model.predict([[3], [4]]).round(2).tolist()
+        [7.0, 9.0]
+        """
         scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 

@@ -465,6 +465,20 @@ Signature::Signature(const std::string& text) : call_(text.substr(0, text.find('
   }
 }
 
+namespace {
+// The old name of a keyword that was renamed, or "". It works until 0.3 and warns.
+std::string old_name(const std::string& name) {
+  for (const char* const renamed : {"output", "target", "label", "program"})
+    if (name == renamed) return name + "s";
+  return "";
+}
+void warn_of_old_name(const std::string& call, const std::string& old, const std::string& name) {
+  const std::string text =
+      call + ": needs the keyword " + name + ", got " + old + ", its old name; write " + name + "=";
+  if (PyErr_WarnEx(PyExc_DeprecationWarning, text.c_str(), 1) != 0) throw py::error_already_set();
+}
+}  // namespace
+
 std::vector<py::object> Signature::match(const py::args& arguments, const py::kwargs& keywords) const {
   const auto refuse = [&](const std::string& needs, const std::string& got) {
     std::string how = call_ + text_.substr(text_.find('('));
@@ -482,10 +496,16 @@ std::vector<py::object> Signature::match(const py::args& arguments, const py::kw
   std::size_t used = 0;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& parameter = parameters_[i];
-    if (parameter.by_name && keywords.size() != 0 && keywords.contains(parameter.name)) {
+    const auto take = [&](const std::string& name) {
+      if (name.empty() || !keywords.contains(name)) return false;
       if (given[i]) refuse(parameter.name + " once", "it twice");
-      given[i] = keywords[parameter.name.c_str()];
+      given[i] = keywords[name.c_str()];
       ++used;
+      return true;
+    };
+    if (parameter.by_name && keywords.size() != 0) {
+      take(parameter.name);
+      if (const std::string old = old_name(parameter.name); take(old)) warn_of_old_name(call_, old, parameter.name);
     }
     if (!given[i]) given[i] = parameter.fallback;
     if (!given[i]) refuse(parameter.name, "no argument for it");
@@ -495,7 +515,7 @@ std::vector<py::object> Signature::match(const py::args& arguments, const py::kw
       const std::string text = py::str(name);
       bool is_known = false;
       for (const Parameter& parameter : parameters_)
-        is_known = is_known || (parameter.by_name && parameter.name == text);
+        is_known = is_known || (parameter.by_name && (parameter.name == text || old_name(parameter.name) == text));
       if (!is_known) refuse("only arguments that it has", "'" + text + "'");
     }
   return given;

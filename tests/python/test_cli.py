@@ -187,7 +187,7 @@ def test_compile_shows_each_pass_and_refuses_inputs_that_are_no_leaves():
     expression = "x=1; y=2; w=3; b=0; relu(w*x + b - y)"
     shown = gradwalk_json("compile", expression, "--inputs", "x,y", "--json")
     assert shown["inputs"] == ["x", "y"] and shown["parameters"] == ["w", "b"]
-    assert list(shown["passes"]) == ["record", "simplify", "lift", "schedule"]
+    assert list(shown["passes"]) == ["record", "simplify", "differentiate", "lift", "schedule"]
     assert "relu" in shown["passes"]["record"] and shown["instructions"] == 2
     layers = "x=1; y=2; a=1; b=2; c=3; d=4; relu(a*x+b*y) * relu(c*x+d*y)"
     assert gradwalk_json("compile", layers, "--inputs", "x,y", "--json")["layers"] == ["2 x 2"]

@@ -16,7 +16,7 @@ EVERYTHING = (
     "e=tanh(a)+sigmoid(b)+relu(b)+abs(b)+softplus(a); f=sin(a)+cos(b)+tan(a)+asin(a)+acos(b)+atan(a)+sinh(a)+cosh(b);"
     "g=log1p(a)+expm1(b)+erf(a); h=lambda**a+2**b+a**2+a**-2+(2+3)*a; i=log2(lambda)+log10(lambda)+exp2(a)+cbrt(b)+asinh(a);"
     "j=acosh(lambda)+atanh(b)+erfc(a)+gelu(b)+floor(a)+ceil(b)+round(lambda)+trunc(b); k=fmod(lambda,a)+fmod(2.5,a)+copysign(lambda,b);"
-    "l=fmax(a,b)*fmin(b,0.2)+copysign(b,-1)+fmax(0,lambda)+hypot(a,b)*j; r=new*c-d*e+f*g-(-h)+i*j*k*l"
+    "l=fmax(a,b)*fmin(b,0.2)+copysign(b,-1)+fmax(0,lambda)+hypot(a,b)*j+lgamma(a)*digamma(floor(lambda)); r=new*c-d*e+f*g-(-h)+i*j*k*l"
 )
 TEXTS = [text for text, _, _ in PRESETS] + [EVERYTHING, "a=2", "3+4*2", "a=1e-9; a*1e20"]
 

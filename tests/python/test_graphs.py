@@ -81,7 +81,7 @@ def hessian(graph):
 
 def test_hessians_of_random_functions_equal_pytorch():
     rng = random.Random(7)
-    graphs = [RandomGraph(rng, rng.choice([8, 20, 60, 120]), leaves=rng.randint(1, 6)) for _ in range(50)]
+    graphs = [RandomGraph(rng, rng.choice([8, 20, 60, 120]), leaves=rng.randint(1, 6)) for _ in range(60)]
     expected = [hessian(graph) for graph in graphs]
     lines = iter(ask([command for graph in graphs for command in ["graph", *graph.lines, "hessian"]]))
     curved = 0

@@ -140,6 +140,22 @@ def test_functions_return_lists_tuples_arrays_and_dicts():
         gradwalk.compile(lambda row: "x", rows)
 
 
+def test_functions_return_arrays_of_other_libraries():
+    class Table:
+        """Has nothing but the method by which NumPy converts it."""
+
+        def __init__(self, values):
+            self.values = values
+
+        def __array__(self, dtype=None, copy=None):
+            return numpy.array(self.values, dtype=object)
+
+    rows = numpy.array([[1.0, 2.0], [3.0, 4.0]])
+    assert gradwalk.compile(lambda row: Table([row[0] * 2, row[1]]), rows)(rows).tolist() == [[2, 2], [6, 4]]
+    with pytest.raises(TypeError, match="compile: needs Values, or lists, tuples, dicts and arrays of them, got str; return Values"):
+        gradwalk.compile(lambda row: Table(["x"]), rows)
+
+
 def test_rows_given_as_arrays_arrive_as_arrays():
     rows = numpy.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     assert gradwalk.compile(lambda row: (row**2).sum(), rows)(rows).tolist() == [5, 25, 61]

@@ -62,7 +62,9 @@ def test_they_can_be_nested():
     assert gradwalk.grad(gradwalk.grad(gradwalk.grad(lambda x: x**4)))(2.0) == 48
     x = Value(2.0)
     (gradwalk.grad(lambda x: x**3)(x) * 2).backward()
-    assert x.grad == 24
+    y = Value(2.0)
+    gradwalk.grad(lambda x: (x**3).sum())(numpy.array([y, 1.0], object))[0].backward()
+    assert x.grad == 24 and y.grad == 12
     assert gradwalk.jacobian(gradwalk.grad(polynomial))([3.0, 5.0]) == gradwalk.hessian(polynomial)([3.0, 5.0])
 
 

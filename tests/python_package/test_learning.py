@@ -44,6 +44,23 @@ def test_hinge_cross_entropies_and_penalties_are_right():
         gradwalk.hinge([Value(1.0)], [3])
 
 
+def test_old_keywords_still_work_and_warn():
+    y = [Value(3.0), Value(1.0)]
+    with pytest.warns(DeprecationWarning, match="^hinge: needs the keyword target, got targets, its old name; write target=$"):
+        assert gradwalk.hinge(y, targets=[-1, 1]).data == gradwalk.hinge(y, target=[-1, 1]).data == 2
+    with pytest.warns(DeprecationWarning) as warned:
+        assert gradwalk.mean_squared_error(outputs=y, targets=[1, 1]).data == 2
+        gradwalk.softmax_cross_entropy([y, y], labels=[0, 1])
+        program = gradwalk.compile(y[0] * y[0], parameters=y[:1])
+        gradwalk.Trainer(programs=[program], config=gradwalk.SGD())
+    assert [str(w.message).split(", ")[1] for w in warned] == ["got outputs", "got targets", "got labels", "got programs"]
+    assert all(w.filename == __file__ for w in warned)
+    with pytest.raises(TypeError, match="^hinge: needs target once, got it twice; call "):
+        gradwalk.hinge(y, target=[1, 1], targets=[1, 1])
+    with pytest.raises(TypeError, match="^hinge: needs only arguments that it has, got 'weights'; call "), pytest.warns(DeprecationWarning):
+        gradwalk.hinge(y, targets=[1, 1], weights=1)
+
+
 def test_modules_can_be_subclassed():
     class Scaled(gradwalk.Module):
         def __init__(self):

@@ -219,6 +219,13 @@ def test_messages_name_the_parameter_and_the_remedy(capsys):
         assert MLPClassifier(tol=10.0, random_state=0).fit(X, y).n_iter_ == 12
 
 
+@pytest.mark.parametrize("y", [2.0, "cat", object()])
+def test_targets_that_are_no_list_are_refused(y):
+    message = f"^MLPClassifier: needs y as a list or an array, got {type(y).__name__}; give one label or number per row$"
+    with pytest.raises(TypeError, match=message):
+        MLPClassifier().fit([[1.0], [2.0]], y)
+
+
 def test_only_gradwalk_sklearn_needs_scikit_learn():
     code = "import sys, gradwalk; sys.exit('sklearn' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

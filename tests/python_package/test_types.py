@@ -19,7 +19,9 @@ a: Value = Value(2.0) * 3 + 1
 b: Value = (2**a).tanh().max(1.0)
 number: float = gradwalk.exp(1.0)
 loss: Value = gradwalk.mean_squared_error([a], [1.0])
-model = nn.MLP(2, [4, 1])
+model = nn.MLP(2, [4, 1], activation="tanh", seed=1)
+score: Value = model([a, 1.0])
+weights: dict[str, float] = model.state_dict()
 program = gradwalk.compile(lambda row: row[0] * a, [[1.0], [2.0]], parameters=model.parameters())
 total: float = program.run([[1.0]])
 with gradwalk.no_grad():
@@ -60,6 +62,7 @@ def test_mypy_accepts_the_package_itself(tmp_path):
 
 def test_every_name_has_a_type():
     stub = (pathlib.Path(gradwalk.__file__).parent / "_core.pyi").read_text()
+    assert "__getattr__" not in stub  # it would give every wrong name a type
     for name in dir(gradwalk._core):
         if not name.startswith("__"):
             assert re.search(rf"^(def|class) {name}\b|^{name}:", stub, re.MULTILINE), name

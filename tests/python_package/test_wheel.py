@@ -115,6 +115,11 @@ def test_a_machine_without_a_compiler_gets_one_sentence(tmp_path):
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_warnings_do_not_stop_the_build_of_a_user(tmp_path):
+    done = backend(tmp_path, "build_backend.check_tools = lambda: None; build_backend.run = print; build_backend.install('.')")
+    assert done.returncode == 0 and "-DGRADWALK_WERROR=OFF" in done.stdout.split(), done.stderr
+
+
 def test_a_missing_licence_stops_the_build_with_one_sentence(tmp_path):
     done = backend(tmp_path, "build_backend.install = None; build_backend.build_wheel('.')", GRADWALK_LICENCES=str(tmp_path), GRADWALK_WITHOUT_SHOW="1")
     assert done.returncode == 1 and done.stderr == (
