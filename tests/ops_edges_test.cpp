@@ -223,6 +223,32 @@ TEST(InverseOps, HaveTheirSlopesUpToTheEdgesOfTheirDomains) {
   EXPECT_THAT(at(-1000, OP(erfc)), Is(Slopes{2, 0}));
 }
 
+TEST(Lgamma, HasItsPolesAtZeroAndTheNegativeWholeNumbers) {
+  EXPECT_EQ(at(1, OP(lgamma)).data, 0);
+  EXPECT_NEAR(at(1, OP(lgamma)).dx, -0.57721566490153287, 1e-15);
+  EXPECT_THAT(at(0, OP(lgamma)), Is(Slopes{infinity, -infinity}));
+  EXPECT_THAT(at(-2, OP(lgamma)), Is(Slopes{infinity, nan}));
+  EXPECT_THAT(at(-2, OP(digamma)), Is(Slopes{nan, infinity}));
+  EXPECT_THAT(at(infinity, OP(lgamma)), Is(Slopes{infinity, infinity}));
+}
+
+TEST(Lgamma, HasExactDerivativesOfEveryOrder) {
+  for (const double shift : {0.0, -4.0}) {  // Below 0.5 the derivatives are reflected.
+    const Value x{2.5 + shift}, first = derivatives(lgamma(x), {x})[0], second = derivatives(first, {x})[0],
+                                third = derivatives(second, {x})[0], fourth = derivatives(third, {x})[0];
+    if (shift == 0) {
+      EXPECT_DOUBLE_EQ(first.data(), 0.7031566406452432);
+      EXPECT_DOUBLE_EQ(second.data(), 0.4903577561002349);
+      EXPECT_NEAR(third.data(), -0.23620405164172736, 1e-15);
+      EXPECT_NEAR(fourth.data(), 0.2239058488172521, 1e-14);
+    } else {
+      EXPECT_DOUBLE_EQ(first.data(), 0.7031566406452432);  // digamma(-1.5) equals digamma(2.5)
+      EXPECT_NEAR(second.data(), 2 * 4.934802200544679 - 0.4903577561002349, 1e-14);
+      EXPECT_NEAR(third.data(), -0.23620405164172736, 1e-12);
+    }
+  }
+}
+
 TEST(FindNonfinite, FindsNothingInAFiniteGraph) {
   const Value a{1};
   EXPECT_FALSE(find_nonfinite(a * a + exp(a)));

@@ -80,6 +80,8 @@ bool is_smooth_around(const OpCase& op_case, const Numbers& x) {
     case Op::log10:
     case Op::sqrt:
     case Op::pow: return x[0] > 0.5;
+    case Op::lgamma:
+    case Op::digamma: return x[0] > 0.5 || to_nearest_integer(x[0]) > 0.2;
     case Op::cbrt: return std::abs(x[0]) > 0.5;
     case Op::acosh: return x[0] > 1.5;
     case Op::log1p: return x[0] > -0.5;
@@ -207,7 +209,7 @@ TEST(OpTable, HasEveryOpOfTheDesign) {
                          "abs", "max", "min", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "hypot", "sinh",
                          "cosh", "log1p", "expm1", "erf", "softplus", "less", "less_equal", "equal", "not_equal",
                          "stop", "exp2", "log2", "log10", "cbrt", "asinh", "acosh", "atanh", "erfc", "gelu", "floor",
-                         "ceil", "round", "trunc", "fmod", "copysign", "fmax", "fmin"));
+                         "ceil", "round", "trunc", "fmod", "copysign", "fmax", "fmin", "lgamma", "digamma"));
 }
 
 }  // namespace

@@ -184,15 +184,33 @@ TEST(ASharedTape, PassesToTheNextThreadWhenAThreadEnds) {
   sums.clear();
 }
 
+// A thread that repeats its job until its scope ends. libc++ 19 has no std::jthread.
+class Repeating {
+ public:
+  template <class F> explicit Repeating(F job) {
+    thread_ = std::thread([this, job] {
+      while (!is_over_) job();
+    });
+  }
+  ~Repeating() {
+    is_over_ = true;
+    thread_.join();
+  }
+  Repeating(const Repeating&) = delete;
+  Repeating& operator=(const Repeating&) = delete;
+
+ private:
+  std::atomic<bool> is_over_ = false;
+  std::thread thread_;
+};
+
 TEST(AFork, WhileAnotherThreadReleasesValuesLeavesTheChildUsable) {
   if (emulated) GTEST_SKIP() << "qemu does not fork where there are threads";
   const Value kept{0.1};
-  const std::jthread other([](const std::stop_token& stop) {
-    while (!stop.stop_requested()) {
-      Value a{0.3};
-      std::vector<Value> some(100, a * a);
-      std::thread([some = std::move(some)]() mutable { some.clear(); }).join();
-    }
+  const Repeating other([] {
+    Value a{0.3};
+    std::vector<Value> some(100, a * a);
+    std::thread([some = std::move(some)]() mutable { some.clear(); }).join();
   });
   for (int i = 0; i < 50; ++i) {
     const pid_t child = fork();

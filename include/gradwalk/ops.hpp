@@ -73,12 +73,30 @@ using std::tanh, std::trunc;
 // pow is out of line: compilers that see the exponent turn pow(x, 2) into x * x, which may differ in the last bit.
 GRADWALK_EXPORT double pow(double x, double y);
 
+// Out of line: std::lgamma is not safe with threads, and <cmath> has no digamma.
+GRADWALK_EXPORT double lgamma(double x);
+GRADWALK_EXPORT double digamma(double x);
+
 constexpr double max(double x, double y);  // the table's own rule, for the rules that use it
 
 // select for numbers: `a` if the condition holds, otherwise `b`.
 template <class A, class B> constexpr std::common_type_t<A, B> select(bool condition, const A& a, const B& b) {
   return condition ? std::common_type_t<A, B>(a) : std::common_type_t<A, B>(b);
 }
+
+// The derivative of digamma, of plain arithmetic, so that derivatives of every order follow from it: the sum of
+// 1 / (x + k)^2 over k = 0 ... 9, plus the asymptotic series at x + 10. Numbers below 0.5 are reflected first.
+template <class T> constexpr T trigamma(const T& x) {
+  const T from = select(x < 0.5, 1 - x, x);
+  T sum(0);
+  for (int k = 0; k < 10; ++k) sum = sum + 1 / ((from + k) * (from + k));
+  const T r = 1 / (from + 10), s = r * r;
+  const T tail = s * (1.0 / 6 - s * (1.0 / 30 - s * (1.0 / 42 - s * (1.0 / 30 - s * (5.0 / 66 - s * (691.0 / 2730))))));
+  sum = sum + (r + s / 2 + r * tail);
+  const T sine = sin(3.141592653589793 * (x - round(x)));
+  return select(x < 0.5, 9.869604401089358 / (sine * sine) - sum, sum);
+}
+inline float trigamma(float x) { return static_cast<float>(trigamma<double>(x)); }
 
 // The rule of an op: value, dx and dy for any number type, and whether numbers are in its domain.
 template <Op op> struct Rule;

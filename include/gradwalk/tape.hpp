@@ -50,9 +50,8 @@ struct HotTape {
 };
 
 // The tape mounted on this thread. It is constant-initialised and trivially destructible, so the compiler need not
-// check at each access whether it is initialised. The initial-exec model of thread-local storage makes an access a
-// plain memory access, even in a shared library.
-extern GRADWALK_EXPORT constinit thread_local HotTape tape __attribute__((tls_model("initial-exec")));
+// check at each access whether it is initialised.
+extern GRADWALK_EXPORT GRADWALK_TLS constinit thread_local HotTape tape;
 
 // The rare cases, out of line.
 GRADWALK_EXPORT void start_tape();  // makes the thread's tape and mounts it

@@ -67,14 +67,12 @@ double FeatureColumn::category(const Field& field) {
 double FeatureColumn::number(const Field& field) const {
   const std::optional<double> number = as_number(field.raw);
   if (number && std::isfinite(*number)) return *number;
-  double unused = 0;
-  const char* last = field.raw.data() + field.raw.size();
-  const auto [end, error] = std::from_chars(field.raw.data(), last, unused);
+  const ReadNumber read = read_number(field.raw);
   std::string with_point(field.raw);
   std::replace(with_point.begin(), with_point.end(), ',', '.');
   if (field.is_missing()) refuse(field, "a number", missing_advice);
   if (number) refuse(field, "a finite number", "correct it or delete the row");
-  if (error == std::errc::result_out_of_range && end == last)
+  if (read.error == std::errc::result_out_of_range && read.size == field.raw.size())
     refuse(field, "a number between 5e-324 and 1.8e308", "correct it or delete the row");
   refuse(field, "a number", as_number(with_point) ? "write decimals with a point" : "correct it or delete the row");
 }

@@ -2,10 +2,11 @@
 // Reads a field as a number, like std::from_chars; a leading + is allowed, too.
 #pragma once
 
-#include <charconv>
 #include <optional>
 #include <string_view>
 #include <system_error>
+
+#include "text/read_number.hpp"
 
 namespace gradwalk::detail {
 
@@ -13,10 +14,9 @@ namespace gradwalk::detail {
 // for numbers that do not fit a double.
 inline std::optional<double> as_number(std::string_view text) {
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  const ReadNumber read = read_number(text);
+  if (read.error != std::errc() || read.size != text.size()) return std::nullopt;
+  return read.number;
 }
 
 }  // namespace gradwalk::detail

@@ -27,6 +27,10 @@ int keep_message(char* text) {
 constexpr std::string_view reinstall =
     "install Graphviz's plugins (Debian: libgvc6), and run `dot -c` or `libgvc6-config-update -c` if they are there";
 
+// The type of the length that gvRenderData() writes: unsigned, and size_t since Graphviz 12. Declared for decltype
+// only.
+template <class Length> Length type_of_length(int (*)(GVC_t*, Agraph_t*, const char*, char**, Length*));
+
 // Returns the one context of the process. A new one would load the plugins again.
 GVC_t* context() {
   static GVC_t* const instance = gvContext();
@@ -48,7 +52,7 @@ Layout::Layout(std::string_view call, const std::string& dot) : call_(call), gra
 
 std::string Layout::rendered(const char* format) const {
   char* bytes = nullptr;
-  unsigned length = 0;
+  decltype(type_of_length(gvRenderData)) length = 0;
   const int failed = gvRenderData(context(), graph_.get(), format, &bytes, &length);
   const std::unique_ptr<char, decltype(&gvFreeRenderData)> owned(bytes, gvFreeRenderData);
   if (failed != 0 || bytes == nullptr || length == 0)

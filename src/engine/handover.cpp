@@ -10,6 +10,7 @@
 
 #include "gradwalk/tapes.hpp"
 #include "leaf_region.hpp"
+#include "platform/thread_end.hpp"
 
 namespace gradwalk {
 namespace detail {
@@ -23,14 +24,11 @@ const char this_copy = 0;  // Its address identifies this copy of the library in
 
 constinit thread_local bool thread_has_ended = false;
 constinit thread_local SharedTape* shared_here = nullptr;  // the SharedTape that this thread used last
+constinit thread_local bool leaves_shared_tape_at_end = false;
 
 void leave_shared_tape() noexcept {
   if (SharedTape* const shared = std::exchange(shared_here, nullptr)) shared->leave();
 }
-
-struct EndOfUse {
-  ~EndOfUse() { leave_shared_tape(); }
-};
 
 void free_tape(Store& store) noexcept {
   const Memory memory = store.memory;
@@ -125,17 +123,16 @@ void remove_owner(Store& store) noexcept {
   if (store.balance.fetch_sub(owned - left) == owned - left) free_tape(store);
 }
 
-struct EndOfThread {
-  Store* store;
-  ~EndOfThread() {
-    leave_shared_tape();
-    thread_has_ended = true;
-    if (tape.store == store) mount(nullptr);
-    store->in_use = false;  // NOLINT(clang-analyzer-core.CallAndMessage): set when the thread began
-    store->has_ended = true;
-    remove_owner(*store);
-  }
-};
+// Ends the use of a thread's own tape.
+void end_thread(void* own) noexcept {
+  Store* const store = static_cast<Store*>(own);
+  leave_shared_tape();
+  thread_has_ended = true;
+  if (tape.store == store) mount(nullptr);
+  store->in_use = false;
+  store->has_ended = true;
+  remove_owner(*store);
+}
 
 }  // namespace
 
@@ -144,8 +141,7 @@ void start_tape() {
   store->in_use = true;
   mount(store);
   if (thread_has_ended) return;  // A destructor of a thread_local or static object made it; it is never freed.
-  thread_local const EndOfThread end{store};
-  static_cast<void>(end);
+  platform::at_thread_end(end_thread, store);
 }
 
 void release_handle_of_other_tape(std::uint32_t of, Ref ref) noexcept {
@@ -246,8 +242,10 @@ HotTape* SharedTape::take_from_user(HotTape* wanted) noexcept {
 }
 
 void SharedTape::move_here() {
-  thread_local const EndOfUse end;
-  static_cast<void>(end);
+  if (!leaves_shared_tape_at_end) {
+    platform::at_thread_end([](void*) noexcept { leave_shared_tape(); }, nullptr);
+    leaves_shared_tape_at_end = true;
+  }
   if (shared_here != nullptr && shared_here != this) shared_here->leave();
   HotTape* const user = take_from_user(nullptr);
   if (user != nullptr && user->store == tape_.store_) {

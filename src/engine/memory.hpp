@@ -25,7 +25,8 @@ struct Lost {  // how many handles of a node died elsewhere, and the next node o
 struct Memory {
   Word* base = nullptr;
   std::size_t records = 0, leaves = 0;  // usable words of each half
-  bool is_reserved = false;             // whether the system chose the address and reserved all of it
+  std::size_t most = 0;                 // how many words a half may have
+  void* reserved = nullptr;             // all addresses, if the system chose and reserved them
 };
 
 inline std::uint32_t id_of(const Word* base) {

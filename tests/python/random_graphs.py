@@ -7,7 +7,7 @@ rounding. Sums of products, consumed operands and constants are frequent, as the
 import torch
 
 from oracle import op_table
-from torch_ops import KINKS, TORCH, WITHOUT_SLOPE
+from torch_ops import IMPRECISE, KINKS, TORCH, WITHOUT_SLOPE
 
 # Most graphs are small, because PyTorch takes about 50 microseconds per node.
 SIZES = [10_000] * 10 + [3_000] * 20 + [1_000] * 70 + [300] * 200 + [100] * 300 + [30] * 200 + [10] * 200
@@ -56,7 +56,7 @@ class RandomGraph:
     def add(self, op, spelling, *operands, dying=()):
         """Adds a node if its value and derivatives are moderate. Returns its number, or None. A float operand is a constant."""
         tensors = [self.nodes[operand] if isinstance(operand, int) else torch.tensor(operand) for operand in operands]
-        if KINKS.get(op, lambda *_: 1)(*(float(x) for x in tensors)) < 1e-6:
+        if op in IMPRECISE or KINKS.get(op, lambda *_: 1)(*(float(x) for x in tensors)) < 1e-6:
             return None
         result = TORCH[op](*tensors)
         by = [i for i, operand in enumerate(operands) if isinstance(operand, int)]

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Callable, NamedTuple
 
 import pytest
+import scipy.special
 import torch
 
 from oracle import ask, evaluate, numbers, op_table
@@ -37,6 +38,20 @@ def are_squares_out_of_range(x, y):
 
 def is_rounded_to_whole(x, y):
     return math.isfinite(x) and y != 0 and 1 <= abs(x / y) < 2**53 and (x / y).is_integer() and math.fmod(x, y) != 0
+
+
+def digamma(x):
+    """PyTorch's loses digits near the negative whole numbers, where it has poles."""
+    part = x - round(x)
+    return math.nan if part == 0 else float(scipy.special.digamma(1 - x)) - math.pi / math.tan(math.pi * part)
+
+
+def trigamma(x):
+    """The derivative of digamma. PyTorch's has ten digits."""
+    if x < 0.5:
+        part = x - round(x)
+        return math.inf if abs(part) < 1e-160 else (math.pi / math.sin(math.pi * part)) ** 2 - trigamma(1 - x)
+    return float(scipy.special.polygamma(1, x))
 
 
 EXCEPTIONS = [
@@ -77,12 +92,17 @@ EXCEPTIONS = [
     Except("fmod", ("value",), lambda x, y: math.isfinite(x) and y != 0 and math.isinf(x / y), math.fmod, "PyTorch's x / y overflows"),
     Except("fmod", ("dy",), is_rounded_to_whole, lambda x, y: -float(math.trunc(Fraction(x) / Fraction(y))),
            "PyTorch's x / y is rounded up to a whole number"),
+    Except("lgamma", ("dx",), lambda x: -1e15 < x < 0, digamma, "PyTorch's digamma loses digits near whole numbers"),
+    Except("digamma", ("value",), lambda x: -1e15 < x < 0, digamma, "PyTorch's loses digits near whole numbers"),
+    Except("digamma", ("dx",), lambda x: -1e15 < x < math.inf, trigamma, "PyTorch's derivative has ten digits"),
+    Except("digamma", ("dx",), lambda x: x <= -1e15, None, "whole numbers, where digamma has a pole"),
+    Except("lgamma", ("dx",), lambda x: x == -math.inf, None, "nothing is decided"),
     Except("fmax", ("dx", "dy"), lambda x, y: x == y, lambda x, y: 0.5, "as of max; PyTorch gives all to the first"),
     Except("fmin", ("dx", "dy"), lambda x, y: x == y, lambda x, y: 0.5, "as of min; PyTorch gives all to the first"),
 ]
 
-# Both engines compute these derivatives as a difference of numbers near 1, so their error is absolute, not relative.
-CANCELLATION = {"tanh": 4e-16}
+# Both engines compute these as a difference of numbers near 1, so their error is absolute, not relative.
+CANCELLATION = {("tanh", "dx"): 4e-16, ("lgamma", "dx"): 4e-15, ("digamma", "value"): 4e-15}
 
 OPS = sorted(op_table())
 
@@ -129,7 +149,7 @@ def test_value_and_derivatives_equal_pytorch(op):
         for part, mine, theirs in zip(PARTS, got, want):
             if part != "value" and any(map(math.isnan, point)):
                 continue
-            absolute = 1e-307 if part == "value" else max(1e-307, CANCELLATION.get(op, 0))
+            absolute = max(1e-307, CANCELLATION.get((op, part), 0))
             rule = exception(op, part, point) if not any(map(math.isnan, point)) else None
             if rule is not None:
                 used.add(rule)

@@ -68,12 +68,17 @@ TORCH = {
     "copysign": torch.copysign,
     "fmax": torch.fmax,
     "fmin": torch.fmin,
+    "lgamma": torch.lgamma,
+    "digamma": torch.digamma,
 }
 
 
 def to_nearest_integer(x):
     return abs(x - math.floor(x + 0.5)) if abs(x) < 1e15 else 0.0
 
+
+# PyTorch's derivatives of these ops have about ten digits, so a graph with several of them cannot be compared.
+IMPRECISE = {"lgamma", "digamma"}
 
 # The derivative of these ops is 0, and PyTorch multiplies it by a derivative that may be infinite.
 WITHOUT_SLOPE = {"less", "less_equal", "equal", "not_equal", "stop", "floor", "ceil", "round", "trunc"}
@@ -99,5 +104,7 @@ KINKS = {
     "fmod": lambda x, y: to_nearest_integer(x / y) * abs(y) / (1 + abs(x / y)) if y else 0.0,
     "cbrt": lambda x: abs(x),
     "div": lambda x, y: abs(y),
+    "lgamma": lambda x: abs(x) if x > -0.5 else to_nearest_integer(x),
+    "digamma": lambda x: abs(x) if x > -0.5 else to_nearest_integer(x),
     "atan2": lambda x, y: max(abs(x), y),  # the cut is x = 0, y < 0
 }
