@@ -107,6 +107,21 @@ Case compiled_mlp_2(const Sizes& sizes);
 Case compiled_row(const Sizes& sizes);
 Case compiled_small(const Sizes& sizes);
 
+Case function_pow(const Sizes& sizes);
+Case function_erf(const Sizes& sizes);
+Case function_erfc(const Sizes& sizes);
+Case function_gelu(const Sizes& sizes);
+Case function_cbrt(const Sizes& sizes);
+Case function_atan2(const Sizes& sizes);
+
+Case paths_barrier(const Sizes& sizes);
+Case paths_volatility(const Sizes& sizes);
+Case paths_ode_near(const Sizes& sizes);
+Case paths_ode_far(const Sizes& sizes);
+Case paths_rejection(const Sizes& sizes);
+Case paths_sort_3(const Sizes& sizes);
+Case paths_sort_7(const Sizes& sizes);
+
 Case more_options(const Sizes& sizes);
 Case more_kalman(const Sizes& sizes);
 Case more_attraction(const Sizes& sizes);
@@ -117,6 +132,14 @@ Case more_fibonacci(const Sizes& sizes);
 Case more_horner(const Sizes& sizes);
 Case more_walk(const Sizes& sizes);
 Case more_heat(const Sizes& sizes);
+// objectives/kinds.cpp
+Case kind_pairs(const Sizes& sizes);
+Case kind_gravity(const Sizes& sizes);
+Case kind_chain(const Sizes& sizes);
+Case kind_path(const Sizes& sizes);
+Case kind_kalman(const Sizes& sizes);
+Case kind_euler(const Sizes& sizes);
+Case kind_mixed(const Sizes& sizes);
 
 // Returns the engine's variant of moons, as the baseline of cases whose ops should cost about as much. It has no
 // results.

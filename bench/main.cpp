@@ -27,7 +27,7 @@ struct Options {
 constexpr const char* examples = R"(Examples:
   gradwalk-bench                              every case, a table
   gradwalk-bench --case moons --seconds 10    one case, longer, for a steadier minimum
-  gradwalk-bench --case more                  every case whose name begins with more-; compiled and gpt are groups too
+  gradwalk-bench --case more                  every case whose name begins with more-, and so for the other groups
   gradwalk-bench --json > results.jsonl       one JSON object per line, for programs
   gradwalk-bench --check --long               do all bars hold? (about 4 GB of memory)
 
@@ -36,7 +36,7 @@ is the ratio to another variant, if the bar and the goal refer to one. "bytes/op
 in a fresh process. A bar is a limit that the project promises. A goal is a limit that it would like to reach.)";
 
 // A group is all cases whose names begin with its name: "more" is more-options, more-kalman and so on.
-constexpr std::array<std::string_view, 3> groups{"compiled", "gpt", "more"};
+constexpr std::array<std::string_view, 5> groups{"compiled", "function", "gpt", "more", "paths"};
 
 std::vector<std::string> known_names() {
   std::vector<std::string> names(groups.begin(), groups.end());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // gradwalk completion: prints a script with which bash, zsh or fish completes commands, options and their values. The
 // script is generated from the CLI11 description of the command line, so it cannot get out of date.
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>

@@ -2,7 +2,7 @@
 // gradwalk explain: splits a gradient into its deposits and into its paths from the root.
 #include "gradwalk/explain.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 

@@ -2,7 +2,7 @@
 // Lays out text: aligned columns, wrapped lines, numbers.
 #include "table.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

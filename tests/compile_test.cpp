@@ -11,6 +11,7 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <sstream>
 
 #include "gradwalk/loss.hpp"
 #include "gradwalk/nn.hpp"
@@ -427,6 +428,40 @@ TEST(Compile, NamesConstantsAndDetectsThatOneHasChanged) {
   c.data() = 4;
   EXPECT_THAT(error_of([&] { program.run(std::vector{1.0}); }), HasSubstr("\"temperature\" with 4"));
   EXPECT_EQ(w.grad(), 0);
+}
+
+TEST(Compile, WritesItsDescriptionAsText) {
+  Value w{2.0}, x{0.0}, c{3.0}, d{5.0};
+  c.label("temperature");
+  d.label("pressure");
+  Program::Description about = compile(w * x / c + d, {.inputs = {x}, .parameters = {w}}).describe();
+  about.layers = {"16 x 2", "1 x 16, 8 times"};
+  about.instructions = 1;
+  about.bytes = 12345;
+  about.instruction_set = "AVX2";
+  std::ostringstream text;
+  text << about;
+  EXPECT_EQ(text.str(), "7 nodes, " + std::to_string(about.computed) +
+                            " computed, 1 instruction, 12,345 bytes, AVX2\n"
+                            "layers:    16 x 2\n"
+                            "           1 x 16, 8 times\n"
+                            "constants: \"temperature\" = 3\n"
+                            "           \"pressure\" = 5");
+}
+
+TEST(Compile, TakesSampleRowsOneAfterAnotherAsRunDoes) {
+  Value w{2.0};
+  const RowFunction scaled = [&](const std::vector<Value>& in) { return w * in[0] - in[1]; };
+  const std::vector<double> rows{0.5, 1, -3, 2};
+  Program program = compile(scaled, rows, 2, {.parameters = {w}});
+  EXPECT_EQ(program.inputs(), 2u);
+  EXPECT_EQ(program.run(rows), 2 * (0.5 - 3) - 3);
+  const RowOutputs both = [&](const std::vector<Value>& in) { return std::vector{w * in[0], w * in[1]}; };
+  EXPECT_EQ(compile(both, rows, 2, {.parameters = {w}}).outputs(), 2u);
+  EXPECT_EQ(error_of([&] { compile(scaled, rows, 3, {.parameters = {w}}); }),
+            "compile: needs rows of 3 numbers each, got 4 numbers; give one number per row and input");
+  EXPECT_EQ(error_of([&] { compile(scaled, rows, 0, {.parameters = {w}}); }),
+            "compile: needs at least one input per row, got 0; give the number of inputs");
 }
 
 TEST(Compile, GuardsTheComparisonsOfAFunction) {

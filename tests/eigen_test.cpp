@@ -154,8 +154,9 @@ TEST(IsApprox, EqualsThatOfNumbers) {
 
 Value cost(const Eigen::Matrix<Value, 2, 2>& w) { return (w * Vector2d(1, 2)).sum(); }
 
-TEST(Zero, HasOneNodeInAllEntriesWhoseGradientIsTheirSum) {
-  const Eigen::Matrix<Value, 2, 2> w = Eigen::Matrix<Value, 2, 2>::Zero();
+// Zero() does the same in Eigen 3. In Eigen 5 it makes a number for each entry.
+TEST(Constant, HasOneNodeInAllEntriesWhoseGradientIsTheirSum) {
+  const Eigen::Matrix<Value, 2, 2> w = Eigen::Matrix<Value, 2, 2>::Constant(0);
   EXPECT_TRUE(same_node(w(0, 0), w(1, 1)));
   cost(w).backward();
   EXPECT_EQ(w(0, 0).grad(), 6);

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 # Checks that the examples in the comments of the public headers compile. An example is a block of comment lines that are
 # indented by three spaces and end in a statement.
-# usage: tests/header_examples_test.sh COMPILER
+# usage: tests/header_examples_test.sh COMPILER [EIGEN]     (the folder of Eigen's headers)
 set -euo pipefail
 
-compiler=${1:?usage: tests/header_examples_test.sh COMPILER}
+compiler=${1:?usage: tests/header_examples_test.sh COMPILER [EIGEN]}
+eigen=${2:-/usr/include/eigen3}
 include=$(CDPATH='' cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/../include" && pwd)
 examples=0 failed=0
 
@@ -13,7 +14,9 @@ examples=0 failed=0
 context_of() {
   case $1 in
     compile.hpp) echo 'MLP model(1, {8, 1}); std::vector<double> rows;' ;;
+    function.hpp) echo 'Value a; std::vector<double> rows;' ;;
     model.hpp) echo 'MLP network(2, {3}); Dataset data; std::size_t i = 0;' ;;
+    eigen_sparse.hpp) echo 'std::vector<Value> x; Value energy; std::vector<double> point;' ;;
     mpi.hpp) echo 'Dataset data; Recipe recipe;' ;;
     optim.hpp) echo 'MLP model(1, {8, 1}); Value loss();' ;;
     solve.hpp) echo 'Value rosenbrock(const std::vector<Value>&); std::vector<Value> residuals(const std::vector<Value>&); std::vector<std::vector<double>> rows;' ;;
@@ -39,7 +42,7 @@ for header in "$include"/gradwalk/*.hpp; do
   statements=$(examples_of "$header")
   if [[ -z $statements ]]; then continue; fi
   examples=$((examples + 1))
-  "$compiler" -std=c++20 -fsyntax-only -I"$include" -x c++ - <<END || failed=1
+  "$compiler" -std=c++20 -fsyntax-only -I"$include" -isystem "$eigen" -x c++ - <<END || failed=1
 #include <gradwalk/gradwalk.hpp>
 #include <gradwalk/$name>
 using namespace gradwalk;

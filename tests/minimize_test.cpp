@@ -350,4 +350,36 @@ TEST(SolveDocs, ShowWhatTheExampleRunsAndPrints) {
   EXPECT_EQ(blocks(page, "text"), std::vector{text_of("examples/expected/10_solve.txt")});
 }
 
+// The Hessian of the long valley has three entries per row; the dense one would take 3 GB.
+TEST(NewtonsMethod, UsesTheSparseHessianOfManyParameters) {
+  const std::size_t n = tests::sized(20'000, 2'000);
+  const Minimum found = minimize(long_valley, Numbers(n, 0.9), {.method = Method::newton});
+  EXPECT_TRUE(found.converged()) << told(found);
+  EXPECT_TRUE(found.compiled) << told(found);
+  EXPECT_LE(found.iterations, 30u);
+  for (const double x : found.x) ASSERT_NEAR(x, 1, 1e-8);
+}
+
+TEST(NewtonsMethod, FindsADescentWhereASparseHessianIsIndefinite) {
+  const auto waves = [](Inputs x) {
+    Value sum = 0.0;
+    for (std::size_t i = 0; i + 1 < x.size(); ++i) sum += cos(x[i]) + 0.1 * pow(x[i + 1] - x[i], 2);
+    return sum;
+  };
+  const Minimum found = minimize(waves, Numbers(300, 0.3), {.method = Method::newton});
+  EXPECT_TRUE(found.converged()) << told(found);
+  for (std::size_t i = 0; i + 1 < found.x.size(); ++i) ASSERT_NEAR(std::sin(found.x[i]), 0, 0.5);
+  EXPECT_LT(found.value, -250);
+}
+
+TEST(NewtonsMethod, KeepsTheBoundsOfManyParameters) {
+  const Numbers lower(500, 0.5), upper(500, 0.8);
+  const Minimum found =
+      minimize(long_valley, Numbers(500, 0.6), {.method = Method::newton, .lower = lower, .upper = upper});
+  EXPECT_TRUE(found.converged()) << told(found);
+  const Minimum other =
+      minimize(long_valley, Numbers(500, 0.6), {.method = Method::lbfgs, .lower = lower, .upper = upper});
+  EXPECT_NEAR(found.value, other.value, 1e-6 * std::abs(other.value));
+}
+
 }  // namespace gradwalk::minimize_test

@@ -23,7 +23,7 @@ using Data = std::numeric_limits<double>;
 template <class T> std::vector<T> every_function(const T& x, const T& y, const T& z) {
   using std::abs, std::fabs, std::exp, std::exp2, std::expm1, std::log, std::log2, std::log10, std::log1p, std::sqrt;
   using std::acosh, std::atanh, std::erf, std::erfc, std::floor, std::ceil, std::round, std::trunc, std::pow;
-  using std::asinh;
+  using std::asinh, std::lgamma;
   using std::atan2, std::hypot, std::fmod, std::copysign, std::fmax, std::fmin, std::fdim, std::fma, std::max, std::min;
   using std::cbrt, std::sin, std::cos, std::tan, std::asin, std::acos, std::atan, std::sinh, std::cosh, std::tanh;
   std::vector<T> all{abs(x),     fabs(x),    exp(x),       exp2(x),        expm1(x),   log(y),         log2(y),
@@ -31,7 +31,7 @@ template <class T> std::vector<T> every_function(const T& x, const T& y, const T
                      asin(x),    acos(x),    atan(x),      sinh(x),        cosh(x),    tanh(x),        asinh(x),
                      acosh(y),   atanh(x),   erf(x),       erfc(x),        floor(y),   ceil(y),        round(y),
                      trunc(y),   pow(y, x),  atan2(x, y),  hypot(x, y),    fmod(z, y), copysign(y, x), fmax(x, y),
-                     fmin(x, y), fdim(y, x), fma(x, y, z), hypot(x, y, z), max(x, y),  min(x, y)};
+                     fmin(x, y), fdim(y, x), fma(x, y, z), hypot(x, y, z), max(x, y),  min(x, y),      lgamma(y)};
   // A number on either side, of any type.
   for (const T& one : {hypot(x, 2.0), hypot(2, x), fmod(z, 2), fmod(7.5f, y), fmax(0.0, x), fmax(x, 0), fmin(1L, x),
                        copysign(1.0, x), copysign(y, -1), pow(y, 2), pow(2, y), atan2(1, x), fdim(1, x), fdim(x, -3.0),

@@ -130,6 +130,17 @@ TEST(Reading, ReadsInterleavedGraphsAndSeveralRoots) {
   for (const Value& root : roots) EXPECT_EQ(data[*graph.find(root)], root.data());
 }
 
+TEST(Reading, ListsANodeThatSeveralRootsOfAnExpandedGraphShareOnce) {
+  const Value a = 2, b = 3;
+  const Value x = a * b + a * a, y = x * a;
+  const std::size_t nodes = topological_order(y).size();  // expands the sum of products
+  const std::vector<Value> roots{x, y};
+  const Reading graph(roots);
+  EXPECT_EQ(graph.leaves(), 2u);
+  EXPECT_EQ(graph.size(), nodes);
+  EXPECT_EQ(evaluated(graph)[*graph.find(y)], 20);
+}
+
 TEST(Reading, ThrowsForAnUnknownNumberAndForNoRoots) {
   const Value a = 2;
   const Reading graph(a * a);

@@ -138,6 +138,14 @@ class Rounded {
     doubt_if(y.value == 0 || !(std::abs(y.value) > y.reach()));
     return std::signbit(x.value) == std::signbit(y.value) ? x : -x;
   }
+  friend Rounded lgamma(const Rounded& x) {
+    doubt_near_pole(x);
+    return function<Op::lgamma>(x);
+  }
+  friend Rounded digamma(const Rounded& x) {
+    doubt_near_pole(x);
+    return function<Op::digamma>(x);
+  }
   friend Rounded hypot(const Rounded& x, const Rounded& y) { return function<Op::hypot>(x, y); }
   friend Rounded atan2(const Rounded& x, const Rounded& y) {
     doubt_if(std::abs(x.value) <= x.reach() && y.value <= y.reach());  // near the branch cut
@@ -151,6 +159,11 @@ class Rounded {
 
  private:
   static void doubt_if(bool doubtful) { in_doubt = in_doubt || doubtful; }
+  // lgamma and digamma have poles at 0, -1, -2, ...
+  static void doubt_near_pole(const Rounded& x) {
+    const double below = x.value - x.reach(), above = x.value + x.reach();
+    doubt_if(below <= 0 && (below == std::floor(below) || std::floor(below) != std::floor(above)));
+  }
   static void near(const Rounded& x, const Rounded& y) {
     doubt_if(x.origin != y.origin && std::abs(x.value - y.value) < x.reach() + y.reach());
   }

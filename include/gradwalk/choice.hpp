@@ -15,7 +15,7 @@ namespace gradwalk {
 namespace detail {
 
 struct Watch;
-extern GRADWALK_EXPORT constinit thread_local Watch* watch __attribute__((tls_model("initial-exec")));
+extern GRADWALK_EXPORT GRADWALK_TLS constinit thread_local Watch* watch;
 
 // Forwards an operand: a Value as the lvalue or rvalue that it was, a number as a double.
 template <class X> constexpr decltype(auto) given(std::remove_reference_t<X>& x) {

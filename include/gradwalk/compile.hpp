@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <memory>
 #include <span>
 #include <string>
@@ -55,6 +56,15 @@ struct RunOptions {
   std::span<double> outputs = {};          // if given, receives one number per row and output, as from evaluate()
 };
 
+// The entries of a matrix that can differ from 0, row by row (compressed sparse rows). Row i has the entries
+// row_starts[i] ... row_starts[i + 1] - 1, and column_indices has the column of each entry, in ascending order.
+struct SparsePattern {
+  std::size_t rows = 0;                       // the number of rows
+  std::size_t columns = 0;                    // the number of columns
+  std::vector<std::size_t> row_starts;        // one number per row, and the number of entries
+  std::vector<std::uint32_t> column_indices;  // one number per entry
+};
+
 // A function of the inputs of one row.
 using RowFunction = std::function<Value(const std::vector<Value>& inputs)>;
 // A function of the inputs of one row with several outputs.
@@ -89,6 +99,13 @@ class GRADWALK_EXPORT Program {
   // Writes the derivative of every output with respect to every parameter at these parameters, one row per output. For
   // a program of compile_derivatives(), this is the Hessian.
   void jacobian_at(std::span<const double> parameters, std::span<double> jacobian);
+  // Returns the entries of the Jacobian that can differ from 0, as the graph shows them. For a program of
+  // compile_derivatives(), this is the pattern of the Hessian.
+  SparsePattern jacobian_pattern() const;
+  // Writes these entries at these parameters, in the order of the pattern. Parameters that no output has in common, or
+  // outputs that have no parameter in common, are differentiated together, so the cost depends on the largest number of
+  // entries in a row or column, not on the size of the matrix.
+  void sparse_jacobian_at(std::span<const double> parameters, std::span<double> values);
   // Runs the rows forward only and writes all outputs of each row, row by row.
   void evaluate(std::span<const double> rows, std::span<double> outputs);
   // The same for a program without inputs.
@@ -131,6 +148,9 @@ class GRADWALK_EXPORT Program {
   std::unique_ptr<State> state_;
 };
 
+// Writes the summary as text: one line of counts, then the layers and the constants, one per line.
+GRADWALK_EXPORT std::ostream& operator<<(std::ostream& out, const Program::Description& description);
+
 // Compiles the graph below one output. Throws an Error for a custom node, and for an input or parameter that is not a
 // leaf or is named twice.
 GRADWALK_EXPORT Program compile(const Value& output, const CompileOptions& options);
@@ -145,6 +165,13 @@ GRADWALK_EXPORT Program compile(const RowFunction& function, const std::vector<s
                                 const CompileOptions& options);
 // The same for a function with several outputs.
 GRADWALK_EXPORT Program compile(const RowOutputs& function, const std::vector<std::vector<double>>& rows,
+                                const CompileOptions& options);
+// The same with rows as Program::run() takes them: one after another, each with one number per input. Throws an Error
+// if the numbers do not fill whole rows.
+GRADWALK_EXPORT Program compile(const RowFunction& function, std::span<const double> rows, std::size_t inputs,
+                                const CompileOptions& options);
+// The same for a function with several outputs.
+GRADWALK_EXPORT Program compile(const RowOutputs& function, std::span<const double> rows, std::size_t inputs,
                                 const CompileOptions& options);
 
 // Compiles a program whose outputs are the derivatives of the output with respect to each parameter, in order. It can

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Includes all of libgradwalk. The other libraries have their own headers: draw.hpp, film.hpp and plot.hpp
-// (gradwalk::draw), compile.hpp (gradwalk::compile), solve.hpp (gradwalk::solve), model_file.hpp and safetensors.hpp
-// (gradwalk::train), mpi.hpp (gradwalk::mpi). eigen.hpp, fmt.hpp and std.hpp support Eigen, {fmt} and std::max.
+// (gradwalk::draw), compile.hpp and function.hpp (gradwalk::compile), solve.hpp (gradwalk::solve), model_file.hpp and
+// safetensors.hpp (gradwalk::train), mpi.hpp (gradwalk::mpi). eigen.hpp, fmt.hpp and std.hpp support Eigen, {fmt} and
+// std::max.
 #pragma once
 
 #include "gradwalk/classifier.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What each pass made, as text for people.
 #include "passes.hpp"
+#include "rule_operands.hpp"
 #include "text/numbers.hpp"
 
 namespace gradwalk::compiler {
@@ -23,6 +24,8 @@ std::string term_name(const Terms& terms, Id id) {
   const Node& node = terms.nodes[id];
   if (node.kind == Kind::parameter) return "p" + std::to_string(id);
   if (node.kind == Kind::input) return "x" + std::to_string(id - terms.parameters);
+  if (node.kind == Kind::seed) return "seed";
+  if (node.kind == Kind::row_gradient) return "rows(" + term_name(terms, terms.operands[node.begin]) + ")";
   return node.kind == Kind::constant ? format_number(node.number) : "n" + std::to_string(id);
 }
 
@@ -41,9 +44,28 @@ std::string sum_of(const Terms& terms, const Node& node) {
   return text;
 }
 
+// The gradient times the rule of ops.def, with the names of its operands in place of x, y, c and r.
+template <class Name> std::string local_text(Op op, std::size_t by, const std::string& gradient, Name name_of) {
+  const std::string_view rule = detail::local_rule(op, by);
+  const std::string_view names = info(op).operands == 3 ? "cxy" : "xy";
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  std::string text;
+  for (std::size_t i = 0; i < rule.size(); ++i) {
+    const bool is_name =
+        is_letter(rule[i]) && (i == 0 || !is_letter(rule[i - 1])) && (i + 1 == rule.size() || !is_letter(rule[i + 1]));
+    const std::size_t operand = rule[i] == 'r' ? 3 : names.find(rule[i]);
+    text += is_name && operand != std::string_view::npos ? name_of(operand) : std::string(1, rule[i]);
+  }
+  return gradient + " * (" + text + ")";
+}
+
 std::string line_of(const Terms& terms, Id id) {
   const Node& node = terms.nodes[id];
   if (node.kind == Kind::sum) return sum_of(terms, node);
+  const auto operand = [&](std::size_t k) { return term_name(terms, terms.operands[node.begin + k]); };
+  if (node.kind == Kind::local) return local_text(node.op, node.by, operand(4), operand);
+  if (node.kind == Kind::share)
+    return operand(0) + " * (share of " + operand(2) + " in " + std::string(name(node.op)) + " " + operand(1) + ")";
   std::string text = std::string(name(node.op)) + "(";
   for (std::uint32_t i = 0; i < node.count; ++i)
     text += (i == 0 ? "" : ", ") + term_name(terms, terms.operands[node.begin + i]);
@@ -52,7 +74,7 @@ std::string line_of(const Terms& terms, Id id) {
 
 // u8..15 numbers side by side, u8 one for all, u[...] as a table says.
 std::string span_of(const Operand& operand, std::uint32_t count) {
-  const char* const from = operand.domain == Domain::constant ? "c" : operand.domain == Domain::uniform ? "u" : "v";
+  const char* const from = std::array{"c", "u", "v", "g"}[static_cast<std::size_t>(operand.domain)];
   if (operand.table != none) return from + std::string("[table ") + std::to_string(operand.table) + "]";
   std::string text = from + std::to_string(operand.place);
   if (operand.stride == 0 || count < 2) return text;
@@ -70,6 +92,12 @@ std::string line_of(const Instructions& all, const Instruction& one) {
       for (std::size_t k = 0; k < 3 && one.in[k].exists(); ++k)
         text += (k == 0 ? "" : ", ") + span_of(one.in[k], one.count);
       return text + ")";
+    case Instruction::Form::local:
+      return text + local_text(one.op, one.by, span_of(one.in[4], one.count),
+                               [&](std::size_t k) { return span_of(one.in[k], one.count); });
+    case Instruction::Form::shares:
+      return text + span_of(one.in[1], 1) + " * (shares of " + span_of(one.in[0], one.count) + " in " +
+             std::string(name(one.op)) + ")";
     case Instruction::Form::layer:
       text += std::string(one.relu ? "relu of " : "") + "weights " + std::to_string(one.count) + " x " +
               std::to_string(one.depth) + " at " + span_of(one.in[0], 1) + " (rows " + std::to_string(one.row) +
@@ -112,9 +140,20 @@ std::string dump(const Scalars& scalars) {
 
 std::string dump(const Terms& terms) {
   std::string text;
-  for (Id id = terms.first_computed(); id < terms.nodes.size(); ++id)
+  for (Id id = terms.first_computed(); id < terms.end_of_forward(); ++id)
     text += term_name(terms, id) + " = " + line_of(terms, id) + "  " + letter(terms.nodes[id].domain) + "\n";
   for (const Id output : terms.outputs) text += "output " + term_name(terms, output) + "\n";
+  return text;
+}
+
+std::string dump_backward(const Terms& terms) {
+  std::string text;
+  for (Id id = terms.end_of_forward(); id < terms.nodes.size(); ++id)
+    if (terms.nodes[id].kind != Kind::seed && terms.nodes[id].kind != Kind::row_gradient)
+      text += term_name(terms, id) + " = " + line_of(terms, id) + "  " + letter(terms.nodes[id].domain) + "\n";
+  for (Id id = 0; id < terms.gradients.size(); ++id)
+    text += "gradient of " + term_name(terms, id) + ": " +
+            (terms.gradients[id] == none ? "0" : term_name(terms, terms.gradients[id])) + "\n";
   return text;
 }
 
@@ -125,6 +164,8 @@ std::string dump(const Terms& terms, const Groups& groups) {
       case Group::Form::function: text += std::string(name(group.op)); break;
       case Group::Form::extreme: text += std::string(name(group.op)) + " of several"; break;
       case Group::Form::sum: text += "sums"; break;
+      case Group::Form::local: text += "derivatives of " + std::string(name(group.op)); break;
+      case Group::Form::shares: text += "shares in " + std::string(name(group.op)); break;
       case Group::Form::layer: text += "layer of " + std::to_string(group.count) + " inputs"; break;
     }
     if (group.copies > 1) text += ", " + std::to_string(group.copies) + " times";
@@ -142,6 +183,8 @@ std::string dump(const Instructions& instructions) {
   for (const Instruction& one : instructions.varying) text += "  " + line_of(instructions, one) + "\n";
   for (const Instructions::Output& output : instructions.outputs)
     text += "output " + span_of({output.domain, output.place, 0, none}, 1) + "\n";
+  if (!instructions.backward.empty()) text += "backward:\n";
+  for (const Instruction& one : instructions.backward) text += "  " + line_of(instructions, one) + "\n";
   return text;
 }
 

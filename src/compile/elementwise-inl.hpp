@@ -13,8 +13,10 @@
 #include <span>
 #include <string_view>
 
+#include "compile/functions-inl.hpp"
 #include "compile/kernels.hpp"
 #include "compile/lanes-inl.hpp"
+#include "compile/rule_operands.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace gradwalk::detail::HWY_NAMESPACE {
@@ -55,22 +57,11 @@ template <class T, class Body> HWY_INLINE void each_vector(std::size_t n, const 
   if (i < n) body.at(i, Rest<T>(n - i));
 }
 
-// Whether a rule's text names an operand or its result, as x in "1 + x * x" but not in "exp(r)".
-constexpr bool mentions(std::string_view rule, char name) {
-  constexpr auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
-  for (std::size_t i = 0; i < rule.size(); ++i)
-    if (rule[i] == name && (i == 0 || !is_letter(rule[i - 1])) && (i + 1 == rule.size() || !is_letter(rule[i + 1])))
-      return true;
-  return false;
-}
-
 enum class Of { value, dx, dy };
 
-template <Op op, Of of> constexpr bool mentions(std::size_t operand) {
-  constexpr std::string_view names = info(op).operands == 3 ? "cxy" : info(op).operands == 2 ? "xy" : "x";
-  constexpr std::string_view rule = of == Of::value ? info(op).value : of == Of::dx ? info(op).dx : info(op).dy;
-  return operand < names.size() && mentions(rule, names[operand]);
-}
+template <Op op, Of of> inline constexpr std::string_view rule_of = of == Of::value ? info(op).value
+                                                                    : of == Of::dx  ? info(op).dx
+                                                                                    : info(op).dy;
 
 // An op's operands; those that the rule does not mention are not read.
 template <class T, Op op, Of of> struct Operands {
@@ -86,7 +77,7 @@ template <class T, Op op, Of of> struct Operands {
 
  private:
   template <std::size_t operand> static HWY_INLINE In<T> wanted(const In<T>* in) {
-    if constexpr (mentions<op, of>(operand)) return in[operand];
+    if constexpr (mentions_operand(op, rule_of<op, of>, operand)) return in[operand];
     return {};
   }
 };
@@ -110,22 +101,25 @@ template <class T> HWY_INLINE Lanes<T> passed_on(Lanes<T> gradient, Lanes<T> loc
 
 template <class T, Op op, Of of> struct LocalBody {
   Operands<T, op, of> operands;
-  const T *r, *g;
+  Source<T> r, g;
   T* out;
   bool add;
 
   template <class Part> HWY_INLINE void at(std::size_t i, Part part) const {
-    constexpr bool reads_r = mentions(of == Of::dx ? info(op).dx : info(op).dy, 'r');
+    constexpr bool reads_r = mentions(rule_of<op, of>, 'r');
     Lanes<T> result = 1;
-    if constexpr (reads_r) result = part.get(r + i);
+    if constexpr (reads_r) result = r.get(i, part);
     const Lanes<T> by = operands.apply(i, part, result);
-    Lanes<T> deposit = passed_on(part.get(g + i), by);
+    Lanes<T> deposit = passed_on(g.get(i, part), by);
     if constexpr (info(op).operands == 3) deposit = select(by == 0, 0, deposit);  // what was not chosen gets nothing
     part.put(add ? part.get(out + i) + deposit : deposit, out + i);
   }
 };
-template <class T, Op op, Of of> void local(std::size_t n, const In<T>* in, const T* r, const T* g, T* out, bool add) {
-  if (n > 0) each_vector<T>(n, LocalBody<T, op, of>{Operands<T, op, of>(in), r, g, out, add});
+template <class T, Op op, Of of> void local(std::size_t n, const In<T>* in, In<T> r, In<T> g, T* out, bool add) {
+  constexpr bool reads_r = mentions(rule_of<op, of>, 'r');
+  if (n > 0)
+    each_vector<T>(
+        n, LocalBody<T, op, of>{Operands<T, op, of>(in), Source<T>(reads_r ? r : In<T>{}), Source<T>(g), out, add});
 }
 
 template <class T> typename Kernels<T>::Value value_of(Op op) {
@@ -143,7 +137,7 @@ template <class T> typename Kernels<T>::Value value_of(Op op) {
 }
 
 template <class T, Op op, Of of> constexpr typename Kernels<T>::Local local_unless_0() {
-  if constexpr ((of == Of::dx ? info(op).dx : info(op).dy) == "0")
+  if constexpr (rule_of<op, of> == "0")
     return nullptr;
   else
     return &local<T, op, of>;
@@ -182,7 +176,8 @@ template <class T> HWY_INLINE Source<T> source_of(const InSteps<T>& in, std::siz
       In<T>{in.at == nullptr ? nullptr : in.at + static_cast<std::ptrdiff_t>(vector) * in.step, in.stride});
 }
 
-template <class T, class Operand, class OneTerm> struct SumsBody {
+// With skip_zeros, a term is 0 where factor * a is, whatever b is.
+template <class T, class Operand, class OneTerm, bool skip_zeros = false> struct SumsBody {
   std::size_t vector;
   Operand start;
   std::span<const OneTerm> terms;
@@ -198,7 +193,10 @@ template <class T, class Operand, class OneTerm> struct SumsBody {
                       b = source_of(term.b, vector);
       for (std::size_t r = 0; r < registers; ++r) {
         const std::size_t place = i + r * step;
-        sum[r] = hn::MulAdd((factor.get(place, part) * a.get(place, part)).v, b.get(place, part).v, sum[r].v);
+        const Lanes<T> scaled = factor.get(place, part) * a.get(place, part);
+        Lanes<T> other = b.get(place, part);
+        if constexpr (skip_zeros) other = select(scaled == 0, 0, other);
+        sum[r] = hn::MulAdd(scaled.v, other.v, sum[r].v);
       }
     }
     for (std::size_t r = 0; r < registers; ++r) part.put(sum[r], out + i + r * step);
@@ -206,6 +204,9 @@ template <class T, class Operand, class OneTerm> struct SumsBody {
 };
 template <class T> void sums(std::size_t n, In<T> start, std::span<const Term<T>> terms, T* out) {
   each_piece<T>(n, SumsBody<T, In<T>, Term<T>>{0, start, terms, out});
+}
+template <class T> void sums_without_zeros(std::size_t n, In<T> start, std::span<const Term<T>> terms, T* out) {
+  each_piece<T>(n, SumsBody<T, In<T>, Term<T>, true>{0, start, terms, out});
 }
 template <class T> void sums_in_steps(std::size_t vectors, std::size_t n, InSteps<T> start,
                                       std::span<const TermInSteps<T>> terms, T* out, std::size_t out_step) {
@@ -248,20 +249,6 @@ template <class T> struct SumsBackBody {
 template <class T>
 void sums_back(std::size_t vectors, std::size_t n, InSteps<T> g, std::span<const TermBack<T>> terms) {
   for (std::size_t v = 0; v < vectors; ++v) each_piece<T>(n, SumsBackBody<T>{v, source_of(g, v), terms});
-}
-
-template <class T> struct PassOnBody {
-  Source<T> g, factor, b;
-  T* out;
-  bool add;
-
-  template <class Part> HWY_INLINE void at(std::size_t i, Part part) const {
-    const Lanes<T> deposit = passed_on(g.get(i, part) * factor.get(i, part), b.get(i, part));
-    part.put(add ? part.get(out + i) + deposit : deposit, out + i);
-  }
-};
-template <class T> void pass_on(std::size_t n, In<T> g, In<T> factor, In<T> b, T* out, bool add) {
-  if (n > 0) each_vector<T>(n, PassOnBody<T>{Source<T>(g), Source<T>(factor), Source<T>(b), out, add});
 }
 
 // The sum over i of a * b * c, a term being 0 where zero_apart is set and a * b is 0. Four sums side by side.
@@ -326,9 +313,6 @@ template <class T> bool has_nan(std::size_t n, const T* x) {
 // Loops of single loads: gathering instructions are no faster, and on some machines much slower.
 template <class T> void gather(std::size_t n, const T* x, const std::uint32_t* at, T* out) {
   for (std::size_t i = 0; i < n; ++i) out[i] = x[at[i]];
-}
-template <class T> void scatter_add(std::size_t n, const T* x, const std::uint32_t* at, T* out) {
-  for (std::size_t i = 0; i < n; ++i) out[at[i]] += x[i];
 }
 
 template <class T> void add(std::size_t n, const T* x, T* out) {

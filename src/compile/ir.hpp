@@ -3,10 +3,12 @@
 //
 //   record    Scalars       the graph as it was recorded, each node once, equal ones shared
 //   simplify  Terms         sums of products as one node each; everything else as it was
+//   differentiate           adds the nodes of the backward pass to the Terms
 //   lift      Groups        equal nodes side by side; dots over the same inputs are a layer
 //   schedule  Instructions  where numbers lie, and what is done to them in which order
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -20,7 +22,8 @@ using Id = std::uint32_t;
 inline constexpr Id none = 0xffffffff;
 
 // What a number depends on: nothing, parameters, or inputs, which differ from row to row.
-enum class Domain : std::uint8_t { constant, uniform, varying };
+// The last is for operands of instructions alone: the gradient of a uniform number, as far as rows have added it up.
+enum class Domain : std::uint8_t { constant, uniform, varying, row_gradient };
 
 // ---- record ----
 
@@ -46,7 +49,23 @@ struct Scalars {
 
 // Parameters, inputs and constants come first, then what is computed: a function of the table, the largest or smallest
 // of several, or start + the sum of factor * a * b.
-enum class Kind : std::uint8_t { parameter, input, constant, function, extreme, sum };
+//
+// The nodes of the backward pass come last (differentiate). They compute gradients of uniform nodes. In their sums, a
+// is a gradient in every product. A product whose factor * a is 0 is 0, even if b is infinite; so is a local node whose
+// gradient is 0.
+enum class Kind : std::uint8_t {
+  parameter,
+  input,
+  constant,
+  function,
+  extreme,
+  sum,
+  seed,          // the gradient of an output, which the caller gives
+  row_gradient,  // what all rows add to the gradient of its operand
+  local,         // gradient * (the local derivative of op with respect to operand `by`): operands x, y, z, r, gradient,
+                 // or none for an operand that the rule does not mention
+  share,         // what an extreme passes on to one of its operands: gradient, the extreme, the operand
+};
 struct Product {
   double factor = 1;
   Id a = none, b = none;  // b may be none
@@ -56,6 +75,7 @@ struct Node {
   Kind kind = Kind::constant;
   Op op = Op::leaf;  // of a function or extreme
   Domain domain = Domain::constant;
+  std::uint8_t by = 0;                 // of a local node: the operand to differentiate by
   std::uint32_t begin = 0, count = 0;  // its operands, or the products of a sum
   double number = 0;                   // a constant's, or where a sum starts
 };
@@ -65,8 +85,16 @@ struct Terms {
   std::vector<Id> operands;
   std::vector<Product> products;
   std::vector<Id> outputs;
+  Id backward = none;         // the first node of the backward pass, or none before differentiate
+  std::vector<Id> seeds;      // for each output: its seed, or none
+  std::vector<Id> gradients;  // for each parameter: its gradient, or none if that is 0
   Id first_computed() const { return static_cast<Id>(parameters + inputs + constants); }
+  Id end_of_forward() const { return std::min(backward, static_cast<Id>(nodes.size())); }
+  std::size_t bytes() const {
+    return nodes.capacity() * sizeof(Node) + operands.capacity() * sizeof(Id) + products.capacity() * sizeof(Product);
+  }
 };
+inline constexpr std::size_t local_operands = 5;  // of a local node: x, y, z, r, gradient
 
 // ---- lift ----
 
@@ -74,15 +102,17 @@ struct Terms {
 // times the same inputs, in the same order, and perhaps one uniform number more. A layer may have several copies: the
 // same weights on other inputs. Its members are output by output, copy by copy.
 struct Group {
-  enum class Form : std::uint8_t { function, extreme, sum, layer } form = Form::function;
+  enum class Form : std::uint8_t { function, extreme, sum, layer, local, shares } form = Form::function;
   Op op = Op::leaf;
   Domain domain = Domain::uniform;
   std::uint32_t count = 0;   // operands or products a node; of long sums and extremes it may differ
   std::uint32_t copies = 1;  // of a layer
   std::vector<Id> members;
+  std::uint8_t by = 0;  // of local nodes
 };
 struct Groups {
   std::vector<Group> groups;  // each after those it needs
+  std::size_t forward = 0;    // groups of the forward pass, which come first
 };
 
 // ---- schedule ----
@@ -106,18 +136,21 @@ struct Instruction {
     dot,       // out = start + sum over terms and their numbers of factor[i] * a[i] * b[i]
     extreme,   // out = the largest or smallest in[0][i]
     layer,     // out[i][c] = bias[i][c] + sum over t of weight[i][t] * input[t][c], for each copy c
+    local,     // out[i] = in[4][i] * (local derivative of op by operand `by` of in[0..2][i] and the result in[3][i])
+    shares,    // out[i] = what the extreme of in[0] passes on to its i-th operand of the gradient in[1]
   } form = Form::function;
   Op op = Op::leaf;
+  std::uint8_t by = 0;
   Domain domain = Domain::uniform;
-  std::uint32_t count = 0;              // numbers in the vector; of an extreme, operands; of a layer, outputs of a copy
-  std::uint32_t out = 0;                // its first place
-  std::array<Operand, 3> in{};          // of a layer: weights, inputs, bias
-  Operand start{};                      // not there: 0
-  std::uint32_t begin = 0, terms = 0;   // in factors
-  std::uint32_t depth = 0, copies = 1;  // of a layer: inputs of a copy, and copies
-  std::uint32_t row = 0, column = 0;    // of a layer: from weight to weight
-  std::uint32_t bias_copy = 0;          // of a layer: from a copy's bias to the next one's
-  bool relu = false;                    // of a layer: then relu
+  std::uint32_t count = 0;  // numbers in the vector; of an extreme, operands; of a layer, outputs of a copy
+  std::uint32_t out = 0;    // its first place
+  std::array<Operand, local_operands> in{};  // of a layer: weights, inputs, bias
+  Operand start{};                           // not there: 0
+  std::uint32_t begin = 0, terms = 0;        // in factors
+  std::uint32_t depth = 0, copies = 1;       // of a layer: inputs of a copy, and copies
+  std::uint32_t row = 0, column = 0;         // of a layer: from weight to weight
+  std::uint32_t bias_copy = 0;               // of a layer: from a copy's bias to the next one's
+  bool relu = false;                         // of a layer: then relu
 
   std::uint32_t outputs() const {  // numbers it makes
     return form == Form::dot || form == Form::extreme ? 1 : count * copies;
@@ -125,16 +158,28 @@ struct Instruction {
 };
 struct Instructions {
   std::size_t parameters = 0, inputs = 0;  // their places come first
-  std::vector<Instruction> uniform, varying;
+  std::vector<Instruction> uniform, varying, backward;
   std::vector<Factors> factors;
   std::vector<std::uint32_t> tables;
   std::vector<double> constants;
   std::uint32_t uniform_places = 0, varying_places = 0;
+  std::uint32_t forward_places = 0;  // uniform places of the forward pass, which come first
   struct Output {
     Domain domain;
     std::uint32_t place;
   };
   std::vector<Output> outputs;
+  std::vector<std::uint32_t> seeds;  // for each output: the uniform place of its seed, or none
+  struct Gradient {                  // of a parameter, where it is not what the rows have added up
+    std::uint32_t parameter;
+    Output at;
+  };
+  std::vector<Gradient> gradients;
+  struct Pack {  // uniform numbers copied to where a layer needs them: factor * a
+    std::uint32_t out, count;
+    Operand factor, a;
+  };
+  std::vector<Pack> packs;
   // The last outputs are comparisons that the recording went by, and what each was.
   std::vector<bool> guards;
 

@@ -86,20 +86,20 @@ template <class T> struct Kernels {
   Value (*value)(Op op) = nullptr;
   // out[i] (+)= g[i] * (the derivative of op by operand `by`), or 0 where g[i] is 0; r is the op's result. Of a choice,
   // what was not chosen gets 0, whatever g[i] is.
-  using Local = void (*)(std::size_t n, const In<T>* in, const T* r, const T* g, T* out, bool add);
+  using Local = void (*)(std::size_t n, const In<T>* in, In<T> r, In<T> g, T* out, bool add);
   Local (*local)(Op op, std::size_t by) = nullptr;  // nullptr where the table writes 0: nothing is passed on
 
   // out[i] = start[i] + the sum of terms[t][i] in order; start nullptr is 0.
   void (*sums)(std::size_t n, In<T> start, std::span<const Term<T>> terms, T* out) = nullptr;
-  // The same for several vectors of n numbers each.
+  // The same, but a term is 0 where factor * a is 0, whatever b is.
+  void (*sums_without_zeros)(std::size_t n, In<T> start, std::span<const Term<T>> terms, T* out) = nullptr;
+  // sums for several vectors of n numbers each.
   void (*sums_in_steps)(std::size_t vectors, std::size_t n, InSteps<T> start, std::span<const TermInSteps<T>> terms,
                         T* out, std::size_t out_step) = nullptr;
   // The way back, for vector after vector and term after term: to a's gradient (+)= g[i] * factor * b[i], then to b's
   // the same with a; 0 where g[i] * factor is 0.
   void (*sums_back)(std::size_t vectors, std::size_t n, InSteps<T> g, std::span<const TermBack<T>> terms) = nullptr;
-  // out[i] (+)= g[i] * factor[i] * b[i]; 0 where g[i] * factor[i] is 0.
-  void (*pass_on)(std::size_t n, In<T> g, In<T> factor, In<T> b, T* out, bool add) = nullptr;
-  // The sum over i of the same.
+  // The sum over i of g[i] * factor[i] * b[i], 0 where g[i] * factor[i] is 0.
   T (*pass_sum)(std::size_t n, In<T> g, In<T> factor, In<T> b) = nullptr;
   // The sum over i of factor[i] * a[i] * b[i], no zero apart; nullptr counts as 1.
   T (*dot)(std::size_t n, In<T> factor, In<T> a, In<T> b) = nullptr;
@@ -108,9 +108,8 @@ template <class T> struct Kernels {
   T (*smallest)(std::size_t n, const T* x) = nullptr;
   bool (*has_nan)(std::size_t n, const T* x) = nullptr;
 
-  void (*gather)(std::size_t n, const T* x, const std::uint32_t* at, T* out) = nullptr;       // out[i] = x[at[i]]
-  void (*scatter_add)(std::size_t n, const T* x, const std::uint32_t* at, T* out) = nullptr;  // out[at[i]] += x[i]
-  void (*add)(std::size_t n, const T* x, T* out) = nullptr;                                   // out[i] += x[i]
+  void (*gather)(std::size_t n, const T* x, const std::uint32_t* at, T* out) = nullptr;  // out[i] = x[at[i]]
+  void (*add)(std::size_t n, const T* x, T* out) = nullptr;                              // out[i] += x[i]
 
   void (*product)(const MatrixProduct<T>& product) = nullptr;
   void (*outer)(const OuterProduct<T>& product) = nullptr;

@@ -2,22 +2,8 @@
 // A vector of numbers that the rules of ops.def can be applied to, and the rules applied to it.
 //
 // Included once for each instruction set. ops.def is expanded here again, though ops.hpp has done so, because a
-// function that uses an instruction set's vectors must be compiled for that set. Functions are Highway's where they are
-// good and the C++ library's, number by number, elsewhere; the plain scalar set uses the C++ library's alone.
-//
-// Largest errors measured against long double, in ulp, over 2 million numbers a function, on the worst set of x86:
-//
-//            float  double  where           |         float  double  where
-//   exp       0.97    0.98  x <= 88, 709    |  sin     2.31    2.58  |x| <= 39000
-//   expm1     3.36    3.94  x <= 88, 709    |  cos     2.38    2.74  |x| <= 39000
-//   log       0.94    0.91  x > 0           |  asin    2.43    2.29  |x| <= 1
-//   log1p     2.39    2.35  x > -1          |  acos    1.26    1.20  |x| <= 1
-//   tanh      2.78    3.06  all             |  atan    2.53    1.93  all
-//   sinh      3.08    3.50  |x| <= 88, 709  |  asinh   2.87    2.77  all
-//   log2      1.85    1.77  x > 0           |  acosh   3.43    3.48  x >= 1
-//   log10     2.09    1.93  x > 0           |  atanh   2.89    2.82  |x| < 1
-//
-// Out of these ranges, for NaN, and for 0 where Highway would lose its sign, numbers are done again by the C++ library.
+// function that uses an instruction set's vectors must be compiled for that set. The functions that the rules call are
+// in functions-inl.hpp.
 #if defined(GRADWALK_COMPILE_LANES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef GRADWALK_COMPILE_LANES_INL_HPP
 #undef GRADWALK_COMPILE_LANES_INL_HPP
@@ -25,10 +11,8 @@
 #define GRADWALK_COMPILE_LANES_INL_HPP
 #endif
 
-#include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
-#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <type_traits>
@@ -142,97 +126,7 @@ HWY_INLINE Lanes<T> select(Choice<T> condition, std::type_identity_t<Lanes<T>> x
   return hn::IfThenElse(condition.m, x.v, y.v);
 }
 template <class T> HWY_INLINE Choice<T> operator&&(Choice<T> a, Choice<T> b) { return {hn::And(a.m, b.m)}; }
-
-// r, but f(x) where r is not good.
-template <class T> HWY_NOINLINE Lanes<T> redo(Lanes<T> x, Lanes<T> r, Choice<T> good, T (*f)(T)) {
-  const Tag<T> d;
-  HWY_ALIGN T xs[lanes<T>], rs[lanes<T>], goods[lanes<T>];
-  hn::Store(x.v, d, xs);
-  hn::Store(r.v, d, rs);
-  hn::Store(select(good, 1, 0).v, d, goods);
-  for (std::size_t i = 0; i < lanes<T>; ++i)
-    if (goods[i] == 0) rs[i] = f(xs[i]);
-  return hn::Load(d, rs);
-}
-
-// f(x), number by number; not again for the number before, which the lanes that do not matter repeat.
-template <class T> HWY_NOINLINE Lanes<T> one_by_one(Lanes<T> x, T (*f)(T)) {
-  const Tag<T> d;
-  HWY_ALIGN T xs[lanes<T>], rs[lanes<T>];
-  hn::Store(x.v, d, xs);
-  for (std::size_t i = 0; i < lanes<T>; ++i) rs[i] = i > 0 && xs[i] == xs[i - 1] && xs[i] != 0 ? rs[i - 1] : f(xs[i]);
-  return hn::Load(d, rs);
-}
-template <class T> HWY_NOINLINE Lanes<T> one_by_one(Lanes<T> x, Lanes<T> y, T (*f)(T, T)) {
-  const Tag<T> d;
-  HWY_ALIGN T xs[lanes<T>], ys[lanes<T>], rs[lanes<T>];
-  hn::Store(x.v, d, xs);
-  hn::Store(y.v, d, ys);
-  const auto again = [&](std::size_t i) {
-    return i > 0 && xs[i] == xs[i - 1] && ys[i] == ys[i - 1] && xs[i] != 0 && ys[i] != 0;
-  };
-  for (std::size_t i = 0; i < lanes<T>; ++i) rs[i] = again(i) ? rs[i - 1] : f(xs[i], ys[i]);
-  return hn::Load(d, rs);
-}
-
-template <class T> inline constexpr T largest_exponent = sizeof(T) == 4 ? 88 : 709;  // of e, about
-template <class T> inline constexpr T largest_angle = 39000;                         // whose rest Highway finds
-template <class T> inline constexpr T largest_number = std::numeric_limits<T>::max();
-template <class T> inline constexpr T smallest_number = 4 * std::numeric_limits<T>::min();  // that can be halved
-
-#define GRADWALK_LANES_FUNCTION(name, Name, good)                                           \
-  template <class T> HWY_NOINLINE Lanes<T> name(Lanes<T> x) {                               \
-    constexpr auto plain = +[](T number) { return std::name(number); };                     \
-    if constexpr (is_scalar) {                                                              \
-      return one_by_one<T>(x, plain);                                                       \
-    } else {                                                                                \
-      const Choice<T> is_good = good;                                                       \
-      const Lanes<T> r = hn::Name(Tag<T>(), x.v);                                           \
-      return HWY_LIKELY(hn::AllTrue(Tag<T>(), is_good.m)) ? r : redo(x, r, is_good, plain); \
-    }                                                                                       \
-  }
-GRADWALK_LANES_FUNCTION(exp, Exp, x <= largest_exponent<T>)
-GRADWALK_LANES_FUNCTION(expm1, Expm1, x <= largest_exponent<T> && x != 0)
-GRADWALK_LANES_FUNCTION(log, Log, x > 0 && x <= largest_number<T>)
-GRADWALK_LANES_FUNCTION(log1p, Log1p, x > -1 && x <= largest_number<T>)
-GRADWALK_LANES_FUNCTION(log2, Log2, x > 0 && x <= largest_number<T>)
-GRADWALK_LANES_FUNCTION(log10, Log10, x > 0 && x <= largest_number<T>)
-GRADWALK_LANES_FUNCTION(tanh, Tanh, x == x)
-GRADWALK_LANES_FUNCTION(sinh, Sinh, abs(x) <= largest_exponent<T> && abs(x) >= smallest_number<T>)
-GRADWALK_LANES_FUNCTION(sin, Sin, abs(x) <= largest_angle<T> && x != 0)
-GRADWALK_LANES_FUNCTION(cos, Cos, abs(x) <= largest_angle<T>)
-GRADWALK_LANES_FUNCTION(asin, Asin, abs(x) <= 1)
-GRADWALK_LANES_FUNCTION(acos, Acos, abs(x) <= 1)
-GRADWALK_LANES_FUNCTION(atan, Atan, x == x)
-GRADWALK_LANES_FUNCTION(asinh, Asinh, abs(x) <= largest_number<T> && x != 0)
-GRADWALK_LANES_FUNCTION(acosh, Acosh, x >= 1 && x <= largest_number<T>)
-GRADWALK_LANES_FUNCTION(atanh, Atanh, abs(x) < 1 && x != 0)
-#undef GRADWALK_LANES_FUNCTION
-
-#define GRADWALK_LANES_FUNCTION(name)                                    \
-  template <class T> Lanes<T> name(Lanes<T> x) {                         \
-    return one_by_one<T>(x, [](T number) { return std::name(number); }); \
-  }
-GRADWALK_LANES_FUNCTION(tan)
-GRADWALK_LANES_FUNCTION(cosh)
-GRADWALK_LANES_FUNCTION(erf)
-GRADWALK_LANES_FUNCTION(erfc)
-GRADWALK_LANES_FUNCTION(exp2)
-GRADWALK_LANES_FUNCTION(cbrt)
-#undef GRADWALK_LANES_FUNCTION
-
-template <class T> Lanes<T> pow(Lanes<T> x, std::type_identity_t<Lanes<T>> y) {
-  return one_by_one<T>(x, y, [](T a, T b) { return static_cast<T>(rules::pow(a, b)); });
-}
-template <class T> Lanes<T> atan2(Lanes<T> x, Lanes<T> y) {
-  return one_by_one<T>(x, y, [](T a, T b) { return std::atan2(a, b); });
-}
-template <class T> Lanes<T> hypot(Lanes<T> x, Lanes<T> y) {
-  return one_by_one<T>(x, y, [](T a, T b) { return std::hypot(a, b); });
-}
-template <class T> Lanes<T> fmod(Lanes<T> x, Lanes<T> y) {
-  return one_by_one<T>(x, y, [](T a, T b) { return std::fmod(a, b); });
-}
+template <class T> HWY_INLINE Choice<T> operator||(Choice<T> a, Choice<T> b) { return {hn::Or(a.m, b.m)}; }
 
 template <class T> HWY_INLINE Lanes<T> max(Lanes<T> x, std::type_identity_t<Lanes<T>> y);
 

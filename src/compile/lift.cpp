@@ -29,14 +29,18 @@ class Lifter {
 
   Groups run() {
     if (terms_.inputs == 0) {  // no layers
-      for (Id id = terms_.first_computed(); id < terms_.nodes.size(); ++id) join(id);
-      return std::move(groups_);
+      for (Id id = terms_.first_computed(); id < terms_.end_of_forward(); ++id) join(id);
+    } else {
+      count_layers_below();
+      for (const Level& level : levels()) {
+        if (!level.layers.empty()) join_layers(level.layers);
+        for (const Id id : level.others) join(id);
+      }
     }
-    count_layers_below();
-    for (const Level& level : levels()) {
-      if (!level.layers.empty()) join_layers(level.layers);
-      for (const Id id : level.others) join(id);
-    }
+    groups_.forward = groups_.groups.size();
+    by_key_.clear();  // the passes have no group in common
+    for (Id id = terms_.end_of_forward(); id < terms_.nodes.size(); ++id)
+      if (terms_.nodes[id].kind != Kind::seed && terms_.nodes[id].kind != Kind::row_gradient) join(id);
     return std::move(groups_);
   }
 
@@ -72,7 +76,7 @@ class Lifter {
   void count_layers_below() {
     is_layer_.resize(terms_.nodes.size());
     layers_below_.resize(terms_.nodes.size());
-    for (Id id = terms_.first_computed(); id < terms_.nodes.size(); ++id) {
+    for (Id id = terms_.first_computed(); id < terms_.end_of_forward(); ++id) {
       const Node& node = terms_.nodes[id];
       if (node.domain != Domain::varying) continue;
       std::uint32_t most = 0;
@@ -92,7 +96,7 @@ class Lifter {
   };
   std::vector<Level> levels() const {
     std::vector<Level> all(1 + *std::max_element(layers_below_.begin(), layers_below_.end()));
-    for (Id id = terms_.first_computed(); id < terms_.nodes.size(); ++id)
+    for (Id id = terms_.first_computed(); id < terms_.end_of_forward(); ++id)
       (is_layer_[id] ? all[layers_below_[id]].layers : all[layers_below_[id]].others).push_back(id);
     return all;
   }
@@ -182,7 +186,7 @@ class Lifter {
       if (first[i] == i) {
         const auto copies = static_cast<std::uint32_t>(rows[i].members.size());
         layer[i] = static_cast<std::uint32_t>(groups_.groups.size());
-        groups_.groups.push_back({Group::Form::layer, Op::leaf, Domain::varying, rows[i].depth, copies, {}});
+        groups_.groups.push_back({Group::Form::layer, Op::leaf, Domain::varying, rows[i].depth, copies, {}, 0});
       } else {
         layer[i] = layer[first[i]];
       }
@@ -201,8 +205,9 @@ class Lifter {
 
   void join(Id id) {
     const Node& node = terms_.nodes[id];
-    Group like{Group::Form::function, node.op, node.domain, node.count, 1, {}};
-    std::uint64_t key = mixed(static_cast<std::uint64_t>(node.domain), static_cast<std::uint64_t>(node.op));
+    Group like{form_of(node.kind), node.op, node.domain, node.count, 1, {}, node.by};
+    std::uint64_t key = mixed(static_cast<std::uint64_t>(node.kind), static_cast<std::uint64_t>(node.domain));
+    key = mixed(mixed(key, static_cast<std::uint64_t>(node.op)), node.by);
     std::uint32_t after = 0;
     if (node.kind == Kind::sum) {
       const auto all = products(id);
@@ -210,36 +215,47 @@ class Lifter {
         meet(product.a, after);
         meet(product.b, after);
       }
-      like.form = Group::Form::sum;
-      key = mixed(key, 2);
       const bool is_long = node.count >= long_sum;
       key = mixed(key, is_long ? 0 : node.count);
       if (is_long) {
         // Of one kind if all their products are: only then can they share a loop over the products.
         key = mixed(key, pairs_and_singles(id));
       } else {
-        for (const Product& product : all) key = mixed(key, kind_of(product.a) * 4 + kind_of(product.b));
+        for (const Product& product : all) key = mixed(key, kind_of(product.a) * 8 + kind_of(product.b));
       }
     } else {
-      like.form = node.kind == Kind::extreme ? Group::Form::extreme : Group::Form::function;
       for (const Id operand : operands(id)) {
         meet(operand, after);
-        if (node.kind == Kind::function) key = mixed(key, kind_of(operand));
+        if (node.kind == Kind::function || node.kind == Kind::local) key = mixed(key, kind_of(operand));
       }
-      key = mixed(key, node.kind == Kind::extreme ? 3 : 4);
+      if (node.kind == Kind::share) key = mixed(key, operands(id)[1]);
     }
     group_of_[id] = place(id, key, after, like);
     groups_.groups[group_of_[id] - 1].members.push_back(id);
   }
 
-  std::uint64_t kind_of(Id id) const { return id == none ? 3 : static_cast<std::uint64_t>(terms_.nodes[id].domain); }
+  static Group::Form form_of(Kind kind) {
+    switch (kind) {
+      case Kind::sum: return Group::Form::sum;
+      case Kind::extreme: return Group::Form::extreme;
+      case Kind::local: return Group::Form::local;
+      case Kind::share: return Group::Form::shares;
+      default: return Group::Form::function;
+    }
+  }
+
+  std::uint64_t kind_of(Id id) const {
+    if (id == none) return 3;
+    return terms_.nodes[id].kind == Kind::row_gradient ? 4 : static_cast<std::uint64_t>(terms_.nodes[id].domain);
+  }
 
   // Whether two nodes may be members of one group: what the key is a hash of.
   bool are_of_one_kind(Id x, Id y) const {
     const Node &p = terms_.nodes[x], &q = terms_.nodes[y];
-    if (p.kind != q.kind || p.op != q.op || p.domain != q.domain) return false;
+    if (p.kind != q.kind || p.op != q.op || p.domain != q.domain || p.by != q.by) return false;
     if (p.kind == Kind::extreme) return true;
-    if (p.kind == Kind::function)
+    if (p.kind == Kind::share) return operands(x)[1] == operands(y)[1];
+    if (p.kind != Kind::sum)
       return std::ranges::equal(operands(x), operands(y), [&](Id a, Id b) { return kind_of(a) == kind_of(b); });
     if (p.count >= long_sum && q.count >= long_sum) return pairs_and_singles(x) == pairs_and_singles(y);
     return std::ranges::equal(products(x), products(y), [&](const Product& a, const Product& b) {

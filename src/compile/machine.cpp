@@ -22,7 +22,8 @@ template <class T> Steps<T> steps_of_row(const Instructions& program) {
     work += std::size_t{one.outputs()} * (1 + (one.form == Instruction::Form::layer ? one.depth : one.terms));
   Steps<T> steps;
   if (work > much) return steps;
-  for (const Instruction& one : program.varying) steps.append(program, one);
+  const Places places(program);
+  for (const Instruction& one : program.varying) steps.append(program, places, one);
   return steps;
 }
 
@@ -42,14 +43,13 @@ template <class T> Machine<T>::Machine(Instructions program, const detail::Kerne
       uniform_(program_, kernels, row_steps_.size() == 0 ? 0 : program_.varying_places + row_steps_.places()),
       plan_(plan_rows(program_, kernels)),
       rows_by_steps_(rows_by_steps(program_, row_steps_)),
-      threads_(std::max<std::size_t>(threads, 1)) {
-  uniform_.plan(plan_.uniform);
-}
+      threads_(std::max<std::size_t>(threads, 1)) {}
 
 template <class T> std::size_t Machine<T>::bytes() const {
   return uniform_.bytes() + row_steps_.bytes() + program_.constants.size() * sizeof(double) +
-         (program_.uniform.size() + program_.varying.size()) * sizeof(Instruction) +
+         (program_.uniform.size() + program_.varying.size() + program_.backward.size()) * sizeof(Instruction) +
          program_.factors.size() * sizeof(Factors) + program_.tables.size() * sizeof(std::uint32_t) +
+         program_.gradients.size() * sizeof(program_.gradients[0]) + program_.packs.size() * sizeof(program_.packs[0]) +
          plan_.plans.size() * sizeof(Plan<T>) + (plan_.slot.size() + plan_.reduced.size()) * sizeof(std::uint32_t);
 }
 
@@ -111,7 +111,6 @@ template <class T> void Machine<T>::set_block(std::size_t rows) {
   cell_ = is_little ? wanted : round_up((wanted + 7) / 8, unit);
   const std::size_t cells = (wanted + cell_ - 1) / cell_;
   row_values_.resize(program_.varying_places * wanted);
-  row_adjoints_.resize(program_.varying_places * wanted);
   seeds_.resize(wanted);
   partial_.resize(cells * plan_.reduced.size());
   cell_results_.resize(cells);
@@ -173,8 +172,7 @@ template <class T> void Machine<T>::forward(Worker& worker) {
       case Instruction::Form::function: forward_of_function(worker, one, plan_.plans[n]); break;
       case Instruction::Form::sums: forward_of_sums(worker, one, plan_.plans[n]); break;
       case Instruction::Form::layer: forward_of_layer(worker, one, plan_.plans[n]); break;
-      case Instruction::Form::dot:
-      case Instruction::Form::extreme: break;  // never varying
+      default: break;  // never varying
     }
   }
 }
@@ -261,8 +259,7 @@ void Machine<T>::backward_of(Worker& worker, const Instruction& one, const Plan<
     case Instruction::Form::function: return backward_of_function(worker, one, plan, to_inputs);
     case Instruction::Form::sums: return backward_of_sums(worker, one, plan, to_inputs);
     case Instruction::Form::layer: return backward_of_layer(worker, one, plan, to_inputs);
-    case Instruction::Form::dot:
-    case Instruction::Form::extreme: return;  // never varying
+    default: return;  // never varying
   }
 }
 
@@ -284,11 +281,11 @@ void Machine<T>::backward_of_function(Worker& worker, const Instruction& one, co
         const std::size_t n = joined ? run.count * width : width;
         const T *const r = values_at(one.out + i, columns), *const g = gradients_at(one.out + i, columns);
         if (one.in[k].domain == Domain::varying) {
-          local(n, operands.data(), r, g, gradient_of(one.in[k], i, columns), !store);
+          local(n, operands.data(), {r, 1}, {g, 1}, gradient_of(one.in[k], i, columns), !store);
           continue;
         }
         T* const made = worker.scratch.data();
-        local(n, operands.data(), r, g, made, false);
+        local(n, operands.data(), {r, 1}, {g, 1}, made, false);
         for (std::uint32_t e = 0; e < (joined ? run.count : 1); ++e)
           each_cell(columns, [&](std::size_t first, std::size_t count, T* sums) {
             sums[plan_.slot[program_.place(one.in[k], i + e)]] +=
@@ -359,7 +356,7 @@ void Machine<T>::backward_of_layer(Worker& worker, const Instruction& one, const
     for (std::uint32_t i = 0; i < (joined ? 1 : one.outputs()); ++i) {
       const std::array<In<T>, 3> result{In<T>{values_at(one.out + i, columns), 1}, {}, {}};
       T* const gradient = gradients_at(one.out + i, columns);
-      local(joined ? one.outputs() * width : width, result.data(), result[0].at, gradient, gradient, false);
+      local(joined ? one.outputs() * width : width, result.data(), result[0], {gradient, 1}, gradient, false);
     }
   }
   detail::MatrixProduct<T> product;
@@ -478,6 +475,7 @@ template <class T> void Machine<T>::write_outputs(std::size_t begin, Columns col
 
 template <class T> void Machine<T>::run_block(const Rows& rows, std::size_t begin, const Wanted& wanted) {
   rows_ = std::min(columns_, rows.count - begin);
+  if (wanted.gradients) row_adjoints_.resize(program_.varying_places * columns_);
   const bool to_inputs = wanted.input_gradients != nullptr;
   share([&](std::size_t w) {
     Worker& worker = workers_[w];
@@ -532,15 +530,14 @@ template <class T> double Machine<T>::run_once(const Rows& rows, const Wanted& w
   const bool by_steps = goes_by_steps(rows);
   uniform_.forward();
   if (wanted.gradients && by_steps) uniform_.zero_all_gradients();
-  if (wanted.gradients && !by_steps) uniform_.zero_gradients();
+  if (wanted.gradients && !by_steps) uniform_.zero_gradients(plan_.uniform_to_zero);
   const auto& output = program_.outputs.front();
   double sum = 0;
   if (output.domain != Domain::varying) {
     double all_seeds = rows.seeds == nullptr ? static_cast<double>(rows.count) : 0;
     for (std::size_t r = 0; rows.seeds != nullptr && r < rows.count; ++r) all_seeds += rows.seeds[r];
     sum = all_seeds * static_cast<double>(number_of(output, 0));
-    if (wanted.gradients && output.domain == Domain::uniform)
-      uniform_.gradients()[output.place] += static_cast<T>(all_seeds);
+    if (wanted.gradients) uniform_.set_seed(0, static_cast<T>(all_seeds));
   }
   const bool has_rows = std::any_of(program_.outputs.begin(), program_.outputs.end(),
                                     [](const auto& one) { return one.domain == Domain::varying; });
@@ -560,7 +557,7 @@ template <class T> double Machine<T>::run_once(const Rows& rows, const Wanted& w
     if (wanted.outputs != nullptr) write_outputs(0, {0, rows.count}, wanted.outputs);
     if (wanted.input_gradients != nullptr) std::fill_n(wanted.input_gradients, rows.count * program_.inputs, 0.0);
   }
-  if (wanted.gradients) uniform_.backward();
+  if (wanted.gradients) uniform_.backward(skip_zeros_);
   return sum;
 }
 
@@ -572,11 +569,11 @@ template <class T> double Machine<T>::run(const Rows& rows, bool gradients, doub
   const Wanted wanted{gradients, input_gradients, outputs};
   const double sum = run_once(rows, wanted);
   if (!gradients) return sum;
-  // Products of whole layers know nothing of gradients that are 0 and pass nothing on: where that could matter, again.
+  // Sums of products do not look for gradients that are 0 and pass nothing on: where that could matter, run again.
   bool again = kernels_.has_nan(program_.parameters, uniform_.gradients());
   for (std::size_t i = 0; !again && input_gradients != nullptr && i < rows.count * program_.inputs; ++i)
     again = input_gradients[i] != input_gradients[i];
-  if (!again || goes_by_steps(rows)) return sum;
+  if (!again) return sum;
   skip_zeros_ = true;
   run_once(rows, wanted);
   skip_zeros_ = false;
@@ -591,11 +588,12 @@ template <class T> void Machine<T>::jacobian(double* to) {
   Rows one;
   one.count = 1;
   run_once(one, {});
+  for (std::size_t o = 0; o < program_.outputs.size(); ++o) uniform_.set_seed(o, 0);
   for (std::size_t o = 0; o < program_.outputs.size() - program_.guards.size(); ++o) {
-    const auto& output = program_.outputs[o];
-    uniform_.zero_gradients();
-    if (output.domain == Domain::uniform) uniform_.gradients()[output.place] += 1;
-    uniform_.backward();
+    uniform_.set_seed(o, 1);
+    uniform_.backward(false);
+    if (kernels_.has_nan(program_.parameters, uniform_.gradients())) uniform_.backward(true);
+    uniform_.set_seed(o, 0);
     for (const T derivative : gradients()) *to++ = static_cast<double>(derivative);
   }
 }

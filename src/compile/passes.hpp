@@ -25,13 +25,24 @@ struct Watched {
 Watched record(const RowOutputs& function, const std::vector<std::vector<double>>& rows, const CompileOptions& options);
 
 Terms simplify(const Scalars& scalars);
+// Adds the backward pass: the gradients of the outputs by the parameters.
+void differentiate(Terms& terms);
 // Equal weights, inputs and packs are found by their hashes, and compared. A test gives a mask that lets hashes
 // collide.
 inline constexpr std::uint64_t whole_hash = ~std::uint64_t{0};
 Groups lift(const Terms& terms, std::uint64_t hash_mask = whole_hash);
 Instructions schedule(const Terms& terms, const Groups& groups, std::uint64_t hash_mask = whole_hash);
 void join_relus(Instructions& all);  // the end of it
+// lift and schedule, each verified in builds with assertions.
+Instructions scheduled(const Terms& terms, Groups& groups);
 
+// In our own builds with assertions, the result of each pass is verified before the next one reads it. That takes a few
+// passes over the graph, which users need not wait for.
+#ifdef NDEBUG
+inline constexpr bool verifies = false;
+#else
+inline constexpr bool verifies = true;
+#endif
 // An Error that says what is wrong, where a pass has left something no later one may meet.
 void verify(const Scalars& scalars);
 void verify(const Terms& terms);
@@ -39,7 +50,8 @@ void verify(const Terms& terms, const Groups& groups);
 void verify(const Instructions& instructions);
 
 std::string dump(const Scalars& scalars);
-std::string dump(const Terms& terms);
+std::string dump(const Terms& terms);           // the forward pass
+std::string dump_backward(const Terms& terms);  // what differentiate has added
 std::string dump(const Terms& terms, const Groups& groups);
 std::string dump(const Instructions& instructions);
 

@@ -119,7 +119,8 @@ template <class T> class Planner {
   Planner(const Instructions& program, const detail::Kernels<T>& kernels)
       : program_(program),
         kernels_(kernels),
-        made_{std::vector<Plan<T>>(program.varying.size()), {}, {}, {}, false, FirstWriters(program.uniform_places)} {}
+        made_{std::vector<Plan<T>>(program.varying.size()), {}, {}, {}, false, {}},
+        uniform_(program.forward_places) {}
 
   RowsPlan<T> run() {
     list_reductions();
@@ -178,8 +179,7 @@ template <class T> class Planner {
       case Instruction::Form::function: return plan_function_back(one, plan, writers);
       case Instruction::Form::sums: return plan_sums_back(one, plan, writers);
       case Instruction::Form::layer: return plan_layer_back(one, plan, writers);
-      case Instruction::Form::dot:
-      case Instruction::Form::extreme: return;  // never varying
+      default: return;  // never varying
     }
   }
 
@@ -243,14 +243,11 @@ template <class T> class Planner {
       Plan<T>& plan = made_.plans[n];
       if (!plan.is_needed) continue;
       if (has_weights(one))
-        plan.stores_weights = made_.uniform.store(weights_of(one), [&](std::size_t i) { return weight_at(one, i); });
+        plan.stores_weights = uniform_.store(weights_of(one), [&](std::size_t i) { return weight_at(one, i); });
       if (has_bias(one))
-        plan.stores_bias = made_.uniform.store(biases_of(one), [&](std::size_t i) { return bias_at(one, i); });
+        plan.stores_bias = uniform_.store(biases_of(one), [&](std::size_t i) { return bias_at(one, i); });
     }
-    for (const std::uint32_t place : made_.reduced) made_.uniform.add(place);
-    // Of every output, for any may be walked back from.
-    for (const auto& output : program_.outputs)
-      if (output.domain == Domain::uniform) made_.uniform.add(output.place);
+    if (program_.inputs > 0) made_.uniform_to_zero = uniform_.to_zero();
   }
 
   // Layers with the same weights add to the same gradients, output by output. Where weights lie on each other
@@ -277,6 +274,7 @@ template <class T> class Planner {
   const Instructions& program_;
   const detail::Kernels<T>& kernels_;
   RowsPlan<T> made_;
+  FirstWriters uniform_;  // after the rows: layers from the last to the first
 };
 
 }  // namespace

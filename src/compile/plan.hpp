@@ -56,9 +56,9 @@ template <class T> struct RowsPlan {
   std::vector<Plan<T>> plans;
   std::vector<Range> to_zero;  // varying places whose gradients are only added to
   std::vector<std::uint32_t> reduced,
-      slot;                      // uniform places that get a sum over rows, and by place which of them it is
-  bool weights_overlap = false;  // of layers that are not the same: their gradients are one thread's work
-  FirstWriters uniform;          // after the rows: layers from the last to the first, then the sums
+      slot;                            // uniform places that get a sum over rows, and by place which of them it is
+  bool weights_overlap = false;        // of layers that are not the same: their gradients are one thread's work
+  std::vector<Range> uniform_to_zero;  // uniform places whose gradients rows only add to, and the parameters
 };
 
 template <class T> RowsPlan<T> plan_rows(const Instructions& program, const detail::Kernels<T>& kernels);

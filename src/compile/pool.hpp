@@ -17,6 +17,19 @@
 
 namespace gradwalk::compiler {
 
+#ifdef __wasm__
+// WebAssembly has no threads: the caller does all the work.
+inline std::size_t hardware_threads() { return 1; }
+
+class Pool {
+ public:
+  explicit Pool(std::size_t) {}
+  static std::size_t size() { return 1; }
+  static void run(const std::function<void(std::size_t)>& work) { work(0); }
+};
+#else
+inline std::size_t hardware_threads() { return std::thread::hardware_concurrency(); }
+
 class Pool {
  public:
   explicit Pool(std::size_t threads);  // the caller is one of them
@@ -50,5 +63,6 @@ class Pool {
   std::size_t in_vain_ = 0;  // the number of rounds in a row in which no other thread was there in time
   pid_t process_ = 0;        // whose threads the workers are
 };
+#endif
 
 }  // namespace gradwalk::compiler

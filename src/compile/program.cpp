@@ -2,8 +2,6 @@
 // Programs as users have them: numbers from and to Values, checks, and descriptions.
 #include "program.hpp"
 
-#include <thread>
-
 #include "gradwalk/derivatives.hpp"
 #include "text/numbers.hpp"
 
@@ -81,6 +79,16 @@ void Program::jacobian_at(std::span<const double> parameters, std::span<double> 
   state().jacobian_at(parameters, jacobian);
 }
 
+SparsePattern Program::jacobian_pattern() const {
+  const State::Use use(state(), "Program::jacobian_pattern");
+  return state().pattern("Program::jacobian_pattern");
+}
+
+void Program::sparse_jacobian_at(std::span<const double> parameters, std::span<double> values) {
+  const State::Use use(state(), "Program::sparse_jacobian_at");
+  state().sparse_jacobian_at(parameters, values);
+}
+
 void Program::evaluate(std::span<double> outputs) {
   const State::Use use(state(), "Program::evaluate");
   state().need_no_inputs("Program::evaluate");
@@ -101,16 +109,9 @@ Program compile(const Value& output, const CompileOptions& options) { return com
 namespace {
 
 template <class T> std::unique_ptr<Machine<T>> machine(compiler::Instructions program, const CompileOptions& options) {
-  const std::size_t threads = options.threads == 0 ? std::thread::hardware_concurrency() : options.threads;
+  const std::size_t threads = options.threads == 0 ? compiler::hardware_threads() : options.threads;
   return std::make_unique<Machine<T>>(std::move(program), detail::kernels<T>(options.instruction_set), threads);
 }
-
-// In our own builds with assertions; a few passes over the graph, which users need not wait for.
-#ifdef NDEBUG
-constexpr bool verifies = false;
-#else
-constexpr bool verifies = true;
-#endif
 
 void describe(const compiler::Instructions& program, Program::Description& to) {
   to.instructions = program.uniform.size() + program.varying.size();
@@ -125,6 +126,7 @@ void describe(const compiler::Instructions& program, Program::Description& to) {
 namespace {
 
 struct Compiled {
+  compiler::Terms forward;  // of a program with a Jacobian: the terms before differentiate
   compiler::Terms terms;
   compiler::Groups groups;
   compiler::Instructions program;
@@ -133,13 +135,11 @@ struct Compiled {
 // Each pass is verified before the next one reads what it made.
 Compiled passes(const compiler::Scalars& scalars) {
   Compiled made;
-  if (verifies) compiler::verify(scalars);
+  if (compiler::verifies) compiler::verify(scalars);
   made.terms = compiler::simplify(scalars);
-  if (verifies) compiler::verify(made.terms);
-  made.groups = compiler::lift(made.terms);
-  if (verifies) compiler::verify(made.terms, made.groups);
-  made.program = compiler::schedule(made.terms, made.groups);
-  if (verifies) compiler::verify(made.program);
+  if (made.terms.inputs == 0 && made.terms.outputs.size() > 1) made.forward = made.terms;
+  compiler::differentiate(made.terms);
+  made.program = compiler::scheduled(made.terms, made.groups);
   return made;
 }
 
@@ -148,13 +148,15 @@ Compiled passes(const compiler::Scalars& scalars) {
 std::unique_ptr<Program::State> Program::State::make(compiler::Recorded recorded, std::vector<bool> guards,
                                                      std::size_t inputs, const CompileOptions& options) {
   Compiled made = passes(recorded.scalars);
+  made.forward.outputs.resize(made.forward.outputs.size() - std::min(made.forward.outputs.size(), guards.size()));
   auto state = std::make_unique<State>();
   state->set_parameters(options.parameters);
   state->inputs = inputs;
   state->outputs = recorded.scalars.outputs.size() - guards.size();
+  state->has_guards = !guards.empty();
   made.program.guards = std::move(guards);
   state->description.recorded = recorded.scalars.recorded;
-  state->description.computed = made.terms.nodes.size() - made.terms.first_computed();
+  state->description.computed = made.terms.end_of_forward() - made.terms.first_computed();
   for (const compiler::Frozen& one : recorded.frozen)
     state->description.constants.push_back(name(one.leaf) + " = " + detail::format_number(one.data));
   gradwalk::describe(made.program, state->description);
@@ -163,9 +165,12 @@ std::unique_ptr<Program::State> Program::State::make(compiler::Recorded recorded
   else
     state->machine = gradwalk::machine<float>(std::move(made.program), options);
   state->description.bytes = state->with_machine([](auto& one) { return one.bytes(); }) +
-                             state->parameters.size() * (sizeof(Value) + sizeof(double*));
+                             state->parameters.size() * (sizeof(Value) + sizeof(double*)) + made.forward.bytes();
   state->description.instruction_set = detail::kernels<double>(options.instruction_set).name;
   state->frozen = std::move(recorded.frozen);
+  state->jacobian_terms = std::move(made.forward);
+  state->compile_options = {
+      .precision = options.precision, .threads = options.threads, .instruction_set = options.instruction_set};
   return state;
 }
 
@@ -176,6 +181,9 @@ std::unique_ptr<Program::State> Program::State::twin() const {
   made->outputs = outputs;
   made->frozen = frozen;
   made->description = description;
+  made->jacobian_terms = jacobian_terms;
+  made->compile_options = compile_options;
+  made->has_guards = has_guards;
   std::visit(
       [&]<class T>(const std::unique_ptr<Machine<T>>& one) {
         made->machine = std::make_unique<Machine<T>>(one->program(), one->kernels(), one->threads());
@@ -213,6 +221,7 @@ std::vector<PassText> compile_passes(std::span<const Value> outputs, const Compi
   const Compiled made = passes(recorded.scalars);
   return {{"record", compiler::dump(recorded.scalars)},
           {"simplify", compiler::dump(made.terms)},
+          {"differentiate", compiler::dump_backward(made.terms)},
           {"lift", compiler::dump(made.terms, made.groups)},
           {"schedule", compiler::dump(made.program)}};
 }

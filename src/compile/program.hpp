@@ -9,6 +9,7 @@
 
 #include "gradwalk/compile.hpp"
 #include "gradwalk/error.hpp"
+#include "jacobian.hpp"
 #include "machine.hpp"
 #include "passes.hpp"
 #include "text/numbers.hpp"
@@ -28,6 +29,11 @@ struct Program::State {
   Description description;
   Either machine;
   std::vector<double> seeds;
+  CompileOptions compile_options;  // without Values
+  bool has_guards = false;         // comparisons that every run has to check
+  compiler::Terms jacobian_terms;  // of a program without inputs and with several outputs
+  std::unique_ptr<compiler::Jacobian> jacobian, sparse_jacobian;  // made when they are first needed
+  std::unique_ptr<SparsePattern> sparse_pattern;
   std::atomic<const void*> user = nullptr;  // the thread that a call is running on
 
   // Every call that uses the machine holds one. A call on a second thread meanwhile is an Error: both would write to
@@ -105,7 +111,56 @@ struct Program::State {
       throw Error(call, "room for " + std::to_string(outputs * parameters.size()) + " derivatives",
                   "room for " + std::to_string(to.size()), "give one number an output and parameter");
     load_numbers(call, numbers);
+    if (is_vectorized()) {
+      if (jacobian == nullptr)
+        jacobian = std::make_unique<compiler::Jacobian>(jacobian_terms, nullptr, compile_options);
+      if (jacobian->compute(numbers, to)) return;
+    }
+    // One output after another; a gradient of 0 passes nothing on there, even where a derivative is infinite.
     with_machine([&](auto& one) { one.jacobian(to.data()); });
+  }
+
+  // Several outputs and parameters are worth a program of their own, unless a comparison has to be checked.
+  bool is_vectorized() const {
+    return outputs > 1 && parameters.size() > 1 && !has_guards && !jacobian_terms.outputs.empty();
+  }
+
+  const SparsePattern& pattern(const char* call) {
+    need_no_inputs(call);
+    if (sparse_pattern == nullptr) {
+      sparse_pattern = std::make_unique<SparsePattern>();
+      if (!jacobian_terms.outputs.empty()) {
+        *sparse_pattern = compiler::pattern_of(jacobian_terms);
+      } else {  // one output: all parameters
+        sparse_pattern->rows = outputs;
+        sparse_pattern->columns = parameters.size();
+        sparse_pattern->row_starts.push_back(0);
+        for (std::size_t row = 0; row < outputs; ++row) {
+          for (std::uint32_t i = 0; i < parameters.size(); ++i) sparse_pattern->column_indices.push_back(i);
+          sparse_pattern->row_starts.push_back(sparse_pattern->column_indices.size());
+        }
+      }
+    }
+    return *sparse_pattern;
+  }
+
+  void sparse_jacobian_at(std::span<const double> numbers, std::span<double> to) {
+    const char* const call = "Program::sparse_jacobian_at";
+    const SparsePattern& entries = pattern(call);
+    if (to.size() != entries.column_indices.size())
+      throw Error(call, "space for " + std::to_string(entries.column_indices.size()) + " derivatives",
+                  "space for " + std::to_string(to.size()), "give one number per entry of jacobian_pattern()");
+    load_numbers(call, numbers);
+    if (is_vectorized()) {
+      if (sparse_jacobian == nullptr)
+        sparse_jacobian = std::make_unique<compiler::Jacobian>(jacobian_terms, &entries, compile_options);
+      if (sparse_jacobian->compute(numbers, to)) return;
+    }
+    std::vector<double> dense(outputs * parameters.size());
+    with_machine([&](auto& one) { one.jacobian(dense.data()); });
+    for (std::size_t row = 0; row < entries.rows; ++row)
+      for (std::size_t k = entries.row_starts[row]; k < entries.row_starts[row + 1]; ++k)
+        to[k] = dense[row * parameters.size() + entries.column_indices[k]];
   }
 
   void check_frozen(const char* call) const {

@@ -33,16 +33,25 @@ class Scheduler {
 
   Instructions run() {
     place_leaves();
-    for (const Group& group : groups_.groups) {
+    for (std::size_t i = 0; i < groups_.groups.size(); ++i) {
+      if (i == groups_.forward) begin_backward();
+      const Group& group = groups_.groups[i];
       members_ = group.members;
       sort_members(group);
       place_members(group.domain);
       emit(group);
     }
+    if (groups_.forward == groups_.groups.size()) begin_backward();
     all_.uniform.insert(all_.uniform.begin(), constant_copies_.begin(), constant_copies_.end());
     all_.uniform.insert(all_.uniform.end(), packs_.begin(), packs_.end());
     for (const Id output : terms_.outputs) all_.outputs.push_back({places_[output].domain, places_[output].at});
+    list_gradients();
     join_relus(all_);
+    for (std::vector<Instruction>* list : {&all_.uniform, &all_.varying, &all_.backward}) list->shrink_to_fit();
+    all_.factors.shrink_to_fit();
+    all_.tables.shrink_to_fit();
+    all_.constants.shrink_to_fit();
+    all_.gradients.shrink_to_fit();
     return std::move(all_);
   }
 
@@ -69,6 +78,26 @@ class Scheduler {
     all_.varying_places = inputs;
   }
 
+  // Seeds get places of their own; row gradients are where the numbers are that they belong to.
+  void begin_backward() {
+    all_.forward_places = all_.uniform_places;
+    is_backward_ = !terms_.seeds.empty();  // what linearize adds is run with the forward pass
+    for (Id id = terms_.end_of_forward(); id < terms_.nodes.size(); ++id) {
+      if (node(id).kind == Kind::seed) places_[id] = {Domain::uniform, all_.uniform_places++};
+      if (node(id).kind == Kind::row_gradient)
+        places_[id] = {Domain::row_gradient, places_[terms_.operands[node(id).begin]].at};
+    }
+  }
+
+  void list_gradients() {
+    for (const Id seed : terms_.seeds) all_.seeds.push_back(seed == none ? none : places_[seed].at);
+    for (std::uint32_t i = 0; i < terms_.gradients.size(); ++i) {
+      if (terms_.gradients[i] == none) continue;
+      const Place at = places_[terms_.gradients[i]];
+      if (at.domain != Domain::row_gradient || at.at != i) all_.gradients.push_back({i, {at.domain, at.at}});
+    }
+  }
+
   Place constant(double number) {
     std::uint32_t& at = constants_[std::bit_cast<std::uint64_t>(number)];
     if (at == none) {
@@ -82,25 +111,57 @@ class Scheduler {
 
   // By the place of the first operand that is not the same for all.
   void sort_members(const Group& group) {
-    if (group.form == Group::Form::layer || members_.size() < 2) return;
+    if (group.form == Group::Form::layer || group.form == Group::Form::shares || members_.size() < 2) return;
     if (group.domain == Domain::varying) return sort_varying();
-    std::vector<std::uint64_t>& order = order_;
-    order.clear();
+    // The nodes of the backward pass were added from the last to the first.
+    if (is_backward_) std::reverse(members_.begin(), members_.end());
+    const bool is_sum = group.form == Group::Form::sum;
+    if (!is_sum || !is_backward_ || members_.size() < short_run) return sort_by(is_sum ? 1 : first_operand());
+    std::vector<Id> best = members_;
+    std::size_t most = followers(members_);
+    const std::vector<Id> before = members_;
+    for (const std::size_t k : {1u, 0u, 3u, 2u}) {
+      members_ = before;
+      sort_by(k);
+      if (const std::size_t found = followers(members_); found > most) {
+        most = found;
+        best = members_;
+      }
+    }
+    members_ = std::move(best);
+  }
+  std::size_t first_operand() const {
+    std::size_t k = 0;
+    while (operand_of(members_.front(), k) == none) ++k;
+    return k;
+  }
+
+  // By the place of operand k; of a product without b, by that of a.
+  void sort_by(std::size_t k) {
+    order_.clear();
     bool sorted = true;
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      const Node& member = node(members_[i]);
-      const Id first = member.kind == Kind::sum ? first_of(products(members_[i])) : terms_.operands[member.begin];
-      order.push_back(std::uint64_t{place(first).at} << 32 | i);
-      sorted &= i == 0 || order[i - 1] < order[i];
+      Id key = operand_of(members_[i], k);
+      if (key == none && k % 2 == 1) key = operand_of(members_[i], k - 1);
+      order_.push_back(std::uint64_t{place(key).at} << 32 | i);
+      sorted &= i == 0 || order_[i - 1] < order_[i];
     }
     if (sorted) return;
-    std::sort(order.begin(), order.end());
+    std::sort(order_.begin(), order_.end());
     std::vector<Id> by_place;
-    for (const std::uint64_t one : order) by_place.push_back(members_[static_cast<std::uint32_t>(one)]);
+    for (const std::uint64_t one : order_) by_place.push_back(members_[static_cast<std::uint32_t>(one)]);
     members_ = std::move(by_place);
   }
-  static Id first_of(std::span<const Product> all) {
-    return all.empty() ? none : all.front().b != none ? all.front().b : all.front().a;
+
+  // How many operands are next to that of the member before, or the same: those need no table. A sample is enough.
+  std::size_t followers(std::span<const Id> members) const {
+    constexpr std::size_t sample = 128;
+    const std::size_t operands = std::min<std::size_t>(operands_of(members.front()), 16);
+    std::size_t found = 0;
+    for (std::size_t i = 1; i < std::min(members.size(), sample); ++i)
+      for (std::size_t k = 0; k < operands; ++k)
+        found += place(operand_of(members[i], k)).at - place(operand_of(members[i - 1], k)).at <= 1 ? 1 : 0;
+    return found;
   }
 
   // By that one of the first few operands which leaves most neighbours next to each other in all their operands: those
@@ -245,7 +306,9 @@ class Scheduler {
 
   void emit(const Group& group) {
     switch (group.form) {
-      case Group::Form::function: emit_functions(group); break;
+      case Group::Form::function: emit_functions(group, Instruction::Form::function); break;
+      case Group::Form::local: emit_functions(group, Instruction::Form::local); break;
+      case Group::Form::shares: emit_shares(group); break;
       case Group::Form::extreme: emit_extremes(group); break;
       case Group::Form::sum: emit_sums(group); break;
       case Group::Form::layer: emit_layer(group); break;
@@ -256,14 +319,17 @@ class Scheduler {
     Instruction made;
     made.form = form;
     made.op = group.op;
+    made.by = group.by;
     made.domain = group.domain;
     made.count = static_cast<std::uint32_t>(members_.size());
     made.out = places_[members_.front()].at;
     return made;
   }
-  void add(const Instruction& made) { (made.domain == Domain::varying ? all_.varying : all_.uniform).push_back(made); }
+  void add(const Instruction& made) {
+    (made.domain == Domain::varying ? all_.varying : is_backward_ ? all_.backward : all_.uniform).push_back(made);
+  }
 
-  void emit_functions(const Group& group) {
+  void emit_functions(const Group& group, Instruction::Form form) {
     columns_.resize(group.count);
     for (std::uint32_t k = 0; k < group.count; ++k) {
       columns_[k].clear();
@@ -271,7 +337,7 @@ class Scheduler {
     }
     const std::vector<std::size_t> pieces = cuts(std::span(columns_).first(group.count), members_.size());
     for (std::size_t p = 0; p + 1 < pieces.size(); ++p) {
-      Instruction made = instruction(group, Instruction::Form::function);
+      Instruction made = instruction(group, form);
       made.out += static_cast<std::uint32_t>(pieces[p]);
       made.count = static_cast<std::uint32_t>(pieces[p + 1] - pieces[p]);
       for (std::uint32_t k = 0; k < group.count; ++k) made.in[k] = operand(columns_[k], pieces[p], pieces[p + 1]);
@@ -292,6 +358,18 @@ class Scheduler {
       made.in[0] = listed(columns_[0]);
       add(made);
     }
+  }
+
+  void emit_shares(const Group& group) {
+    const Id gradient = terms_.operands[node(members_.front()).begin];
+    columns_.resize(std::max<std::size_t>(columns_.size(), 1));
+    columns_[0].clear();
+    for (const Id id : members_) columns_[0].push_back(place(terms_.operands[node(id).begin + 2]));
+    uniform_only(columns_[0]);
+    Instruction made = instruction(group, Instruction::Form::shares);
+    made.in[0] = listed(columns_[0]);
+    made.in[1] = {place(gradient).domain, place(gradient).at, 0, none};
+    add(made);
   }
 
   // A column that an instruction does not cut has to be of one domain: constants get uniform places of their own.
@@ -381,7 +459,12 @@ class Scheduler {
   }
 
   void emit_dot(const Group& group, Id id) {
-    const auto all = products(id);
+    // Products of two come before single terms: both are long runs then, and not cut where one follows the other.
+    sorted_.clear();
+    for (const bool is_pair : {true, false})
+      for (const Product& product : products(id))
+        if ((product.b != none) == is_pair) sorted_.push_back(product);
+    const std::span<const Product> all(sorted_);
     columns_.resize(2);
     for (Column& column : columns_) column.clear();
     for (const Product& product : all) {
@@ -558,6 +641,7 @@ class Scheduler {
     made.terms = 1;
     all_.factors.push_back({factor(numbers_), operand(column, 0, column.size()), {}, 0});
     packs_.push_back(made);
+    all_.packs.push_back({made.out, made.count, all_.factors.back().factor, all_.factors.back().a});
     return made.out;
   }
 
@@ -582,8 +666,10 @@ class Scheduler {
   std::vector<Instruction> constant_copies_;  // before all that is uniform
   std::vector<Instruction> packs_;            // after all that is uniform
   std::vector<Id> members_;                   // of the group at hand
+  bool is_backward_ = false;
   std::vector<Column> columns_;
   std::vector<double> numbers_;
+  std::vector<Product> sorted_;
   std::vector<std::uint32_t> strides_;
   std::vector<std::uint64_t> order_;
 };
@@ -592,6 +678,15 @@ class Scheduler {
 
 Instructions schedule(const Terms& terms, const Groups& groups, std::uint64_t hash_mask) {
   return Scheduler(terms, groups, hash_mask).run();
+}
+
+Instructions scheduled(const Terms& terms, Groups& groups) {
+  if (verifies) verify(terms);
+  groups = lift(terms);
+  if (verifies) verify(terms, groups);
+  Instructions program = schedule(terms, groups);
+  if (verifies) verify(program);
+  return program;
 }
 
 }  // namespace gradwalk::compiler

@@ -120,7 +120,7 @@ class Simplifier {
       const auto begin = static_cast<std::uint32_t>(terms_.operands.size());
       for (const Id operand : node.operands)
         if (operand != none) add_operand(operand);
-      add_node(id, {Kind::function, node.op, node.domain, begin, size() - begin, 0});
+      add_node(id, {Kind::function, node.op, node.domain, 0, begin, size() - begin, 0});
     }
   }
 
@@ -168,8 +168,8 @@ class Simplifier {
     const Scalar& node = scalar(root);
     if (node.op != Op::sub) return none;
     const auto [left, right, third] = node.operands;
-    const Id shared = without_factors({right, 1, true}, root).id;
     if (uses_[left] != 1 || !(scalar(left).op == Op::add || scalar(left).op == Op::sub)) return none;
+    const Id shared = without_factors({right, 1, true}, root).id;
     if (scalar(left).domain != node.domain || scalar(shared).domain != node.domain) return none;
     if (uses_[shared] < 2 || scalar(shared).op == Op::leaf || is_constant(shared)) return none;
     expand(left, node.domain);
@@ -219,7 +219,7 @@ class Simplifier {
       need(product.b);
       terms_.products.push_back(product);
     }
-    return add_node(id, {Kind::sum, Op::leaf, domain, begin, static_cast<std::uint32_t>(products.size()), start});
+    return add_node(id, {Kind::sum, Op::leaf, domain, 0, begin, static_cast<std::uint32_t>(products.size()), start});
   }
 
   // Weights times inputs are kept apart from what else is added, so that a layer can be made of them.
@@ -285,7 +285,7 @@ class Simplifier {
     if (operands.size() < least_extreme) return false;
     const std::uint32_t begin = size();
     for (std::size_t i = operands.size(); i-- > 0;) add_operand(operands[i]);
-    add_node(root, {Kind::extreme, op, scalar(root).domain, begin, size() - begin, 0});
+    add_node(root, {Kind::extreme, op, scalar(root).domain, 0, begin, size() - begin, 0});
     return true;
   }
 
@@ -295,9 +295,10 @@ class Simplifier {
     std::vector<Node> nodes;
     nodes.reserve(terms_.first_computed() + terms_.nodes.size());
     for (std::size_t i = 0; i < terms_.parameters; ++i)
-      nodes.push_back({Kind::parameter, Op::leaf, Domain::uniform, 0, 0, 0});
-    for (std::size_t i = 0; i < terms_.inputs; ++i) nodes.push_back({Kind::input, Op::leaf, Domain::varying, 0, 0, 0});
-    for (const Id id : constants_) nodes.push_back({Kind::constant, Op::leaf, Domain::constant, 0, 0, number(id)});
+      nodes.push_back({Kind::parameter, Op::leaf, Domain::uniform, 0, 0, 0, 0});
+    for (std::size_t i = 0; i < terms_.inputs; ++i)
+      nodes.push_back({Kind::input, Op::leaf, Domain::varying, 0, 0, 0, 0});
+    for (const Id id : constants_) nodes.push_back({Kind::constant, Op::leaf, Domain::constant, 0, 0, 0, number(id)});
     nodes.insert(nodes.end(), terms_.nodes.rbegin(), terms_.nodes.rend());
 
     const auto leaves = static_cast<Id>(terms_.parameters + terms_.inputs);

@@ -8,7 +8,9 @@ namespace gradwalk::compiler {
 // Three numbers by one step each take the time of a vector instruction; so do eight terms of one sum.
 template <class T> bool Steps<T>::takes(const Instructions& program, const Instruction& one) {
   constexpr std::uint32_t few = 3, few_terms = 8;
-  if (one.form == Instruction::Form::function || one.form == Instruction::Form::sums) return one.count <= few;
+  if (one.form == Instruction::Form::function || one.form == Instruction::Form::sums ||
+      one.form == Instruction::Form::local)
+    return one.count <= few;
   if (one.form != Instruction::Form::dot) return false;
   std::uint32_t terms = 0;
   for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) terms += program.factors[t].count;
@@ -21,8 +23,8 @@ template <class T> void Steps<T>::end_sum(std::uint32_t out, std::uint32_t start
   step.in = {start, static_cast<std::uint32_t>(first_term), static_cast<std::uint32_t>(terms_.size())};
 }
 
-template <class T> void Steps<T>::append_layer(const Instructions& program, const Instruction& layer) {
-  const Places at(program);
+template <class T>
+void Steps<T>::append_layer(const Instructions& program, const Places& at, const Instruction& layer) {
   const auto one = static_cast<std::uint32_t>(at.one());
   for (std::uint32_t i = 0; i < layer.count; ++i)
     for (std::uint32_t c = 0; c < layer.copies; ++c) {
@@ -45,13 +47,12 @@ template <class T> void Steps<T>::append_layer(const Instructions& program, cons
       }
       const auto before = static_cast<std::uint32_t>(at.before_relu() + before_relu_++);
       end_sum(before, start, first);
-      steps_.push_back({Op::relu, {true, false, false}, out, {before, one, one}});
+      steps_.push_back({Op::relu, no_local, {true, false, false}, out, {before, one, one}});
     }
 }
 
-template <class T> void Steps<T>::append(const Instructions& program, const Instruction& one) {
-  if (one.form == Instruction::Form::layer) return append_layer(program, one);
-  const Places at(program);
+template <class T> void Steps<T>::append(const Instructions& program, const Places& at, const Instruction& one) {
+  if (one.form == Instruction::Form::layer) return append_layer(program, at, one);
   const auto add_term = [&](const Factors& factors, std::uint32_t i) {
     T factor = 1;
     if (factors.factor.exists()) factor = static_cast<T>(program.constants[program.place(factors.factor, i)]);
@@ -70,6 +71,12 @@ template <class T> void Steps<T>::append(const Instructions& program, const Inst
       }
       continue;
     }
+    if (one.form == Instruction::Form::local) {
+      steps_.push_back({one.op, one.by, {}, out, {static_cast<std::uint32_t>(locals_.size()), 0, 0}});
+      auto& operands = locals_.emplace_back();
+      for (std::size_t k = 0; k < operands.size(); ++k) operands[k] = at(one.in[k], i, at.one());
+      continue;
+    }
     const std::size_t first = terms_.size();
     for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) {
       const Factors& factors = program.factors[t];
@@ -80,22 +87,20 @@ template <class T> void Steps<T>::append(const Instructions& program, const Inst
   }
 }
 
-template <class T> void Steps<T>::plan(std::size_t begin, std::size_t end, FirstWriters& writers) const {
-  for (std::size_t i = end; i-- > begin;) {
-    const Step& step = steps_[i];
-    const auto add = [&](std::uint32_t place) {
-      if (place < writers.size()) writers.add(place);
-    };
-    if (step.op != Op::leaf)
-      for (std::size_t k = 0; k < 3; ++k) add(step.wanted[k] ? step.in[k] : none);
-    else
-      for (std::uint32_t t = step.in[1]; t < step.in[2]; ++t) add(terms_[t].a), add(terms_[t].b);
-  }
-}
-
-template <class T> void Steps<T>::forward(std::size_t begin, std::size_t end, T* values) const {
+// The rules are inlined: a call would cost as much as most of them.
+template <class T> template <bool skip_zeros>
+[[gnu::flatten]] void Steps<T>::forward(std::size_t begin, std::size_t end, T* values) const {
+  const auto product = [&](const Term& term) {
+    const T scaled = term.factor * values[term.a];
+    return skip_zeros && scaled == 0 ? T(0) : scaled * values[term.b];
+  };
   for (std::size_t i = begin; i < end; ++i) {
     const Step& step = steps_[i];
+    if (step.by != no_local) {
+      const auto& [x, y, z, r, g] = locals_[step.in[0]];
+      values[step.out] = local_times(step, {values[x], values[y], values[z]}, values[r], values[g]);
+      continue;
+    }
     if (step.op != Op::leaf) {
       const std::array<T, 3> in{values[step.in[0]], values[step.in[1]], values[step.in[2]]};
       values[step.out] = detail::rule_value<T>(step.op, in);
@@ -105,17 +110,25 @@ template <class T> void Steps<T>::forward(std::size_t begin, std::size_t end, T*
     std::uint32_t t = step.in[1];
     T sum = values[step.in[0]], other = 0;
     for (; t + 1 < step.in[2]; t += 2) {
-      const Term &one = terms_[t], &two = terms_[t + 1];
-      sum += one.factor * values[one.a] * values[one.b];
-      other += two.factor * values[two.a] * values[two.b];
+      sum += product(terms_[t]);
+      other += product(terms_[t + 1]);
     }
-    if (t < step.in[2]) sum += terms_[t].factor * values[terms_[t].a] * values[terms_[t].b];
+    if (t < step.in[2]) sum += product(terms_[t]);
     values[step.out] = sum + other;
   }
 }
 
+// A gradient of 0 passes nothing on, and neither does an operand that was not chosen.
+template <class T>
+[[gnu::noinline]] T Steps<T>::local_times(const Step& step, const std::array<T, 3>& in, T result, T gradient) {
+  if (gradient == 0) return 0;
+  const T local = detail::rule_local<T>(step.op, step.by, in, result);
+  return step.op == Op::select && local == 0 ? T(0) : gradient * local;
+}
+
 // Gradients of constants, and of the 1, are added up too, where nobody reads them: no term has to ask.
-template <class T> void Steps<T>::backward(std::size_t begin, std::size_t end, const T* values, T* gradients) const {
+template <class T>
+[[gnu::flatten]] void Steps<T>::backward(std::size_t begin, std::size_t end, const T* values, T* gradients) const {
   for (std::size_t i = end; i-- > begin;) {
     const Step& step = steps_[i];
     const T g = gradients[step.out];
@@ -142,5 +155,9 @@ template <class T> void Steps<T>::backward(std::size_t begin, std::size_t end, c
 
 template class Steps<float>;
 template class Steps<double>;
+template void Steps<float>::forward<false>(std::size_t, std::size_t, float*) const;
+template void Steps<float>::forward<true>(std::size_t, std::size_t, float*) const;
+template void Steps<double>::forward<false>(std::size_t, std::size_t, double*) const;
+template void Steps<double>::forward<true>(std::size_t, std::size_t, double*) const;
 
 }  // namespace gradwalk::compiler

@@ -24,16 +24,15 @@ template <class T> Kernels<T> table() {
   all.value = &value_of<T>;
   all.local = &local_of<T>;
   all.sums = &sums<T>;
+  all.sums_without_zeros = &sums_without_zeros<T>;
   all.sums_in_steps = &sums_in_steps<T>;
   all.sums_back = &sums_back<T>;
-  all.pass_on = &pass_on<T>;
   all.pass_sum = &pass_sum<T>;
   all.dot = &dot<T>;
   all.largest = &most<T, Op::max>;
   all.smallest = &most<T, Op::min>;
   all.has_nan = &has_nan<T>;
   all.gather = &gather<T>;
-  all.scatter_add = &scatter_add<T>;
   all.add = &add<T>;
   all.product = &product<T>;
   all.outer = &outer<T>;

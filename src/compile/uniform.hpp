@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // run, of what is uniform: computed once a run, vectors along the groups of the program, and step by step where there
-// is little to put side by side.
+// is little to put side by side. The backward pass is instructions, too: it is run in the same way.
 #pragma once
 
 #include <vector>
@@ -20,15 +20,17 @@ template <class T> class UniformPart {
   ~UniformPart();
 
   T* values() { return values_.data(); }
-  T* gradients() { return adjoints_.data(); }
   const T* values() const { return values_.data(); }
   const T* constants() const { return values_.data() + places_.constants(); }
+  // What rows have added to the gradients of uniform places, and after backward() the gradients of the parameters.
+  T* gradients() { return values_.data() + places_.gradients(); }
 
-  void plan(FirstWriters writers);  // those who wrote gradients before backward(); once, before the first run
   void forward();
-  void zero_gradients();      // those that are only added to, before anything is
+  void set_seed(std::size_t output, T seed);  // the gradient of a uniform output
+  // With skip_zeros, terms whose gradient is 0 are 0, even if what they are multiplied by is infinite.
+  void backward(bool skip_zeros);
+  void zero_gradients(std::span<const Range> ranges);
   void zero_all_gradients();  // and those of the room for more
-  void backward();
   std::size_t bytes() const;
 
  private:
@@ -36,20 +38,28 @@ template <class T> class UniformPart {
   struct Stretch {  // vector instructions, then steps, from where the last stretch ended
     std::size_t bound_end = 0, steps_end = 0;
   };
-  void bind(const Instructions& program, const Instruction& one);
+  struct Code {
+    std::vector<Bound> bound;
+    Steps<T> steps;
+    std::vector<Stretch> stretches;
+  };
+  struct Copy {  // of gradients to where those of the parameters are
+    std::size_t from, to, count;
+  };
+  Code bind(const std::vector<Instruction>& instructions);
+  Bound bind(const Instruction& one);
+  void list_copies();
+  void unpack(const Instructions::Pack& pack);
 
-  void forward(const Bound& one);
-  void backward(const Bound& one, std::vector<T>& scratch);
-  // Calls of_bound(instruction) and of_steps(begin, end) from the last to the first.
-  template <class OfBound, class OfSteps> void each_reversed(const OfBound& of_bound, const OfSteps& of_steps);
+  template <bool skip_zeros> void run(const Code& code);
+  template <bool skip_zeros> void run(const Bound& one);
 
+  const Instructions& program_;
   const detail::Kernels<T>& kernels_;
   Places places_;
-  Buffer<T> values_, adjoints_;
-  std::vector<Bound> bound_;
-  Steps<T> steps_;
-  std::vector<Stretch> stretches_;
-  std::vector<Range> to_zero_;
+  Buffer<T> values_;
+  Code forward_, backward_;
+  std::vector<Copy> copies_;
 };
 
 }  // namespace gradwalk::compiler

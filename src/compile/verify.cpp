@@ -48,9 +48,12 @@ void verify(const Terms& terms) {
   const char* const pass = "simplify";
   for (std::size_t i = 0; i < terms.nodes.size(); ++i) {
     const Node& node = terms.nodes[i];
-    const bool computed = node.kind == Kind::function || node.kind == Kind::extreme || node.kind == Kind::sum;
-    demand(computed == (i >= terms.first_computed()), pass, "leaves and constants first", at("node", i));
-    if (!computed) continue;
+    const bool is_leaf = node.kind == Kind::parameter || node.kind == Kind::input || node.kind == Kind::constant;
+    demand(is_leaf == (i < terms.first_computed()), pass, "leaves and constants first", at("node", i));
+    const bool is_forward = is_leaf || node.kind == Kind::function || node.kind == Kind::extreme;
+    demand(node.kind == Kind::sum || is_forward == (i < terms.end_of_forward()), pass, "the forward pass first",
+           at("node", i));
+    if (is_leaf || node.kind == Kind::seed) continue;
     Domain domain = Domain::constant;
     const auto meet = [&](Id id) {
       demand(id < i, pass, "operands before their users", at("node", i));
@@ -69,9 +72,15 @@ void verify(const Terms& terms) {
       if (node.kind == Kind::function)
         demand(node.count == static_cast<std::uint32_t>(info(node.op).operands), pass, "as many operands as the op has",
                at("node", i));
-      for (std::uint32_t k = node.begin; k < node.begin + node.count; ++k) meet(terms.operands[k]);
+      if (node.kind == Kind::local)
+        demand(node.count == local_operands && terms.operands[node.begin + 4] != none, pass,
+               "a local derivative times a gradient", at("node", i));
+      for (std::uint32_t k = node.begin; k < node.begin + node.count; ++k)
+        if (node.kind != Kind::local || terms.operands[k] != none) meet(terms.operands[k]);
     }
-    demand(domain == node.domain, pass, "the domain of its operands", at("node", i));
+    // A local derivative times 1 is computed once per run, even if all its operands are constants.
+    const bool is_derivative = node.kind == Kind::local && domain == Domain::constant && node.domain == Domain::uniform;
+    demand(domain == node.domain || is_derivative, pass, "the domain of its operands", at("node", i));
   }
   for (const Id output : terms.outputs)
     demand(output < terms.nodes.size(), pass, "outputs among the nodes", at("output", output));
@@ -131,7 +140,8 @@ void verify(const Terms& terms, const Groups& groups) {
     }
   }
   for (Id id = terms.first_computed(); id < terms.nodes.size(); ++id)
-    demand(group_of[id] != 0, pass, "every node in a group", at("node", id));
+    demand((group_of[id] == 0) == (terms.nodes[id].kind == Kind::seed || terms.nodes[id].kind == Kind::row_gradient),
+           pass, "every node in a group", at("node", id));
 }
 
 void verify(const Instructions& all) {
@@ -147,8 +157,8 @@ void verify(const Instructions& all) {
         demand(operand.table + i < all.tables.size(), pass, "tables in their list", at("instruction", number));
       const std::uint64_t place = all.place(operand, static_cast<std::uint32_t>(i));
       const bool known = operand.domain == Domain::constant  ? place < all.constants.size()
-                         : operand.domain == Domain::uniform ? place < uniform.size() && uniform[place]
-                                                             : place < varying.size() && varying[place];
+                         : operand.domain == Domain::varying ? place < varying.size() && varying[place]
+                                                             : place < uniform.size() && uniform[place];
       demand(known, pass, "operands that were computed before", at("instruction", number));
       if (operand.table == none && operand.stride == 0) break;
     }
@@ -189,7 +199,14 @@ void verify(const Instructions& all) {
   };
   for (const Instruction& one : all.uniform) instruction(one);
   for (const Instruction& one : all.varying) instruction(one);
+  for (const std::uint32_t seed : all.seeds)
+    if (seed != none) uniform[seed] = true;
+  for (const Instruction& one : all.backward) instruction(one);
   for (const Instructions::Output& output : all.outputs) check({output.domain, output.place, 0, none}, 1);
+  for (const Instructions::Gradient& gradient : all.gradients) {
+    demand(gradient.parameter < all.parameters, pass, "gradients of parameters", at("gradient", gradient.parameter));
+    check({gradient.at.domain, gradient.at.place, 0, none}, 1);
+  }
 }
 
 }  // namespace gradwalk::compiler

@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "gradwalk/error.hpp"
-#include "gradwalk/reading.hpp"
+#include "left.hpp"
 #include "passes.hpp"
 #include "text/numbers.hpp"
 
@@ -19,25 +19,6 @@ struct Once {
 
 const char* const advice =
     "leave data(), detach() and NoGrad out of the function, or write select(condition, a, b) in place of a branch";
-
-// A number that was detached, cast or made under NoGrad is the same on every row if the graph below it has no input and
-// no parameter.
-bool depends_on(const Value& value, std::span<const Value> leaves) {
-  const Reading reading({&value, 1}, "compile");
-  return std::any_of(leaves.begin(), leaves.end(), [&](const Value& leaf) { return reading.find(leaf).has_value(); });
-}
-
-void refuse_left(const std::vector<Value>& left, std::span<const Value> inputs, std::span<const Value> parameters) {
-  for (const Value& value : left) {
-    if (!depends_on(value, inputs) && !depends_on(value, parameters)) continue;
-    std::string which = value.label().empty() ? "" : " \"" + value.label() + "\"";
-    which = value.op() == Op::leaf ? "leaf" + which : "result of " + std::string(value.op_name()) + which;
-    throw Error("compile", "a function whose numbers stay in the graph",
-                "the " + which + " with data " + detail::format_number(value.data()) +
-                    ", which was detached, cast to a number or computed under NoGrad",
-                "write stop(x) in place of x.detach(), and select(condition, a, b) in place of a branch or an index");
-  }
-}
 
 Once record_once(const RowOutputs& function, const std::vector<double>& row, const CompileOptions& options) {
   const std::vector<Value> inputs(row.begin(), row.end());
@@ -55,7 +36,7 @@ Once record_once(const RowOutputs& function, const std::vector<double>& row, con
   }
   if (outputs.empty())
     throw Error("compile", "a function with outputs", "one that returns none", "return a Value or several");
-  refuse_left(left, inputs, options.parameters);
+  refuse_left("compile", left, inputs, options.parameters);
   for (const Condition& condition : decided) {
     outputs.emplace_back(condition);
     once.guards.push_back(condition.holds());

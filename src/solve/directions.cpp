@@ -4,6 +4,7 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
+#include <Eigen/SparseCholesky>
 #include <cmath>
 #include <deque>
 
@@ -101,6 +102,8 @@ class Newton final : public Directions {
     is_gradient_ = forgotten_;
     forgotten_ = false;
     if (is_gradient_) return -point.gradient;
+    if (std::optional<SparseMatrix> sparse = function_.sparse_hessian(point.x))
+      return from_sparse(*sparse, point.gradient);
     Matrix hessian = function_.hessian(point.x);
     is_gradient_ = !hessian.allFinite();
     if (is_gradient_) return -point.gradient;
@@ -119,6 +122,30 @@ class Newton final : public Directions {
     if (is_gradient_) return -point.gradient;
     const Vector along = axes.eigenvectors().transpose() * point.gradient;
     return -axes.eigenvectors() * along.cwiseQuotient(sizes.cwiseMax(1e-8 * sizes.maxCoeff()));
+  }
+  // Where the function is not convex, a multiple of the identity is added that is large enough for a descent.
+  Vector from_sparse(SparseMatrix& hessian, const Vector& gradient) {
+    if (free_.size() > 0)
+      hessian.prune([&](Eigen::Index row, Eigen::Index column, double) {
+        return row == column || (free_[row] != 0 && free_[column] != 0);
+      });
+    double largest = 0;
+    for (Eigen::Index i = 0; i < hessian.rows(); ++i) {
+      if (free_.size() > 0 && free_[i] == 0) hessian.coeffRef(i, i) = 1;
+      largest = std::max(largest, std::abs(hessian.coeff(i, i)));
+    }
+    SparseMatrix identity(hessian.rows(), hessian.cols());
+    identity.setIdentity();
+    Eigen::SimplicialLLT<SparseMatrix> factors;
+    const double first = 1e-8 * (largest > 0 ? largest : 1);
+    for (double shift = 0; shift <= 1e4 * (largest + 1); shift = shift == 0 ? first : 10 * shift) {
+      factors.compute(shift == 0 ? hessian : SparseMatrix(hessian + shift * identity));
+      if (factors.info() != Eigen::Success) continue;
+      const Vector step = -factors.solve(gradient);
+      if (step.allFinite() && step.dot(gradient) <= 0) return step;
+    }
+    is_gradient_ = true;
+    return -gradient;
   }
   void learn(const Point&, const Point&) override {}
   void forget() override { forgotten_ = true; }

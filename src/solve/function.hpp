@@ -4,6 +4,8 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <Eigen/SparseCore>
+#include <optional>
 
 #include "gradwalk/solve.hpp"
 
@@ -11,6 +13,7 @@ namespace gradwalk::solver {
 
 using Vector = Eigen::VectorXd;
 using Matrix = Eigen::MatrixXd;
+using SparseMatrix = Eigen::SparseMatrix<double>;
 
 inline Numbers numbers(const Vector& x) { return {x.begin(), x.end()}; }
 inline Vector vector(std::span<const double> x) { return Vector::Map(x.data(), static_cast<Eigen::Index>(x.size())); }
@@ -55,6 +58,8 @@ class Function {
   virtual Matrix jacobian(const Vector& x) = 0;
   // Returns the Hessian of the first output.
   virtual Matrix hessian(const Vector& x) = 0;
+  // Returns the Hessian as a sparse matrix if there are many parameters and few entries differ from 0.
+  virtual std::optional<SparseMatrix> sparse_hessian(const Vector&) { return std::nullopt; }
   // Returns the linear model of the values at x.
   virtual Reduced linear(const Vector& x, const Vector& values) { return reduced(jacobian(x), values); }
 

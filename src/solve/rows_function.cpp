@@ -119,7 +119,6 @@ RowsFunction::RowsFunction(const char* call, RowResiduals function, const Rows& 
     : call_(call),
       function_(std::move(function)),
       rows_(rows),
-      over_(over),
       whole_(call, whole(function_, rows, over), compile),
       given_up_(!compile),
       why_not_(compile ? "" : "compile is false") {

@@ -57,7 +57,6 @@ class RowsFunction final : public Function {
   const char* call_;
   RowResiduals function_;
   const Rows& rows_;
-  Over over_;
   WholeFunction whole_;  // used after give_up()
   bool given_up_;
   std::string why_not_;

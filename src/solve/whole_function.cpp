@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "gradwalk/eigen_sparse.hpp"
 #include "gradwalk/error.hpp"
 #include "gradwalk/reading.hpp"
 #include "shape.hpp"
@@ -113,7 +114,8 @@ void WholeFunction::give_up(std::string why) {
 }
 
 void WholeFunction::forget_programs() {
-  for (std::optional<Compiled>* program : {&gradient_, &values_, &hessian_, &jacobian_, &columns_}) program->reset();
+  for (std::optional<Compiled>* program : {&gradient_, &values_, &hessian_, &slope_, &jacobian_, &columns_})
+    program->reset();
 }
 
 void WholeFunction::forget() {
@@ -202,6 +204,18 @@ WholeFunction::Compiled* WholeFunction::hessian_program(const Vector& x) {
   });
 }
 
+// Compiles the guard and the derivatives of the function. The Jacobian of these is the Hessian, after a row of zeros.
+WholeFunction::Compiled* WholeFunction::slope_program(const Vector& x) {
+  if (slope_) return &*slope_;
+  Compiled* const made = program(slope_, x, [](const Recorded& recorded, const std::vector<Value>& parameters) {
+    std::vector<Value> outputs{guard(recorded.decided)};
+    for (Value& derivative : derivatives(recorded.outputs[0], parameters)) outputs.push_back(std::move(derivative));
+    return outputs;
+  });
+  if (made != nullptr) slope_pattern_ = made->program.jacobian_pattern();
+  return made;
+}
+
 // Compiles the sum of the outputs, each times a number u. Its gradient is J'u: a row of J if one u is 1 and the others
 // are 0. The derivative of this sum along a vector v has the gradient Jv with respect to u: a column of J. If there are
 // more outputs than parameters, there are fewer columns than rows, but their program is three times as large.
@@ -287,6 +301,26 @@ Matrix WholeFunction::hessian(const Vector& x) {
   const std::vector<Numbers> rows = gradwalk::hessian(first, numbers(x));
   for (Eigen::Index i = 0; i < n; ++i) result.row(i) = vector(rows[static_cast<std::size_t>(i)]);
   return result;
+}
+
+std::optional<SparseMatrix> WholeFunction::sparse_hessian(const Vector& x) {
+  constexpr Eigen::Index many = 200;
+  constexpr double few = 0.05;  // of all entries
+  if (x.size() < many) return std::nullopt;
+  // A dense Hessian can be larger than the memory, so the second point that compiling needs is made here.
+  if (!ready_ && !given_up_) record_and_learn(leaves_of(Vector(x.array() * (1 + 1e-9) + 1e-12)));
+  Compiled* const compiled = slope_program(x);
+  if (compiled == nullptr) return std::nullopt;
+  const double entries = static_cast<double>(slope_pattern_.column_indices.size()), n = static_cast<double>(x.size());
+  if (entries > few * n * n) return std::nullopt;
+  std::vector<double> derivatives(slope_pattern_.column_indices.size());
+  const Numbers at = numbers(x);
+  if (!std::isfinite(compiled->program.value_at(at))) return std::nullopt;
+  compiled->program.sparse_jacobian_at(at, derivatives);
+  const SparseMatrix rows = sparse_matrix(slope_pattern_, derivatives), hessian = rows.bottomRows(x.size());
+  if (!std::all_of(derivatives.begin(), derivatives.end(), [](double entry) { return std::isfinite(entry); }))
+    return std::nullopt;
+  return SparseMatrix(0.5 * (hessian + SparseMatrix(hessian.transpose())));
 }
 
 Vector WholeFunction::times_hessian(const Vector& x, const Vector& v) {

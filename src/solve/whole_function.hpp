@@ -35,6 +35,7 @@ class WholeFunction final : public Function {
   Vector values(const Vector& x) override;
   Matrix jacobian(const Vector& x) override;
   Matrix hessian(const Vector& x) override;
+  std::optional<SparseMatrix> sparse_hessian(const Vector& x) override;
   // Returns the Jacobian times v, and the Hessian of the first output times v.
   Vector times_jacobian(const Vector& x, const Vector& v);
   Vector times_hessian(const Vector& x, const Vector& v);
@@ -74,6 +75,7 @@ class WholeFunction final : public Function {
   Compiled* gradient_program(const Vector& x);
   Compiled* values_program(const Vector& x);
   Compiled* hessian_program(const Vector& x);
+  Compiled* slope_program(const Vector& x);
   Compiled* jacobian_program(const Vector& x);
   Compiled* columns_program(const Vector& x);
   Matrix recorded_jacobian(const Vector& x);
@@ -89,7 +91,8 @@ class WholeFunction final : public Function {
   int changes_ = 0;                     // how often the shape has changed
   bool used_programs_ = false, given_up_ = false;
   std::string why_not_;
-  std::optional<Compiled> gradient_, values_, hessian_, jacobian_, columns_;
+  std::optional<Compiled> gradient_, values_, hessian_, slope_, jacobian_, columns_;
+  SparsePattern slope_pattern_;  // the entries of the Hessian, after a row for the guard
   std::optional<bool> recorded_by_columns_;
 };
 

@@ -132,42 +132,31 @@ class ByMode final : public Jacobian {
     }
   }
 
-  // The program is the derivative, along a vector v, of the sum of the errors, each times a number w. Its gradient with
-  // respect to w is the Jacobian times v. So a run gives one column.
+  // An error depends on theta and on the two numbers of its point, so the Jacobian has few columns that are not 0.
   void make_program() {
     numbers_ = hand_.theta;
     numbers_.insert(numbers_.end(), hand_.us.begin(), hand_.us.end());
-    const std::size_t inputs = numbers_.size();
-    numbers_.resize(inputs + hand_.errors() + hand_.columns());
-    derivatives_.resize(numbers_.size());
     const std::vector<Value> all(numbers_.begin(), numbers_.end());
-    const auto slice = [&](std::size_t begin, std::size_t end) {
-      return std::vector<Value>(all.begin() + static_cast<std::ptrdiff_t>(begin),
-                                all.begin() + static_cast<std::ptrdiff_t>(end));
-    };
-    const std::vector<Value> x = slice(0, inputs), w = slice(inputs, inputs + hand_.errors());
-    const std::vector<Value> v = slice(inputs + hand_.errors(), all.size());
-    const std::vector<Value> errors = hand(slice(0, hand_.theta.size()), slice(hand_.theta.size(), inputs), hand_.data);
-    Value sum = 0.0, along = 0.0;
-    for (std::size_t i = 0; i < errors.size(); ++i) sum += w[i] * errors[i];
-    const std::vector<Value> slope = gradwalk::derivatives(sum, x);
-    for (std::size_t k = 0; k < hand_.theta.size(); ++k) along += v[hand_.first_theta() + k] * slope[k];
-    for (std::size_t k = 0; k < hand_.us.size(); ++k) along += v[k % 2] * slope[hand_.theta.size() + k];
-    program_.emplace(gradwalk::compile(along, {.parameters = all}));
+    const auto us = all.begin() + static_cast<std::ptrdiff_t>(hand_.theta.size());
+    const std::vector<Value> errors =
+        hand(std::vector<Value>(all.begin(), us), std::vector<Value>(us, all.end()), hand_.data);
+    program_.emplace(gradwalk::compile(errors, {.parameters = all}));
+    pattern_ = program_->jacobian_pattern();
+    entries_.resize(pattern_.column_indices.size());
   }
 
   void run_program() {
-    const std::size_t first_error = hand_.theta.size() + hand_.us.size();
-    for (std::size_t column = 0; column < hand_.columns(); ++column) {
-      double& direction = numbers_[first_error + hand_.errors() + column];
-      direction = 1;
-      program_->gradient_at(numbers_, derivatives_);
-      direction = 0;
-      for (std::size_t i = 0; i < hand_.errors(); ++i) entry(i, column) = derivatives_[first_error + i];
-    }
+    program_->sparse_jacobian_at(numbers_, entries_);
+    std::fill(matrix_.begin(), matrix_.end(), 0.0);
+    for (std::size_t row = 0; row < pattern_.rows; ++row)
+      for (std::size_t k = pattern_.row_starts[row]; k < pattern_.row_starts[row + 1]; ++k) {
+        const std::size_t parameter = pattern_.column_indices[k], thetas = hand_.theta.size();
+        entry(row, parameter < thetas ? hand_.first_theta() + parameter : (parameter - thetas) % 2) = entries_[k];
+      }
   }
 
-  Numbers numbers_, derivatives_;  // theta, us, w, v
+  Numbers numbers_, entries_;  // theta and us; the Jacobian's entries
+  gradwalk::SparsePattern pattern_;
   std::optional<gradwalk::Program> program_;
 };
 

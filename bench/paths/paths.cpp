@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+// paths-barrier and its like: functions that branch on their data, over many rows: plain doubles without gradients, the
+// engine, a Function that starts from nothing, and one that has seen the rows. An op is one row.
+// The results are the sum over the rows and its gradient.
+#include <gradwalk/function.hpp>
+#include <gradwalk/gradwalk.hpp>
+
+#include "../cases.hpp"
+#include "models.hpp"
+
+namespace bench {
+namespace {
+
+using gradwalk::Function, gradwalk::Value;
+
+template <class Model> class OfRows : public Task {
+ public:
+  explicit OfRows(std::size_t rows) : numbers_(rows * Model::inputs) {
+    std::mt19937_64 random(5);
+    for (std::size_t i = 0; i < rows; ++i) Model::draw(random, numbers_.data() + i * Model::inputs);
+  }
+  std::vector<double> results() const override { return results_; }
+
+ protected:
+  template <class T> std::vector<T> row(std::size_t i) const {
+    const double* const at = numbers_.data() + i * Model::inputs;
+    return {at, at + Model::inputs};
+  }
+  std::size_t rows() const { return numbers_.size() / Model::inputs; }
+
+  std::vector<double> numbers_, results_;
+};
+
+template <class Model> class Doubles final : public OfRows<Model> {
+ public:
+  using OfRows<Model>::OfRows;
+  void run() override {
+    const std::vector<double> parameters(std::begin(Model::start), std::end(Model::start));
+    double sum = 0;
+    for (std::size_t i = 0; i < this->rows(); ++i) sum += Model::of(parameters, this->template row<double>(i));
+    this->results_ = {sum};
+  }
+};
+
+template <class Model> class OfValues : public OfRows<Model> {
+ public:
+  using OfRows<Model>::OfRows;
+
+ protected:
+  void set_results(double sum, const std::vector<double>& gradient) {
+    this->results_ = {sum};
+    this->results_.insert(this->results_.end(), gradient.begin(), gradient.end());
+  }
+  Function function() {
+    return Function([this](const std::vector<Value>& x) { return Model::of(parameters_, x); },
+                    {.inputs = Model::inputs, .parameters = parameters_});
+  }
+  std::vector<Value> parameters_ = std::vector<Value>(std::begin(Model::start), std::end(Model::start));
+};
+
+template <class Model> class EagerRows final : public OfValues<Model> {
+ public:
+  using OfValues<Model>::OfValues;
+  void run() override {
+    double sum = 0;
+    for (Value& parameter : this->parameters_) parameter.grad() = 0;
+    for (std::size_t i = 0; i < this->rows(); ++i) {
+      const Value result = Model::of(this->parameters_, this->template row<Value>(i));
+      result.backward();
+      sum += result.data();
+    }
+    std::vector<double> gradient;
+    for (const Value& parameter : this->parameters_) gradient.push_back(parameter.grad());
+    this->set_results(sum, gradient);
+  }
+};
+
+template <class Model> class Cold final : public OfValues<Model> {
+ public:
+  using OfValues<Model>::OfValues;
+  void run() override {
+    Function function = this->function();
+    std::vector<double> gradient(this->parameters_.size());
+    this->set_results(function.gradients(this->numbers_, gradient), gradient);
+  }
+};
+
+template <class Model> class Warm final : public OfValues<Model> {
+ public:
+  explicit Warm(std::size_t rows) : OfValues<Model>(rows) {
+    run();
+    run();
+  }
+  void run() override {
+    std::vector<double> gradient(this->parameters_.size());
+    this->set_results(function_.gradients(this->numbers_, gradient), gradient);
+  }
+
+ private:
+  Function function_ = this->function();
+};
+
+// `least` is how many times as fast as the engine a warm Function must be, and `wanted` how many it should be. Runs of
+// the engine are long: on a busy machine their times include other programs', so the ratios are too good there.
+template <class Model>
+Case paths_case(std::string name, const Sizes& sizes, std::size_t rows, double least, double wanted) {
+  if (sizes.tiny) rows = 200;
+  const double ops = static_cast<double>(rows);
+  return {
+      .name = std::move(name),
+      .variants = {{"double", ops, starting<Doubles<Model>>(rows)},
+                   {"eager", ops, starting<EagerRows<Model>>(rows)},
+                   {"cold", ops, starting<Cold<Model>>(rows), {.ratio = 1 / 0.8, .goal = 1 / 0.9, .to = "eager"}},
+                   {"warm", ops, starting<Warm<Model>>(rows), {.ratio = 1 / least, .goal = 1 / wanted, .to = "eager"}}},
+      .measure_memory = false,
+      .tolerance = {.relative = 1e-7, .absolute = 1e-7}};
+}
+
+}  // namespace
+
+Case paths_barrier(const Sizes& sizes) { return paths_case<models::Barrier>("paths-barrier", sizes, 20'000, 3.3, 6); }
+Case paths_volatility(const Sizes& sizes) {
+  return paths_case<models::ImpliedVolatility>("paths-volatility", sizes, 20'000, 7, 10);
+}
+Case paths_ode_near(const Sizes& sizes) {
+  return paths_case<models::AdaptiveOde<true>>("paths-ode-near", sizes, 20'000, 6, 6);
+}
+Case paths_ode_far(const Sizes& sizes) {
+  return paths_case<models::AdaptiveOde<false>>("paths-ode-far", sizes, 20'000, 0.8, 6);
+}
+Case paths_rejection(const Sizes& sizes) {
+  return paths_case<models::Rejection>("paths-rejection", sizes, 50'000, 5, 6);
+}
+Case paths_sort_3(const Sizes& sizes) { return paths_case<models::Sorting<3>>("paths-sort-3", sizes, 50'000, 4.5, 12); }
+Case paths_sort_7(const Sizes& sizes) { return paths_case<models::Sorting<7>>("paths-sort-7", sizes, 50'000, 0.8, 1); }
+
+}  // namespace bench

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: MIT
+#include "state.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "gradwalk/error.hpp"
+#include "text/numbers.hpp"
+
+namespace gradwalk {
+
+using paths::none;
+
+namespace {
+
+constexpr std::size_t window = 256;           // rows that are watched before it is decided whether to go on
+constexpr std::size_t most_nodes = 1 << 21;   // of the trie
+constexpr std::size_t rows_per_check = 1000;  // recorded rows after which one is recorded twice
+constexpr std::size_t sample = 32;            // rows that show how many will leave a program
+constexpr std::size_t first_programs = 8;     // that are compiled before any has paid for itself
+constexpr std::size_t least_fresh = 512;      // rows without a remembered path that go through the programs together
+
+}  // namespace
+
+// Gradients that backward passes of single rows add up in the Values of the parameters. The gradients that these had
+// are put back at the end.
+class Function::State::EagerGradients {
+ public:
+  EagerGradients(std::vector<Value>& parameters, std::vector<double>& sums) : parameters_(parameters), sums_(sums) {}
+  EagerGradients(const EagerGradients&) = delete;
+  EagerGradients& operator=(const EagerGradients&) = delete;
+  ~EagerGradients() {
+    if (!before_.empty())
+      for (std::size_t i = 0; i < parameters_.size(); ++i) {
+        sums_[i] += parameters_[i].grad();
+        parameters_[i].grad() = before_[i];
+      }
+  }
+  // To be called before a backward pass.
+  void begin() {
+    if (!before_.empty()) return;
+    for (Value& parameter : parameters_) before_.push_back(std::exchange(parameter.grad(), 0.0));
+  }
+
+ private:
+  std::vector<Value>& parameters_;
+  std::vector<double>& sums_;
+  std::vector<double> before_;
+};
+
+Function::State::State(RowOutputs function, FunctionOptions options)
+    : function_(std::move(function)), options_(std::move(options)) {
+  if (!function_) throw Error("Function", "a function", "an empty one", "give a function of the inputs of one row");
+  if (options_.inputs == 0) throw Error("Function", "inputs", "none", "set .inputs to the number of numbers per row");
+}
+
+Function::State::Use::Use(State& state, const char* call) : state_(state) {
+  if (state.is_used_.exchange(true, std::memory_order_acquire))
+    throw Error(call, "one call at a time", "a call while another one is running",
+                "make one Function per thread, or take turns");
+}
+
+std::size_t Function::State::check(const char* call, std::span<const double> rows, const RunOptions& options) {
+  if (rows.size() % options_.inputs != 0)
+    throw Error(call, "rows of " + std::to_string(options_.inputs) + " numbers",
+                std::to_string(rows.size()) + " numbers", "give a number for each input of each row");
+  const std::size_t count = rows.size() / options_.inputs;
+  if (!options.weights.empty() && options.weights.size() != count)
+    throw Error(
+        call, "one weight per row",
+        detail::counted(options.weights.size(), "weight", "weights") + " for " + detail::counted(count, "row", "rows"),
+        "give as many weights as rows, or none");
+  if (options.result == RunOptions::Result::mean && !options.weights.empty() &&
+      std::accumulate(options.weights.begin(), options.weights.end(), 0.0) == 0)
+    throw Error(call, "weights whose sum is not 0, for a mean", "weights whose sum is 0",
+                "give others, or ask for the sum");
+  if (!options.input_gradients.empty() && options.input_gradients.size() != rows.size())
+    throw Error(call, "input_gradients of one number per row and input",
+                detail::counted(options.input_gradients.size(), "number", "numbers"),
+                "give " + std::to_string(rows.size()));
+  if (outputs_ == 0 && count > 0) check_repeats(rows.first(options_.inputs));
+  if (!options.outputs.empty() && options.outputs.size() != count * outputs_)
+    throw Error(call, "outputs of one number per row and output",
+                detail::counted(options.outputs.size(), "number", "numbers"),
+                "give " + std::to_string(count * outputs_));
+  return count;
+}
+
+void Function::State::check_outputs(const std::vector<Value>& outputs) {
+  if (outputs.empty())
+    throw Error("Function", "a function with outputs", "one that returns none", "return a Value or several");
+  if (outputs_ == 0) outputs_ = outputs.size();
+  if (outputs.size() != outputs_)
+    throw Error("Function",
+                "a function that returns " + detail::counted(outputs_, "output", "outputs") + " for every row",
+                std::to_string(outputs.size()), "return as many for each");
+}
+
+// Records a row twice: random numbers and hidden state make the graphs differ.
+void Function::State::check_repeats(std::span<const double> row) {
+  const paths::Recording first = paths::record(function_, row, options_.parameters),
+                         second = paths::record(function_, row, options_.parameters);
+  check_outputs(first.outputs);
+  check_outputs(second.outputs);
+  if (const auto differs = paths::difference(first, second, options_.parameters))
+    throw Error("Function", "a function that records the same graph when it is called again with the same numbers",
+                *differs, "pass random numbers as inputs, and keep no state between calls");
+}
+
+// ---- paths ----
+
+void Function::State::run(Call& call) {
+  if (call.is_backward) call.gradient.assign(options_.parameters.size(), 0.0);
+  work_.clear();
+  EagerGradients eager(options_.parameters, call.gradient);
+  eager_gradients_ = &eager;
+  start(call, call.rows.size() / options_.inputs);
+}
+
+// Whether one more program may be made. Compiling costs as much as recording 100 to 200 rows, six times the usual
+// compile_after. A twentieth of the time of recorded rows, and half of that saved by compiled rows, may be spent on it.
+bool Function::State::may_compile() const {
+  const std::size_t cost = 6 * options_.compile_after, spent = cost * programs_, first = cost * first_programs;
+  return !is_full() && spent <= first + eager_rows_ / 20 + compiled_rows_ / 2;
+}
+
+void Function::State::start(Call& call, std::size_t rows) {
+  if (remembered_.size() != rows) remembered_.assign(rows, unknown);
+  Rows fresh, eager;
+  std::map<std::int32_t, Rows> by_path;
+  for (std::uint32_t i = 0; i < rows; ++i) {
+    const std::int32_t path = remembered_[i];
+    if (path == unknown)
+      fresh.push_back(i);
+    else if (path == seldom || paths_.path(path).program == nullptr)
+      eager.push_back(i);
+    else
+      by_path[path].push_back(i);
+  }
+  for (auto& [path, taken] : by_path) run_program(call, path, {paths::Paths::root, std::move(taken)});
+  finish(call);
+  for (const std::uint32_t i : eager) run_eagerly(call, i);
+  run_fresh(call, fresh);
+}
+
+// Runs rows whose path is unknown. Where most of them end outside every program, as when there are more paths than
+// programs, trying programs costs more than it saves: then rows are recorded at once, for longer and longer.
+void Function::State::run_fresh(Call& call, const Rows& rows) {
+  std::size_t together = least_fresh;
+  for (std::size_t begin = 0; begin < rows.size();) {
+    const std::size_t end = std::min(rows.size(), begin + together);
+    if (untried_left_ > 0) {
+      for (; begin < end && untried_left_ > 0; ++begin, --untried_left_) run_eagerly(call, rows[begin]);
+      continue;
+    }
+    const std::size_t eager_before = eager_rows_, programs_before = programs_;
+    work_.push_back({paths::Paths::root, Rows(rows.begin() + static_cast<std::ptrdiff_t>(begin),
+                                              rows.begin() + static_cast<std::ptrdiff_t>(end))});
+    finish(call);
+    const std::size_t eager = eager_rows_ - eager_before;
+    if (programs_before > 0 && 4 * eager > 3 * (end - begin))
+      untried_left_ = std::exchange(next_untried_, 2 * next_untried_);
+    together = 2 * eager > end - begin ? least_fresh : 2 * together;
+    begin = end;
+  }
+}
+
+void Function::State::finish(Call& call) {
+  while (!work_.empty()) {
+    Work work = std::move(work_.back());
+    work_.pop_back();
+    take(call, std::move(work));
+  }
+}
+
+void Function::State::take(Call& call, Work work) {
+  std::size_t done = 0;
+  while (done < work.rows.size() && paths_.node(work.node).best == none) run_eagerly(call, work.rows[done++]);
+  if (done == work.rows.size()) return;
+  work.rows.erase(work.rows.begin(), work.rows.begin() + static_cast<std::ptrdiff_t>(done));
+  run_program(call, paths_.node(work.node).best, std::move(work));
+}
+
+// ---- compiled rows ----
+
+std::span<const double> Function::State::gather(const Call& call, const Rows& rows) {
+  const std::size_t n = options_.inputs;
+  const bool is_whole = rows.back() - rows.front() + 1 == rows.size() && std::is_sorted(rows.begin(), rows.end());
+  if (is_whole) return call.rows.subspan(rows.front() * n, rows.size() * n);
+  numbers_.resize(rows.size() * n);
+  for (std::size_t i = 0; i < rows.size(); ++i) std::copy_n(call.rows.data() + rows[i] * n, n, numbers_.data() + i * n);
+  return numbers_;
+}
+
+void Function::State::run_program(Call& call, std::int32_t index, Work work) {
+  paths::Path& path = paths_.path(index);
+  const std::uint32_t depth = paths_.node(work.node).depth;
+  const std::size_t width = path.program->outputs(), guards = path.outcomes.size();
+  const bool has_guards = guards > 0;
+  // If many of the first rows leave, all run forward only until it is known which stay.
+  bool forward_first = !call.is_backward;
+  const auto stays = [&](std::size_t i) {
+    return !has_guards || outputs_and_held_[i * width + width - 1] == static_cast<double>(guards);
+  };
+  const auto forward = [&](const Rows& rows) {
+    outputs_and_held_.resize(rows.size() * width);
+    path.program->evaluate(gather(call, rows), outputs_and_held_);
+  };
+  if (!forward_first && has_guards && work.rows.size() >= 2 * sample) {
+    const Rows first(work.rows.begin(), work.rows.begin() + sample);
+    forward(first);
+    std::size_t stay = 0;
+    for (std::size_t i = 0; i < sample; ++i) stay += stays(i) ? 1 : 0;
+    forward_first = 3 * stay < 2 * sample;
+  }
+  if (forward_first)
+    forward(work.rows);
+  else
+    run_on(call, path, work.rows);
+
+  Rows stayed, left;
+  std::vector<double> held;
+  for (std::size_t i = 0; i < work.rows.size(); ++i) {
+    const std::uint32_t row = work.rows[i];
+    if (stays(i)) {
+      remembered_[row] = index;
+      if (!call.outputs.empty())
+        std::copy_n(outputs_and_held_.data() + i * width, outputs_, call.outputs.data() + row * outputs_);
+      stayed.push_back(row);
+    } else {
+      left.push_back(row);
+      held.push_back(outputs_and_held_[i * width + width - 1]);
+    }
+  }
+  if (forward_first && call.is_backward && !stayed.empty()) run_on(call, path, stayed);
+  path.rows += stayed.size();
+  compiled_rows_ += stayed.size();
+  moved_rows_ += left.size();
+  hand_on(call, path, depth, left, held);
+}
+
+// Runs rows forward and backward. The program gives those that leave no gradient, and 0.
+void Function::State::run_on(Call& call, paths::Path& path, const Rows& rows) {
+  RunOptions options;
+  outputs_and_held_.resize(rows.size() * path.program->outputs());
+  options.outputs = outputs_and_held_;
+  if (!call.weights.empty()) {
+    weights_.clear();
+    for (const std::uint32_t row : rows) weights_.push_back(call.weights[row]);
+    options.weights = weights_;
+  }
+  if (!call.input_gradients.empty()) {
+    input_part_.resize(rows.size() * options_.inputs);
+    options.input_gradients = input_part_;
+  }
+  part_.resize(options_.parameters.size());
+  call.sum += path.program->gradients(gather(call, rows), part_, options);
+  for (std::size_t i = 0; i < part_.size(); ++i) call.gradient[i] += part_[i];
+  if (!call.input_gradients.empty())
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      std::copy_n(input_part_.data() + i * options_.inputs, options_.inputs,
+                  call.input_gradients.data() + rows[i] * options_.inputs);
+}
+
+// Rows that left a path go on where they left it. Rounding may decide a comparison otherwise in another program, so a
+// row could come back; a row that does not get further than it was is recorded.
+void Function::State::hand_on(Call& call, const paths::Path& path, std::uint32_t depth, const Rows& rows,
+                              std::span<const double> held) {
+  std::map<std::size_t, Rows> by_comparison;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto at = static_cast<std::size_t>(held[i]);
+    if (at < depth)
+      run_eagerly(call, rows[i]);
+    else
+      by_comparison[at].push_back(rows[i]);
+  }
+  for (auto& [at, group] : by_comparison)
+    work_.push_back({paths_.follow(path.nodes[at], !path.outcomes[at]), std::move(group)});
+}
+
+// ---- recorded rows ----
+
+// Looks at how many rows brought a new path. If nearly all did, looking is not worth its time for longer and longer. If
+// few rows run compiled after many, there are too many paths, and one row in eight is looked at.
+void Function::State::notice(bool is_new_path) {
+  ++watched_;
+  new_paths_ += is_new_path ? 1 : 0;
+  if (watched_ < window) return;
+  if (4 * new_paths_ > 3 * watched_) {
+    unwatched_left_ = next_unwatched_;
+    next_unwatched_ *= 2;
+  } else if (eager_rows_ > 16 * window && compiled_rows_ < eager_rows_ / 4) {
+    unwatched_left_ = 7 * window;
+  }
+  watched_ = new_paths_ = 0;
+}
+
+// Calls the function on a row and returns its path.
+std::int32_t Function::State::record_watched(Call& call, std::uint32_t index, std::vector<Value>& outputs,
+                                             std::vector<Value>& inputs) {
+  std::int32_t node = paths::Paths::root;
+  {
+    const WatchRecording watch([&](const Condition& condition) { node = paths_.follow(node, condition.holds()); }, {});
+    outputs = function_(inputs);
+  }
+  const std::int32_t path = paths_.end_at(node);
+  notice(paths_.path(path).recorded_rows == 0);
+  if (paths_.path(path).recorded_rows++ == 0) {
+    const std::span<const double> numbers = row(call, index);
+    paths_.path(path).example.assign(numbers.begin(), numbers.end());
+  }
+  ++paths_.path(path).rows;
+  return path;
+}
+
+void Function::State::run_eagerly(Call& call, std::uint32_t index) {
+  const std::span<const double> numbers = row(call, index);
+  if (eager_rows_ % rows_per_check == rows_per_check - 1) check_repeats(numbers);
+  std::vector<Value> inputs(numbers.begin(), numbers.end()), outputs;
+  const bool is_watched = unwatched_left_ == 0 && paths_.nodes() < most_nodes && !is_full();
+  if (is_watched) {
+    remembered_[index] = record_watched(call, index, outputs, inputs);
+  } else {
+    unwatched_left_ -= unwatched_left_ > 0 ? 1 : 0;
+    remembered_[index] = seldom;
+    outputs = function_(inputs);
+  }
+  ++eager_rows_;
+  check_outputs(outputs);
+  if (!call.outputs.empty())
+    for (std::size_t i = 0; i < outputs_; ++i) call.outputs[index * outputs_ + i] = std::as_const(outputs[i]).data();
+  if (call.is_backward) {
+    const double weight = call.weights.empty() ? 1 : call.weights[index];
+    call.sum += weight * std::as_const(outputs[0]).data();
+    eager_gradients_->begin();
+    // A backward pass from a leaf would replace the leaf's gradient.
+    (outputs[0].op() == Op::leaf ? outputs[0] * 1.0 : outputs[0]).backward(weight);
+    if (!call.input_gradients.empty())
+      for (std::size_t i = 0; i < inputs.size(); ++i)
+        call.input_gradients[index * options_.inputs + i] = std::as_const(inputs[i]).grad();
+  }
+  if (!is_watched) return;
+  outputs.clear();
+  inputs.clear();
+  const paths::Path& path = paths_.path(remembered_[index]);
+  if (path.recorded_rows >= options_.compile_after && path.program == nullptr && path.why_not.empty() && may_compile())
+    compile_path(remembered_[index], numbers);
+}
+
+// ---- compiling ----
+
+// The program's outputs are those of the function and, if it branches, the number of comparisons that came out as on
+// this path before the first that did not. The first output counts only if all did.
+void Function::State::compile_path(std::int32_t index, std::span<const double> numbers) {
+  const paths::Recording recorded = paths::record(function_, numbers, options_.parameters);
+  const std::vector<bool> outcomes = paths_.outcomes(index);
+  if (recorded.outcomes() != outcomes) return;  // the data of a parameter was changed by the function
+  const paths::Recording first = paths::record(function_, paths_.path(index).example, options_.parameters);
+  if (first.outcomes() == outcomes)
+    if (const auto differs = paths::difference(first, recorded, options_.parameters))
+      throw Error("Function", "a function that records the same graph for rows whose comparisons come out alike",
+                  *differs, "leave data() and numbers of your own out of the function, or make them inputs");
+
+  std::vector<Value> outputs = recorded.outputs;
+  if (!outcomes.empty()) {
+    Value held = 0.0;
+    for (std::size_t i = outcomes.size(); i-- > 0;) {
+      const Value outcome(recorded.decided[i]);
+      held = (outcomes[i] ? outcome : 1 - outcome) * (1 + held);
+    }
+    outputs[0] = select(held > static_cast<double>(outcomes.size()) - 0.5, outputs[0], 0.0);
+    outputs.push_back(held);
+  }
+  try {
+    Program program = compile(outputs, {.inputs = recorded.inputs,
+                                        .parameters = options_.parameters,
+                                        .precision = options_.precision,
+                                        .threads = options_.threads,
+                                        .instruction_set = options_.instruction_set});
+    bytes_ += program.describe().bytes;
+    ++programs_;
+    paths_.set_program(index, std::move(program));
+  } catch (const Error& error) {
+    paths_.path(index).why_not = error.what();
+  }
+}
+
+}  // namespace gradwalk
