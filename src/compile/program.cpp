@@ -138,8 +138,14 @@ Compiled passes(const compiler::Scalars& scalars) {
   if (compiler::verifies) compiler::verify(scalars);
   made.terms = compiler::simplify(scalars);
   if (made.terms.inputs == 0 && made.terms.outputs.size() > 1) made.forward = made.terms;
-  compiler::differentiate(made.terms);
-  made.program = compiler::scheduled(made.terms, made.groups);
+  if (compiler::verifies) compiler::verify(made.terms);
+  made.groups = compiler::lift(made.terms);
+  compiler::differentiate(made.terms, made.groups);
+  if (compiler::verifies) compiler::verify(made.terms);
+  compiler::lift_backward(made.terms, made.groups);
+  if (compiler::verifies) compiler::verify(made.terms, made.groups);
+  made.program = compiler::schedule(made.terms, made.groups);
+  if (compiler::verifies) compiler::verify(made.program);
   return made;
 }
 
@@ -221,7 +227,7 @@ std::vector<PassText> compile_passes(std::span<const Value> outputs, const Compi
   const Compiled made = passes(recorded.scalars);
   return {{"record", compiler::dump(recorded.scalars)},
           {"simplify", compiler::dump(made.terms)},
-          {"differentiate", compiler::dump_backward(made.terms)},
+          {"differentiate", compiler::dump_backward(made.terms, made.groups)},
           {"lift", compiler::dump(made.terms, made.groups)},
           {"schedule", compiler::dump(made.program)}};
 }
