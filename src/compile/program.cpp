@@ -61,6 +61,18 @@ double Program::gradients(std::span<double> gradients) {
   return result;
 }
 
+double Program::gradients_at(std::span<const double> parameters, std::span<const double> rows,
+                             std::span<double> gradients, const RunOptions& options) {
+  const char* const call = "Program::gradients_at";
+  const State::Use use(state(), call);
+  state().check_buffer(call, gradients.size());
+  const std::size_t count = state().count_rows(call, rows.size());
+  state().load_numbers(call, parameters);
+  const double result = state().run(call, rows.data(), count, options);
+  state().copy_gradients(gradients);
+  return result;
+}
+
 double Program::gradient_at(std::span<const double> parameters, std::span<double> gradient) {
   const State::Use use(state(), "Program::gradient_at");
   state().check_buffer("Program::gradient_at", gradient.size());
@@ -87,6 +99,11 @@ SparsePattern Program::jacobian_pattern() const {
 void Program::sparse_jacobian_at(std::span<const double> parameters, std::span<double> values) {
   const State::Use use(state(), "Program::sparse_jacobian_at");
   state().sparse_jacobian_at(parameters, values);
+}
+
+Program Program::clone() const {
+  const State::Use use(state(), "Program::clone");
+  return Program(state().twin());
 }
 
 void Program::evaluate(std::span<double> outputs) {
