@@ -320,7 +320,8 @@ TEST(Compile, DifferentiatesALayerOfWhichOneOutputIsUsed) {
     std::vector<double> rows, gradient(4), at_inputs(2 * count);
     for (std::size_t r = 0; r < count; ++r) rows.insert(rows.end(), {0.5, -0.25});
     program.gradients(rows, gradient, {.input_gradients = at_inputs});
-    EXPECT_THAT(gradient, testing::ElementsAre(0.5 * static_cast<double>(count), -0.25 * static_cast<double>(count), 0, 0));
+    EXPECT_THAT(gradient,
+                testing::ElementsAre(0.5 * static_cast<double>(count), -0.25 * static_cast<double>(count), 0, 0));
     EXPECT_EQ(at_inputs[0], 1);
     EXPECT_EQ(at_inputs[1], 2);
   }
@@ -477,6 +478,8 @@ TEST(Compile, WritesItsDescriptionAsText) {
   c.label("temperature");
   d.label("pressure");
   Program::Description about = compile(w * x / c + d, {.inputs = {x}, .parameters = {w}}).describe();
+  EXPECT_THAT(about.constants, testing::UnorderedElementsAre("\"temperature\" = 3", "\"pressure\" = 5"));
+  about.constants = {"\"temperature\" = 3", "\"pressure\" = 5"};
   about.layers = {"16 x 2", "1 x 16, 8 times"};
   about.instructions = 1;
   about.bytes = 12345;

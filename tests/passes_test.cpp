@@ -65,7 +65,8 @@ TEST(TheVerifier, FindsErrorsOfSimplify) {
   EXPECT_THAT(message([](Terms& all) { all.products[0].a = static_cast<Id>(all.nodes.size()); }),
               HasSubstr("operands before their users"));
   EXPECT_THAT(message([](Terms& all) { all.products[0] = {1, none, none}; }), HasSubstr("a product of something"));
-  EXPECT_THAT(message([](Terms& all) { all.nodes[all.outputs[0]].domain = Domain::constant; }), HasSubstr("the domain"));
+  EXPECT_THAT(message([](Terms& all) { all.nodes[all.outputs[0]].domain = Domain::constant; }),
+              HasSubstr("the domain"));
   EXPECT_THAT(message([](Terms& all) { all.nodes[0].kind = Kind::function; }), HasSubstr("constants first"));
   EXPECT_THAT(message([](Terms& all) { all.products.resize(1); }), HasSubstr("in their list"));
 }

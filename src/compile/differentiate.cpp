@@ -3,11 +3,11 @@
 //
 // From the last node to the first, the gradient of a node is the sum of what its users pass on to it. A sum of products
 // factor * a * b passes factor * gradient * b on to a, so the gradient is a sum of products, too. A function passes on
-// its gradient times a local derivative of ops.def: a local node. What the rows pass on to a uniform node is summed over
-// all rows (row sums) into one number, its row gradient.
+// its gradient times a local derivative of ops.def: a local node. What the rows pass on to a uniform node is summed
+// over all rows (row sums) into one number, its row gradient.
 //
-// A layer is differentiated as a whole: its weights, transposed, times the gradients of its outputs are the gradients of
-// its inputs. Its members have to be complete then, so varying nodes are visited group by group. Uniform nodes come
+// A layer is differentiated as a whole: its weights, transposed, times the gradients of its outputs are the gradients
+// of its inputs. Its members have to be complete then, so varying nodes are visited group by group. Uniform nodes come
 // after all of them, by their numbers.
 #include <algorithm>
 #include <unordered_map>
@@ -118,8 +118,13 @@ class Differentiator {
     };
     for (std::uint32_t begin = 0, end = 0; begin < depth; begin = end) {
       while (end < depth && is_of_program(end) == is_of_program(begin)) ++end;
-      Group made{Group::Form::layer, Op::leaf, Domain::varying, static_cast<std::uint32_t>(members.size() / copies),
-                 copies,             {},       0};
+      Group made{Group::Form::layer,
+                 Op::leaf,
+                 Domain::varying,
+                 static_cast<std::uint32_t>(members.size() / copies),
+                 copies,
+                 {},
+                 0};
       made.transposed = static_cast<std::uint32_t>(groups_.layers.size() - 1);
       made.first_input = begin;
       for (std::uint32_t t = begin; t < end; ++t)
@@ -252,9 +257,8 @@ class Differentiator {
   // Whether weights or biases of the layer are uniform.
   bool has_uniform(const Group& layer) const {
     return std::any_of(layer.members.begin(), layer.members.end(), [&](Id id) {
-      return std::ranges::any_of(products(id), [&](const Product& product) {
-        return product.a != none && is_uniform(product.a);
-      });
+      return std::ranges::any_of(products(id),
+                                 [&](const Product& product) { return product.a != none && is_uniform(product.a); });
     });
   }
 

@@ -98,7 +98,9 @@ struct Terms {
   std::vector<bool> for_inputs;     // for each node of the backward pass: only gradients of inputs need it
   Id first_computed() const { return static_cast<Id>(parameters + inputs + constants); }
   Id end_of_forward() const { return std::min(backward, static_cast<Id>(nodes.size())); }
-  bool is_for_inputs(Id id) const { return id >= backward && id - backward < for_inputs.size() && for_inputs[id - backward]; }
+  bool is_for_inputs(Id id) const {
+    return id >= backward && id - backward < for_inputs.size() && for_inputs[id - backward];
+  }
   std::size_t bytes() const {
     return nodes.capacity() * sizeof(Node) + operands.capacity() * sizeof(Id) + products.capacity() * sizeof(Product);
   }
@@ -117,8 +119,8 @@ struct Group {
   std::uint32_t count = 0;   // operands or products a node; of long sums and extremes it may differ
   std::uint32_t copies = 1;  // of a layer
   std::vector<Id> members;
-  std::uint8_t by = 0;        // of local nodes
-  bool for_inputs = false;    // only gradients of inputs need it
+  std::uint8_t by = 0;      // of local nodes
+  bool for_inputs = false;  // only gradients of inputs need it
   // Of a layer of the backward pass, which computes what another layer passes on to its inputs: whose gradients it
   // reads, and the first input it computes.
   std::uint32_t transposed = none, first_input = 0;
@@ -199,7 +201,7 @@ struct Instructions {
   std::vector<std::uint32_t> seeds;            // for each output: the uniform place of its seed, or none
   std::uint32_t row_seed = none, zero = none;  // varying places that a block sets before varying_backward
   std::vector<std::uint32_t> input_gradients;  // for each input: the varying place of its gradient, or none
-  struct Gradient {                  // of a parameter, where it is not what the rows have added up
+  struct Gradient {                            // of a parameter, where it is not what the rows have added up
     std::uint32_t parameter;
     Output at;
   };

@@ -232,7 +232,8 @@ class Lifter {
     const Node& node = terms_.nodes[id];
     Group like{form_of(node.kind), node.op, node.domain, node.count, 1, {}, node.by, terms_.is_for_inputs(id)};
     std::uint64_t key = mixed(static_cast<std::uint64_t>(node.kind), static_cast<std::uint64_t>(node.domain));
-    key = mixed(mixed(key, static_cast<std::uint64_t>(node.op)), std::uint64_t{node.by} * 2 + (like.for_inputs ? 1 : 0));
+    key =
+        mixed(mixed(key, static_cast<std::uint64_t>(node.op)), std::uint64_t{node.by} * 2 + (like.for_inputs ? 1 : 0));
     std::uint32_t after = 0;
     if (node.has_products()) {
       const auto all = products(id);

@@ -69,8 +69,8 @@ template <class T> auto Machine<T>::row_steps(bool for_inputs) const -> RowSteps
 
 template <class T> std::size_t Machine<T>::bytes() const {
   std::size_t instructions = 0;
-  for (const auto* list : {&program_.uniform, &program_.varying, &program_.varying_backward, &program_.outers,
-                           &program_.uniform_backward})
+  for (const auto* list :
+       {&program_.uniform, &program_.varying, &program_.varying_backward, &program_.outers, &program_.uniform_backward})
     instructions += list->size();
   std::size_t plans = 0;
   for (const auto* list : {&plan_.varying, &plan_.backward, &plan_.outers})
@@ -105,7 +105,8 @@ template <class T> detail::InSteps<T> Machine<T>::in(const RunOperand& operand, 
 
 template <class T> template <class Add> void Machine<T>::each_cell(Columns columns, Add add) {
   for (std::size_t first = columns.begin; first < columns.end; first += cell_)
-    add(first, std::min(cell_, columns.end - first), partial_.data() + first / cell_ * plan_.reduced.size() * kernels_.lanes);
+    add(first, std::min(cell_, columns.end - first),
+        partial_.data() + first / cell_ * plan_.reduced.size() * kernels_.lanes);
 }
 
 // About how many floating-point operations a row takes, forwards and backwards.
@@ -188,9 +189,8 @@ template <class T> void Machine<T>::load(const Rows& rows, std::size_t begin, Co
     seeds_.data()[r] = r >= rows_ ? T(0) : rows.seeds == nullptr ? T(1) : static_cast<T>(rows.seeds[begin + r]);
 }
 
-template <class T>
-void Machine<T>::run_instructions(Worker& worker, const std::vector<Instruction>& list,
-                                  const std::vector<Plan<T>>& plans, Pass pass) {
+template <class T> void Machine<T>::run_instructions(Worker& worker, const std::vector<Instruction>& list,
+                                                     const std::vector<Plan<T>>& plans, Pass pass) {
   for (std::size_t n = 0; n < list.size(); ++n) {
     const Instruction& one = list[n];
     if (one.for_inputs && !pass.for_inputs) continue;

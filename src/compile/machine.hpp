@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // run: carries out a program's instructions on plain numbers. The backward pass is instructions, too.
 //
-// What is uniform is computed once per run. Rows are taken in blocks, one column per row: a varying number is a vector of
-// as many as the block has columns. Threads share the columns for everything that goes row by row, and then the outputs
-// of each layer for the gradients of its weights. Other sums over rows are made for a cell of columns at a time and added
-// up in order. So every number is computed in the same way however many threads there are. A row or two of a small
-// program are taken by steps, one after another.
+// What is uniform is computed once per run. Rows are taken in blocks, one column per row: a varying number is a vector
+// of as many as the block has columns. Threads share the columns for everything that goes row by row, and then the
+// outputs of each layer for the gradients of its weights. Other sums over rows are made for a cell of columns at a time
+// and added up in order. So every number is computed in the same way however many threads there are. A row or two of a
+// small program are taken by steps, one after another.
 #pragma once
 
 #include <memory>

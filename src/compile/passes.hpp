@@ -48,7 +48,7 @@ void verify(const Terms& terms, const Groups& groups);
 void verify(const Instructions& instructions);
 
 std::string dump(const Scalars& scalars);
-std::string dump(const Terms& terms);           // the forward pass
+std::string dump(const Terms& terms);                                 // the forward pass
 std::string dump_backward(const Terms& terms, const Groups& groups);  // what differentiate has added
 std::string dump(const Terms& terms, const Groups& groups);
 std::string dump(const Instructions& instructions);

@@ -139,8 +139,8 @@ class Scheduler {
   }
   bool is_varying(Id id) const { return node(id).domain == Domain::varying; }
 
-  // A layer whose outputs are all read by relu, and by nothing else, computes the relu, too. The members of its group are
-  // then the relus.
+  // A layer whose outputs are all read by relu, and by nothing else, computes the relu, too. The members of its group
+  // are then the relus.
   void join_relus() {
     members_of_ = std::vector<std::vector<Id>>(groups_.groups.size());
     for (std::size_t g = 0; g < groups_.groups.size(); ++g) members_of_[g] = groups_.groups[g].members;
@@ -448,22 +448,30 @@ class Scheduler {
     is_backward_ = false;
     if (verifies) {
       holders_.assign(all_.varying_places + all_.input_places, none);
-      for (Id id = 0; id < terms_.nodes.size(); ++id)
-        if (places_[id].domain == Domain::varying &&
-            (node(id).kind == Kind::input || node(id).kind == Kind::seed || node(id).kind == Kind::zero))
-          holders_[places_[id].at] = id;
+      hold_leaves(0, terms_.first_computed());
     }
     layers_.resize(groups_.forward);
     for (std::size_t g = 0; g < groups_.groups.size(); ++g) {
       is_backward_ = g >= groups_.forward && !terms_.seeds.empty();
+      if (verifies && g == groups_.forward) hold_leaves(terms_.end_of_forward(), static_cast<Id>(terms_.nodes.size()));
       members_ = std::move(members_of_[g]);
       if (members_.empty()) continue;
       emit(groups_.groups[g], g);
       for (const Id id : members_)
         if (!holders_.empty() && places_[id].domain == Domain::varying) holders_[places_[id].at] = id;
     }
+    if (verifies && groups_.forward == groups_.groups.size())
+      hold_leaves(terms_.end_of_forward(), static_cast<Id>(terms_.nodes.size()));
     is_backward_ = true;
     for (std::size_t i = 0; i < groups_.layers.size(); ++i) emit_outer(i);
+  }
+
+  // The varying numbers that are there before the first instruction of a pass.
+  void hold_leaves(Id begin, Id end) {
+    for (Id id = begin; id < end; ++id)
+      if (is_varying(id) &&
+          (node(id).kind == Kind::input || node(id).kind == Kind::seed || node(id).kind == Kind::zero))
+        holders_[places_[id].at] = id;
   }
 
   void emit(const Group& group, std::size_t index) {
@@ -893,8 +901,8 @@ class Scheduler {
   std::vector<std::vector<Id>> members_of_;  // for each group, in the order of their places
   std::vector<bool> has_relu_;               // for each group
   std::vector<Instruction> layers_;          // for each group of the forward pass
-  // For each layer with a backward pass: where the gradients of its outputs are side by side, and whether they have to be
-  // copied there.
+  // For each layer with a backward pass: where the gradients of its outputs are side by side, and whether they have to
+  // be copied there.
   std::vector<std::uint32_t> gradients_at_;
   std::vector<bool> is_copied_;
   std::vector<Id> holders_;  // in builds that verify: for each varying place, which node's number it has

@@ -219,7 +219,8 @@ class Simplifier {
       need(product.b);
       terms_.products.push_back(product);
     }
-    return add_node(id, {Kind::sum, Op::leaf, domain, 0, begin, static_cast<std::uint32_t>(products.size()), none, start});
+    return add_node(id,
+                    {Kind::sum, Op::leaf, domain, 0, begin, static_cast<std::uint32_t>(products.size()), none, start});
   }
 
   // Weights times inputs are kept apart from what else is added, so that a layer can be made of them.
@@ -298,7 +299,8 @@ class Simplifier {
       nodes.push_back({Kind::parameter, Op::leaf, Domain::uniform, 0, 0, 0, none, 0});
     for (std::size_t i = 0; i < terms_.inputs; ++i)
       nodes.push_back({Kind::input, Op::leaf, Domain::varying, 0, 0, 0, none, 0});
-    for (const Id id : constants_) nodes.push_back({Kind::constant, Op::leaf, Domain::constant, 0, 0, 0, none, number(id)});
+    for (const Id id : constants_)
+      nodes.push_back({Kind::constant, Op::leaf, Domain::constant, 0, 0, 0, none, number(id)});
     nodes.insert(nodes.end(), terms_.nodes.rbegin(), terms_.nodes.rend());
 
     const auto leaves = static_cast<Id>(terms_.parameters + terms_.inputs);

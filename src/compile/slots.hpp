@@ -71,8 +71,8 @@ class Slots {
   }
 
   std::uint32_t size_;
-  std::map<std::uint32_t, std::uint32_t> by_begin_;              // the length of each gap
-  std::set<std::pair<std::uint32_t, std::uint32_t>> by_size_;    // length and begin
+  std::map<std::uint32_t, std::uint32_t> by_begin_;            // the length of each gap
+  std::set<std::pair<std::uint32_t, std::uint32_t>> by_size_;  // length and begin
 };
 
 }  // namespace gradwalk::compiler

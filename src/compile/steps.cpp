@@ -73,8 +73,8 @@ template <class T> void Steps<T>::append(const Instructions& program, const Plac
   };
   const bool is_dot = one.form == Instruction::Form::dot, is_row_sum = one.form == Instruction::Form::row_sums;
   for (std::uint32_t i = 0; i < (is_row_sum ? one.count : one.outputs()); ++i) {
-    const std::uint32_t out = is_row_sum ? at.of(Domain::row_gradient, program.place(one.targets, i))
-                                         : at.of(one.domain, one.out + i);
+    const std::uint32_t out =
+        is_row_sum ? at.of(Domain::row_gradient, program.place(one.targets, i)) : at.of(one.domain, one.out + i);
     if (one.form == Instruction::Form::function) {
       steps_.push_back({one.op, no_local, out, {}});
       for (std::size_t k = 0; k < 3; ++k) steps_.back().in[k] = at(one.in[k], i, at.one());
