@@ -284,6 +284,49 @@ TEST(Compile, MakesAFunctionOfParametersIfThereAreNoInputs) {
   EXPECT_EQ(p[0].grad(), 4);
 }
 
+TEST(Compile, RunsRowsAtGivenParameters) {
+  const Value x, w{1.0}, b{7.0};
+  Program program = compile(pow(w * x + b, 2), {.inputs = {x}, .parameters = {w, b}});
+  std::vector<double> gradient(2), at_inputs(2);
+  const std::vector rows{1.0, 2.0};
+  EXPECT_EQ(program.gradients_at(std::vector{3.0, 1.0}, rows, gradient, {.input_gradients = at_inputs}), 65);
+  EXPECT_THAT(gradient, testing::ElementsAre(36, 22));
+  EXPECT_THAT(at_inputs, testing::ElementsAre(24, 42));
+  EXPECT_EQ(w.grad(), 0);
+  EXPECT_EQ(program.gradients(rows, gradient), 145) << "the parameters' own values are used again";
+  EXPECT_THAT(error_of([&] { program.gradients_at(std::vector{3.0}, rows, gradient); }),
+              HasSubstr("needs 2 parameters, got 1 numbers"));
+}
+
+TEST(Compile, ClonesAProgram) {
+  const Value x, w{2.0};
+  Program program = compile(w * x, {.inputs = {x}, .parameters = {w}}), clone = program.clone();
+  std::vector<double> gradient(1), of_clone(1);
+  program.gradients(std::vector{3.0}, gradient);
+  EXPECT_EQ(clone.gradients(std::vector{5.0}, of_clone), 10);
+  EXPECT_EQ(gradient[0], 3);
+  EXPECT_EQ(of_clone[0], 5);
+  program = Program(std::move(clone));
+  EXPECT_EQ(program.gradients(std::vector{4.0}, gradient), 8);
+}
+
+// The result depends on one output of a layer only, so the others have the gradient 0, even if their weights are
+// infinite.
+TEST(Compile, DifferentiatesALayerOfWhichOneOutputIsUsed) {
+  const std::vector<Value> x(2), w{1.0, 2.0, 3.0, std::numeric_limits<double>::infinity()};
+  const std::vector<Value> outputs{tanh(w[0] * x[0] + w[1] * x[1]), w[2] * x[0] + w[3] * x[1]};
+  Program program = compile(outputs, {.inputs = x, .parameters = w});
+  for (const std::size_t count : {1u, 40u}) {
+    std::vector<double> rows, gradient(4), at_inputs(2 * count);
+    for (std::size_t r = 0; r < count; ++r) rows.insert(rows.end(), {0.5, -0.25});
+    program.gradients(rows, gradient, {.input_gradients = at_inputs});
+    EXPECT_THAT(gradient,
+                testing::ElementsAre(0.5 * static_cast<double>(count), -0.25 * static_cast<double>(count), 0, 0));
+    EXPECT_EQ(at_inputs[0], 1);
+    EXPECT_EQ(at_inputs[1], 2);
+  }
+}
+
 // A recursion has no parallel operations, so the scalar interpreter runs it.
 TEST(Compile, RunsARecursionLikeTheEngine) {
   for (const Precision precision : {Precision::float64, Precision::float32}) {
@@ -435,6 +478,8 @@ TEST(Compile, WritesItsDescriptionAsText) {
   c.label("temperature");
   d.label("pressure");
   Program::Description about = compile(w * x / c + d, {.inputs = {x}, .parameters = {w}}).describe();
+  EXPECT_THAT(about.constants, testing::UnorderedElementsAre("\"temperature\" = 3", "\"pressure\" = 5"));
+  about.constants = {"\"temperature\" = 3", "\"pressure\" = 5"};
   about.layers = {"16 x 2", "1 x 16, 8 times"};
   about.instructions = 1;
   about.bytes = 12345;

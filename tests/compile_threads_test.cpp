@@ -115,6 +115,26 @@ TEST(Threads, RunProgramsOfTheirOwnAtTheSameTime) {
   EXPECT_EQ(right, 2);
 }
 
+TEST(Threads, RunClonesOfAProgramAtTheSameTime) {
+  const Network network;
+  Program program = network.compiled(1), clone = program.clone();
+  const std::vector<double> parameters(program.parameters(), 0.25);
+  const auto gradients_of = [&](Program& of) {
+    std::vector<double> gradients(of.parameters());
+    of.gradients_at(parameters, rows_of(many), gradients);
+    return gradients;
+  };
+  const std::vector<double> wanted = gradients_of(program);
+  std::atomic<int> wrong = 0;
+  const auto job = [&](Program& of) {
+    for (std::size_t i = 0; i < tests::sized(20, 4); ++i) wrong += gradients_of(of) == wanted ? 0 : 1;
+  };
+  std::thread one(job, std::ref(program)), two(job, std::ref(clone));
+  one.join();
+  two.join();
+  EXPECT_EQ(wrong, 0);
+}
+
 // A call that reads Values must be on their thread. A call that only computes can be on any thread.
 TEST(AProgramOfAnotherThread, ThrowsIfItWouldReadValues) {
   Value w{2.0}, x{0.0};

@@ -392,46 +392,38 @@ TYPED_TEST(KernelsOf, AddUpTermsOfSeveralVectorsInSteps) {
   });
 }
 
-// The kernel handles term after term for each vector. The first term overwrites; later terms may add to the same place,
-// in this vector or the next.
-TYPED_TEST(KernelsOf, PassOnToTheTermsOfSumsInTurn) {
+TYPED_TEST(KernelsOf, SkipTermsThatAreZeroInSteps) {
   using T = TypeParam;
   this->each_set([&](const Kernels<T>& k) {
-    constexpr std::size_t vectors = 3;
+    const std::vector<T> zero(4), one(4, T{1}), infinite(4, inf<T>);
+    const TermInSteps<T> skipped{{}, {{zero.data()}, 0}, {{infinite.data()}, 0}}, kept{{}, {{one.data()}, 0}, {}};
+    const std::vector<TermInSteps<T>> terms{skipped, kept};
+    std::vector<T> out(8, T{7});
+    k.sums_in_steps_without_zeros(2, 4, {{nullptr, 0}, 0}, terms, out.data(), 4);
+    EXPECT_EQ(out, std::vector<T>(8, T{1}));
+  });
+}
+
+TYPED_TEST(KernelsOf, AddTheTermsOfAllRowsToTheSumsOfLanes) {
+  using T = TypeParam;
+  this->each_set([&](const Kernels<T>& k) {
     for (const std::size_t n : lengths) {
-      const auto length = static_cast<std::ptrdiff_t>(n);
-      const std::vector<T> x = numbers<T>((vectors + 1) * n, 1), y = numbers<T>(n, 2), c = numbers<T>(vectors, 3);
-      const std::vector<T> g = numbers<T>(vectors * n, 4);
-      Array<T> to_x((vectors + 1) * n, T{9}), to_y(n, T{1});
-      std::fill_n(to_x.begin(), n, T{0});
-      // The terms are c[v] * x[v] * y, x[v] * x[v + 1] and x[v + 1]. The second term is the first to write the last x.
-      const InSteps<T> here{{x.data()}, length}, next{{x.data() + n}, length}, factor{{c.data(), 0}, 1},
-          same{{y.data()}, 0};
-      const Target<T> to_here{to_x.begin(), length, true}, to_next{to_x.begin() + n, length, false};
-      const std::vector<TermBack<T>> terms{{{factor, here, same}, to_here, {to_y.begin(), 0, true}},
-                                           {{{}, here, next}, to_here, to_next},
-                                           {{{}, next, {}}, {to_x.begin() + n, length, true}, {}},
-                                           {{{}, here, next}, {}, {}}};
-      k.sums_back(vectors, n, {{g.data()}, length}, terms);
-      EXPECT_TRUE(to_x.is_unharmed() && to_y.is_unharmed());
-      for (std::size_t i = 0; i < n; ++i) {
-        const auto at = [&](const std::vector<T>& all, std::size_t v) { return static_cast<double>(all[v * n + i]); };
-        double want_y = 1;
-        for (std::size_t v = 0; v <= vectors; ++v) {
-          double want = 0;
-          if (v < vectors) want += at(g, v) * (static_cast<double>(c[v]) * at(y, 0) + at(x, v + 1));
-          if (v > 0) want += at(g, v - 1) * (at(x, v - 1) + 1);
-          if (v < vectors) want_y += at(g, v) * static_cast<double>(c[v]) * at(x, v);
-          EXPECT_NEAR(static_cast<double>(to_x[v * n + i]), want, 16 * std::numeric_limits<T>::epsilon());
+      const std::vector<T> x = numbers<T>(n, 1), y = numbers<T>(n, 2);
+      const T factor = T{3};
+      const std::vector<Term<T>> terms{{{&factor, 0}, {x.data()}, {y.data()}}, {{}, {x.data()}, {}}};
+      Array<T> sums(k.lanes, T{2});
+      k.row_sum(n, terms, sums.begin());
+      EXPECT_TRUE(sums.is_unharmed());
+      for (std::size_t lane = 0; lane < k.lanes; ++lane) {
+        double want = 2, size = 2;
+        for (std::size_t i = lane; i < n; i += k.lanes) {
+          const double a = static_cast<double>(x[i]), b = static_cast<double>(y[i]);
+          want += 3 * a * b + a;
+          size += std::abs(3 * a * b) + std::abs(a);
         }
-        EXPECT_NEAR(static_cast<double>(to_y[i]), want_y, 16 * std::numeric_limits<T>::epsilon());
+        EXPECT_NEAR(static_cast<double>(sums[lane]), want, 8 * size * std::numeric_limits<T>::epsilon());
       }
     }
-    const std::vector<T> zero(4), one(4, T{1}), infinite(4, inf<T>);
-    std::vector<T> out(4, T{7});
-    const TermBack<T> term{{{{zero.data()}, 0}, {{one.data()}, 0}, {{infinite.data()}, 0}}, {out.data()}, {}};
-    k.sums_back(1, 4, {{one.data()}, 0}, {&term, 1});
-    EXPECT_EQ(out, std::vector<T>(4, T{7})) << "0 passes nothing on";
   });
 }
 

@@ -91,11 +91,18 @@ class GRADWALK_EXPORT Program {
   double gradients(std::span<const double> rows, std::span<double> gradients, const RunOptions& options = {});
   // The same for a program without inputs.
   double gradients(std::span<double> gradients);
+  // Runs the rows as gradients() does, with these numbers in place of the parameters' values. Neither reads nor changes
+  // the Values, so it can be called on any thread.
+  double gradients_at(std::span<const double> parameters, std::span<const double> rows, std::span<double> gradients,
+                      const RunOptions& options = {});
   // Evaluates a program without inputs as a function of its parameters: returns its value at these parameters and
   // writes its gradient at them to `gradient`. Neither reads nor changes the Values.
   double gradient_at(std::span<const double> parameters, std::span<double> gradient);
   // Returns the value of a program without inputs at these parameters.
   double value_at(std::span<const double> parameters);
+  // Returns a program of its own that computes the same, so that two threads can run at the same time. It does not
+  // compile again.
+  Program clone() const;
   // Writes the derivative of every output with respect to every parameter at these parameters, one row per output. For
   // a program of compile_derivatives(), this is the Hessian.
   void jacobian_at(std::span<const double> parameters, std::span<double> jacobian);

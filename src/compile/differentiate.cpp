@@ -3,8 +3,12 @@
 //
 // From the last node to the first, the gradient of a node is the sum of what its users pass on to it. A sum of products
 // factor * a * b passes factor * gradient * b on to a, so the gradient is a sum of products, too. A function passes on
-// its gradient times a local derivative of ops.def: a local node. Only uniform nodes have such gradients; what all rows
-// pass on to a uniform node is one number, its row gradient, which the executor of the rows adds up.
+// its gradient times a local derivative of ops.def: a local node. What the rows pass on to a uniform node is summed
+// over all rows (row sums) into one number, its row gradient.
+//
+// A layer is differentiated as a whole: its weights, transposed, times the gradients of its outputs are the gradients
+// of its inputs. Its members have to be complete then, so varying nodes are visited group by group. Uniform nodes come
+// after all of them, by their numbers.
 #include <algorithm>
 #include <unordered_map>
 
@@ -15,53 +19,54 @@
 namespace gradwalk::compiler {
 namespace {
 
+// Row sums have at most so many products: what they read need not be kept until the end of the backward pass.
+constexpr std::size_t row_sum_products = 8;
+
 class Differentiator {
  public:
-  explicit Differentiator(Terms& terms)
-      : terms_(terms), end_(static_cast<Id>(terms.nodes.size())), first_(end_, none), has_rows_(end_) {}
+  Differentiator(Terms& terms, Groups& groups)
+      : terms_(terms),
+        groups_(groups),
+        end_(static_cast<Id>(terms.nodes.size())),
+        first_(end_, none),
+        rows_(end_),
+        has_rows_(end_) {}
 
   void run() {
     terms_.backward = end_;
-    find_row_gradients();
-    seed_outputs();
     terms_.gradients.assign(terms_.parameters, none);
+    terms_.input_gradients.assign(terms_.inputs, none);
+    seed_outputs();
+    for (std::size_t i = groups_.forward; i-- > 0;)
+      if (groups_.groups[i].domain == Domain::varying) visit(static_cast<std::uint32_t>(i));
+    for (std::size_t i = 0; i < terms_.inputs; ++i)
+      terms_.input_gradients[i] = gradient_of(static_cast<Id>(terms_.parameters + i));
+    for (Id id = 0; id < end_; ++id) flush_rows(id);
     for (Id id = end_; id-- > 0;) {
-      if (!is_wanted(id) || (first_[id] == none && !has_rows_[id])) continue;
+      if (terms_.nodes[id].domain != Domain::uniform) continue;
       const Id gradient = gradient_of(id);
       if (id < terms_.parameters)
         terms_.gradients[id] = gradient;
-      else
+      else if (gradient != none)
         pass_on(id, gradient);
     }
+    if (terms_.inputs > 0) find_nodes_for_inputs();
   }
 
  private:
-  bool is_wanted(Id id) const { return id != none && terms_.nodes[id].domain == Domain::uniform; }
-
-  void find_row_gradients() {
-    for (Id id = terms_.first_computed(); id < end_; ++id) {
-      const Node& node = terms_.nodes[id];
-      if (node.domain != Domain::varying) continue;
-      const auto meet = [&](Id operand) {
-        if (is_wanted(operand)) has_rows_[operand] = true;
-      };
-      for (std::uint32_t k = node.begin; k < node.begin + node.count; ++k) {
-        if (node.kind == Kind::sum)
-          meet(terms_.products[k].a), meet(terms_.products[k].b);
-        else
-          meet(terms_.operands[k]);
-      }
-    }
-  }
+  bool is_uniform(Id id) const { return terms_.nodes[id].domain == Domain::uniform; }
+  bool is_varying(Id id) const { return id != none && terms_.nodes[id].domain == Domain::varying; }
+  bool is_wanted(Id id) const { return id != none && terms_.nodes[id].domain != Domain::constant; }
 
   // Of a program with inputs, only the first output is differentiated.
   void seed_outputs() {
     terms_.seeds.assign(terms_.outputs.size(), none);
     const std::size_t count = terms_.inputs == 0 ? terms_.outputs.size() : 1;
     for (std::size_t i = count; i-- > 0;) {
-      if (!is_wanted(terms_.outputs[i])) continue;
-      terms_.seeds[i] = add(Kind::seed, {});
-      contribute(terms_.outputs[i], {1, terms_.seeds[i], none});
+      const Id output = terms_.outputs[i];
+      if (!is_wanted(output)) continue;
+      terms_.seeds[i] = add(Kind::seed, terms_.nodes[output].domain, {});
+      contribute(output, {1, terms_.seeds[i], none});
     }
   }
 
@@ -69,10 +74,75 @@ class Differentiator {
     terms_.nodes.push_back(node);
     return static_cast<Id>(terms_.nodes.size() - 1);
   }
-  Id add(Kind kind, std::initializer_list<Id> operands, Op op = Op::leaf, std::uint8_t by = 0) {
+  Id add(Kind kind, Domain domain, std::initializer_list<Id> operands, Op op = Op::leaf, std::uint8_t by = 0) {
     const auto begin = static_cast<std::uint32_t>(terms_.operands.size());
     terms_.operands.insert(terms_.operands.end(), operands);
-    return add({kind, op, Domain::uniform, by, begin, static_cast<std::uint32_t>(operands.size()), 0});
+    return add({kind, op, domain, by, begin, static_cast<std::uint32_t>(operands.size()), none, 0});
+  }
+
+  // ---- groups of varying nodes ----
+
+  void visit(std::uint32_t index) {
+    if (groups_.groups[index].form == Group::Form::layer) return visit_layer(index);
+    const std::vector<Id>& members = groups_.groups[index].members;
+    for (std::size_t i = members.size(); i-- > 0;)
+      if (const Id gradient = gradient_of(members[i]); gradient != none) pass_on(members[i], gradient);
+  }
+
+  void visit_layer(std::uint32_t index) {
+    LayerGradients layer{index, {}};
+    bool has_gradient = false;
+    for (const Id id : groups_.groups[index].members) {
+      layer.gradients.push_back(gradient_of(id));
+      has_gradient = has_gradient || layer.gradients.back() != none;
+    }
+    if (!has_gradient) return;
+    for (Id& gradient : layer.gradients)
+      if (gradient == none) gradient = zero();
+    for (const Id id : groups_.groups[index].members)
+      for (const Product& product : products(id))
+        if (product.a != none && is_uniform(product.a)) has_rows_[product.a] = true;
+    groups_.layers.push_back(std::move(layer));
+    add_transposed(index);
+  }
+
+  // Inputs of the program are apart: few want their gradients.
+  void add_transposed(std::uint32_t index) {
+    const std::uint32_t depth = groups_.groups[index].count, copies = groups_.groups[index].copies;
+    const std::vector<Id> members = groups_.groups[index].members;
+    const auto input = [&](std::uint32_t t, std::uint32_t c) { return products(members[c])[t].b; };
+    const auto is_of_program = [&](std::uint32_t t) {
+      for (std::uint32_t c = 0; c < copies; ++c)
+        if (input(t, c) >= terms_.parameters + terms_.inputs) return false;
+      return true;
+    };
+    for (std::uint32_t begin = 0, end = 0; begin < depth; begin = end) {
+      while (end < depth && is_of_program(end) == is_of_program(begin)) ++end;
+      Group made{Group::Form::layer,
+                 Op::leaf,
+                 Domain::varying,
+                 static_cast<std::uint32_t>(members.size() / copies),
+                 copies,
+                 {},
+                 0};
+      made.transposed = static_cast<std::uint32_t>(groups_.layers.size() - 1);
+      made.first_input = begin;
+      for (std::uint32_t t = begin; t < end; ++t)
+        for (std::uint32_t c = 0; c < copies; ++c) {
+          made.members.push_back(add(Kind::transposed, Domain::varying, {}));
+          contribute(input(t, c), {1, made.members.back(), none});
+        }
+      groups_.transposed_layers.push_back(std::move(made));
+    }
+  }
+
+  std::span<const Product> products(Id id) const {
+    return std::span(terms_.products).subspan(terms_.nodes[id].begin, terms_.nodes[id].count);
+  }
+
+  Id zero() {
+    if (zero_ == none) zero_ = add(Kind::zero, Domain::varying, {});
+    return zero_;
   }
 
   // ---- what a node receives ----
@@ -82,21 +152,47 @@ class Differentiator {
     Product product;
     std::uint32_t next;
   };
+  // The first factor of the product is a gradient. Gradients of rows are summed for a uniform node.
   void contribute(Id to, const Product& product) {
+    if (is_uniform(to) && is_varying(product.a)) {
+      rows_of(to).push_back(product);
+      if (rows_of(to).size() == row_sum_products) flush_rows(to);
+      return;
+    }
     contributions_.push_back({product, first_[to]});
     first_[to] = static_cast<std::uint32_t>(contributions_.size() - 1);
   }
 
-  Id gradient_of(Id id) {
+  std::vector<Product>& rows_of(Id id) {
+    if (rows_[id] == 0) {
+      pending_.emplace_back();
+      rows_[id] = static_cast<std::uint32_t>(pending_.size());
+    }
+    return pending_[rows_[id] - 1];
+  }
+  void flush_rows(Id id) {
+    if (rows_[id] == 0 || rows_of(id).empty()) return;
+    std::vector<Product>& products = rows_of(id);
     const auto begin = static_cast<std::uint32_t>(terms_.products.size());
-    for (std::uint32_t i = first_[id]; i != none; i = contributions_[i].next)
-      if (contributions_[i].product.b != none) terms_.products.push_back(contributions_[i].product);
-    for (std::uint32_t i = first_[id]; i != none; i = contributions_[i].next)
-      if (contributions_[i].product.b == none) terms_.products.push_back(contributions_[i].product);
-    if (has_rows_[id]) terms_.products.push_back({1, add(Kind::row_gradient, {id}), none});
+    terms_.products.insert(terms_.products.end(), products.begin(), products.end());
+    add({Kind::row_sum, Op::leaf, Domain::uniform, 0, begin, static_cast<std::uint32_t>(products.size()), id, 0});
+    products.clear();
+    has_rows_[id] = true;
+  }
+
+  // The sum of the contributions, or none. Products of two come first, single gradients after them.
+  Id gradient_of(Id id) {
+    if (first_[id] == none && !has_rows_[id]) return none;
+    const Domain domain = terms_.nodes[id].domain;
+    const auto begin = static_cast<std::uint32_t>(terms_.products.size());
+    for (const bool is_pair : {true, false})
+      for (std::uint32_t i = first_[id]; i != none; i = contributions_[i].next)
+        if ((contributions_[i].product.b != none) == is_pair) terms_.products.push_back(contributions_[i].product);
+    if (has_rows_[id]) terms_.products.push_back({1, add(Kind::row_gradient, Domain::uniform, {id}), none});
     const auto count = static_cast<std::uint32_t>(terms_.products.size()) - begin;
     const Product first = terms_.products[begin];
-    if (count > 1 || first.b != none) return add({Kind::sum, Op::leaf, Domain::uniform, 0, begin, count, 0});
+    const Node sum{Kind::sum, Op::leaf, domain, 0, begin, count, none, 0};
+    if (count > 1 || first.b != none) return add(sum);
     if (first.factor == 1) {
       terms_.products.pop_back();
       return first.a;
@@ -104,7 +200,7 @@ class Differentiator {
     // All terms of a mean receive the same gradient.
     const auto [known, is_new] = scaled_.try_emplace({first.a, first.factor}, none);
     if (is_new)
-      known->second = add({Kind::sum, Op::leaf, Domain::uniform, 0, begin, count, 0});
+      known->second = add(sum);
     else
       terms_.products.pop_back();
     return known->second;
@@ -140,17 +236,65 @@ class Differentiator {
       if (!is_wanted(to) || !detail::passes_on(node.op, by)) continue;
       std::array<Id, 3> in{none, none, none};
       for (std::uint32_t k = 0; k < node.count; ++k)
-        if (detail::local_mentions(node.op, by, k)) in[k] = terms_.operands[node.begin + k];
+        if (detail::local_mentions(node.op, by, k))
+          in[k] = detail::result_stands_for_operand(node.op) ? id : terms_.operands[node.begin + k];
       const Id result = detail::local_mentions_result(node.op, by) ? id : none;
-      contribute(to, {1, add(Kind::local, {in[0], in[1], in[2], result, gradient}, node.op, by), none});
+      const Id local = add(Kind::local, node.domain, {in[0], in[1], in[2], result, gradient}, node.op, by);
+      contribute(to, {1, local, none});
     }
   }
 
   void pass_through_extreme(Id id, const Node& node, Id gradient) {
     for (std::uint32_t k = node.begin; k < node.begin + node.count; ++k) {
       const Id operand = terms_.operands[k];
-      const Id share = add(Kind::share, {gradient, id, operand}, node.op);
+      const Id share = add(Kind::share, Domain::uniform, {gradient, id, operand}, node.op);
       if (is_wanted(operand)) contribute(operand, {1, share, none});
+    }
+  }
+
+  // ---- gradients of inputs ----
+
+  // Whether weights or biases of the layer are uniform.
+  bool has_uniform(const Group& layer) const {
+    return std::any_of(layer.members.begin(), layer.members.end(), [&](Id id) {
+      return std::ranges::any_of(products(id),
+                                 [&](const Product& product) { return product.a != none && is_uniform(product.a); });
+    });
+  }
+
+  // Nodes that no gradient of a parameter needs.
+  void find_nodes_for_inputs() {
+    const auto count = static_cast<Id>(terms_.nodes.size());
+    terms_.for_inputs.assign(count - end_, true);
+    const auto need = [&](Id id) {
+      if (id != none && id >= end_) terms_.for_inputs[id - end_] = false;
+    };
+    for (Id id = end_; id < count; ++id)
+      if (is_uniform(id) || terms_.nodes[id].kind == Kind::seed || terms_.nodes[id].kind == Kind::zero) need(id);
+    const auto need_gradients_of = [&](const LayerGradients& layer) {
+      for (const Id gradient : layer.gradients) need(gradient);
+    };
+    for (const LayerGradients& layer : groups_.layers)
+      if (has_uniform(groups_.groups[layer.layer])) need_gradients_of(layer);
+    std::size_t transposed = groups_.transposed_layers.size();
+    for (Id id = count; id-- > end_;) {
+      const Node& node = terms_.nodes[id];
+      if (node.kind == Kind::transposed) {
+        Group& layer = groups_.transposed_layers[transposed - 1];
+        if (id == layer.members.front()) {
+          layer.for_inputs = std::all_of(layer.members.begin(), layer.members.end(),
+                                         [&](Id member) { return terms_.for_inputs[member - end_]; });
+          for (const Id member : layer.members) terms_.for_inputs[member - end_] = layer.for_inputs;
+          if (!layer.for_inputs) need_gradients_of(groups_.layers[layer.transposed]);
+          --transposed;
+        }
+        continue;
+      }
+      if (terms_.for_inputs[id - end_]) continue;
+      if (node.has_products())
+        for (const Product& product : products(id)) need(product.a), need(product.b);
+      else
+        for (std::uint32_t k = node.begin; k < node.begin + node.count; ++k) need(terms_.operands[k]);
     }
   }
 
@@ -166,15 +310,19 @@ class Differentiator {
   };
 
   Terms& terms_;
+  Groups& groups_;
   Id end_;
+  Id zero_ = none;
   std::vector<std::uint32_t> first_;  // for each node: its first contribution, or none
-  std::vector<bool> has_rows_;        // whether varying nodes use it
+  std::vector<std::uint32_t> rows_;   // for each uniform node: which list of pending_ it has, from 1, or 0
+  std::vector<std::vector<Product>> pending_;
+  std::vector<bool> has_rows_;  // whether rows add to its gradient
   std::vector<Contribution> contributions_;
   std::unordered_map<Scaled, Id, HashOfScaled> scaled_;
 };
 
 }  // namespace
 
-void differentiate(Terms& terms) { Differentiator(terms).run(); }
+void differentiate(Terms& terms, Groups& groups) { Differentiator(terms, groups).run(); }
 
 }  // namespace gradwalk::compiler

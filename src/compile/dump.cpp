@@ -61,7 +61,7 @@ template <class Name> std::string local_text(Op op, std::size_t by, const std::s
 
 std::string line_of(const Terms& terms, Id id) {
   const Node& node = terms.nodes[id];
-  if (node.kind == Kind::sum) return sum_of(terms, node);
+  if (node.has_products()) return sum_of(terms, node);
   const auto operand = [&](std::size_t k) { return term_name(terms, terms.operands[node.begin + k]); };
   if (node.kind == Kind::local) return local_text(node.op, node.by, operand(4), operand);
   if (node.kind == Kind::share)
@@ -70,6 +70,46 @@ std::string line_of(const Terms& terms, Id id) {
   for (std::uint32_t i = 0; i < node.count; ++i)
     text += (i == 0 ? "" : ", ") + term_name(terms, terms.operands[node.begin + i]);
   return text + ")";
+}
+
+// What a layer passes on to its inputs: the sums of its weights times the gradients of its outputs.
+std::string lines_of(const Terms& terms, const Groups& groups, const Group& transposed) {
+  const LayerGradients& from = groups.layers[transposed.transposed];
+  const std::vector<Id>& outputs = groups.groups[from.layer].members;
+  std::string text;
+  for (std::uint32_t i = 0; i < transposed.members.size(); ++i) {
+    const std::uint32_t input = transposed.first_input + i / transposed.copies, copy = i % transposed.copies;
+    std::string sum;
+    for (std::uint32_t k = copy; k < outputs.size(); k += transposed.copies) {
+      const Product& weight = terms.products[terms.nodes[outputs[k]].begin + input];
+      sum += (sum.empty() ? "" : " + ") + term_name(terms, from.gradients[k]) + "*" +
+             (weight.factor == 1 && weight.a != none ? "" : format_number(weight.factor)) +
+             (weight.factor == 1 || weight.a == none ? "" : "*") + (weight.a == none ? "" : term_name(terms, weight.a));
+    }
+    text += term_name(terms, transposed.members[i]) + " = " + sum + "  varying\n";
+  }
+  return text;
+}
+
+// What the rows add to the gradients of a layer's weights and biases.
+std::string lines_of(const Terms& terms, const Groups& groups, const LayerGradients& layer) {
+  const Group& group = groups.groups[layer.layer];
+  std::string text;
+  for (std::uint32_t i = 0; i < group.members.size(); i += group.copies) {
+    const Node& node = terms.nodes[group.members[i]];
+    for (std::uint32_t t = 0; t < node.count; ++t) {
+      const Product& weight = terms.products[node.begin + t];
+      if (weight.a == none) continue;
+      std::string sum;
+      for (std::uint32_t c = 0; c < group.copies; ++c) {
+        const Product& product = terms.products[terms.nodes[group.members[i + c]].begin + t];
+        sum += (c == 0 ? "" : " + ") + (product.factor == 1 ? "" : format_number(product.factor) + "*") +
+               term_name(terms, layer.gradients[i + c]) + (product.b == none ? "" : "*" + term_name(terms, product.b));
+      }
+      text += "rows(" + term_name(terms, weight.a) + ") += " + sum + "\n";
+    }
+  }
+  return text;
 }
 
 // u8..15 numbers side by side, u8 one for all, u[...] as a table says.
@@ -83,8 +123,12 @@ std::string span_of(const Operand& operand, std::uint32_t count) {
 }
 
 std::string line_of(const Instructions& all, const Instruction& one) {
-  const std::string out = span_of({one.domain, one.out, 1, none}, one.outputs());
-  std::string text = out + " = ";
+  std::string text = span_of({one.domain, one.out, 1, none}, one.outputs()) + " = ";
+  if (one.form == Instruction::Form::row_sums) {
+    Operand targets = one.targets;
+    targets.domain = Domain::row_gradient;
+    text = span_of(targets, one.count) + " += sum over rows of ";
+  }
   switch (one.form) {
     case Instruction::Form::function:
     case Instruction::Form::extreme:
@@ -104,6 +148,16 @@ std::string line_of(const Instructions& all, const Instruction& one) {
               " apart) * " + span_of(one.in[1], one.depth);
       if (one.in[2].exists()) text += " + " + span_of(one.in[2], one.count);
       return one.copies > 1 ? text + ", " + std::to_string(one.copies) + " times" : text;
+    case Instruction::Form::outer: {
+      text = "weights " + std::to_string(one.count) + " x " + std::to_string(one.depth) + " at g" +
+             std::to_string(one.in[0].place) + " (rows " + std::to_string(one.row) + " apart) += sum over rows of " +
+             span_of(one.in[3], one.count * one.copies) + " * " + span_of(one.in[1], one.depth);
+      if (!one.in[2].exists() || one.in[2].domain != Domain::uniform) return text;
+      Operand bias = one.in[2];
+      bias.domain = Domain::row_gradient;
+      return text + ", and " + span_of(bias, one.count) + " += " + span_of(one.in[3], one.count * one.copies);
+    }
+    case Instruction::Form::row_sums:
     case Instruction::Form::sums:
     case Instruction::Form::dot: {
       const bool is_dot = one.form == Instruction::Form::dot;
@@ -146,11 +200,25 @@ std::string dump(const Terms& terms) {
   return text;
 }
 
-std::string dump_backward(const Terms& terms) {
+std::string dump_backward(const Terms& terms, const Groups& groups) {
   std::string text;
-  for (Id id = terms.end_of_forward(); id < terms.nodes.size(); ++id)
-    if (terms.nodes[id].kind != Kind::seed && terms.nodes[id].kind != Kind::row_gradient)
-      text += term_name(terms, id) + " = " + line_of(terms, id) + "  " + letter(terms.nodes[id].domain) + "\n";
+  std::size_t group = groups.forward;
+  for (Id id = terms.end_of_forward(); id < terms.nodes.size(); ++id) {
+    const Node& node = terms.nodes[id];
+    if (node.kind == Kind::seed || node.kind == Kind::zero || node.kind == Kind::row_gradient) continue;
+    if (node.kind == Kind::row_sum) {
+      text += "rows(" + term_name(terms, node.target) + ") += " + line_of(terms, id) + "\n";
+    } else if (node.kind != Kind::transposed) {
+      text += term_name(terms, id) + " = " + line_of(terms, id) + "  " + letter(node.domain) + "\n";
+    } else if (terms.nodes[id - 1].kind != Kind::transposed || groups.groups[group - 1].members.back() == id - 1) {
+      while (groups.groups[group].transposed == none) ++group;
+      text += lines_of(terms, groups, groups.groups[group++]);
+    }
+  }
+  for (const LayerGradients& layer : groups.layers) text += lines_of(terms, groups, layer);
+  for (Id id = 0; id < terms.input_gradients.size(); ++id)
+    text += "gradient of x" + std::to_string(id) + ": " +
+            (terms.input_gradients[id] == none ? "0" : term_name(terms, terms.input_gradients[id])) + "\n";
   for (Id id = 0; id < terms.gradients.size(); ++id)
     text += "gradient of " + term_name(terms, id) + ": " +
             (terms.gradients[id] == none ? "0" : term_name(terms, terms.gradients[id])) + "\n";
@@ -164,14 +232,23 @@ std::string dump(const Terms& terms, const Groups& groups) {
       case Group::Form::function: text += std::string(name(group.op)); break;
       case Group::Form::extreme: text += std::string(name(group.op)) + " of several"; break;
       case Group::Form::sum: text += "sums"; break;
+      case Group::Form::row_sum: text += "sums over rows"; break;
       case Group::Form::local: text += "derivatives of " + std::string(name(group.op)); break;
       case Group::Form::shares: text += "shares in " + std::string(name(group.op)); break;
-      case Group::Form::layer: text += "layer of " + std::to_string(group.count) + " inputs"; break;
+      case Group::Form::layer:
+        text += std::string(group.transposed == none ? "layer of " : "transposed layer of ") +
+                std::to_string(group.count) + " inputs";
+        break;
     }
     if (group.copies > 1) text += ", " + std::to_string(group.copies) + " times";
-    text += ", " + letter(group.domain) + ":";
-    for (const Id id : group.members) text += " " + term_name(terms, id);
-    text += "\n";
+    if (group.form == Group::Form::row_sum) {
+      text += ":";
+      for (const Id id : group.members) text += " rows(" + term_name(terms, terms.nodes[id].target) + ")";
+    } else {
+      text += ", " + letter(group.domain) + ":";
+      for (const Id id : group.members) text += " " + term_name(terms, id);
+    }
+    text += group.for_inputs ? "  (for gradients of inputs)\n" : "\n";
   }
   return text;
 }
@@ -183,8 +260,12 @@ std::string dump(const Instructions& instructions) {
   for (const Instruction& one : instructions.varying) text += "  " + line_of(instructions, one) + "\n";
   for (const Instructions::Output& output : instructions.outputs)
     text += "output " + span_of({output.domain, output.place, 0, none}, 1) + "\n";
-  if (!instructions.backward.empty()) text += "backward:\n";
-  for (const Instruction& one : instructions.backward) text += "  " + line_of(instructions, one) + "\n";
+  if (!instructions.varying_backward.empty() || !instructions.outers.empty()) text += "backward, for each row:\n";
+  for (const std::vector<Instruction>* list : {&instructions.varying_backward, &instructions.outers})
+    for (const Instruction& one : *list)
+      text += "  " + line_of(instructions, one) + (one.for_inputs ? "  (for gradients of inputs)\n" : "\n");
+  if (!instructions.uniform_backward.empty()) text += "backward:\n";
+  for (const Instruction& one : instructions.uniform_backward) text += "  " + line_of(instructions, one) + "\n";
   return text;
 }
 

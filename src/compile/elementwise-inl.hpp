@@ -208,47 +208,11 @@ template <class T> void sums(std::size_t n, In<T> start, std::span<const Term<T>
 template <class T> void sums_without_zeros(std::size_t n, In<T> start, std::span<const Term<T>> terms, T* out) {
   each_piece<T>(n, SumsBody<T, In<T>, Term<T>, true>{0, start, terms, out});
 }
-template <class T> void sums_in_steps(std::size_t vectors, std::size_t n, InSteps<T> start,
-                                      std::span<const TermInSteps<T>> terms, T* out, std::size_t out_step) {
+template <class T, bool skip_zeros> void sums_in_steps(std::size_t vectors, std::size_t n, InSteps<T> start,
+                                                       std::span<const TermInSteps<T>> terms, T* out,
+                                                       std::size_t out_step) {
   for (std::size_t v = 0; v < vectors; ++v, out += out_step)
-    each_piece<T>(n, SumsBody<T, InSteps<T>, TermInSteps<T>>{v, start, terms, out});
-}
-
-template <class T> struct SumsBackBody {
-  std::size_t vector;
-  Source<T> g;
-  std::span<const TermBack<T>> terms;
-
-  template <std::size_t registers, class Part> HWY_INLINE void at(std::size_t i, Part part) const {
-    Lanes<T> gradient[registers];
-    for (std::size_t r = 0; r < registers; ++r) gradient[r] = g.get(i + r * lanes<T>, part);
-    for (const TermBack<T>& back : terms) {
-      Lanes<T> scaled[registers];
-      const Source<T> factor = source_of(back.term.factor, vector);
-      for (std::size_t r = 0; r < registers; ++r)
-        scaled[r] = back.term.factor.at == nullptr ? gradient[r] : gradient[r] * factor.get(i + r * lanes<T>, part);
-      pass(scaled, back.to_a, back.term.b, i, part);
-      pass(scaled, back.to_b, back.term.a, i, part);
-    }
-  }
-
- private:
-  template <std::size_t registers, class Part> HWY_INLINE void pass(const Lanes<T> (&scaled)[registers],
-                                                                    const Target<T>& to, const InSteps<T>& other,
-                                                                    std::size_t i, Part part) const {
-    if (to.at == nullptr) return;
-    T* const at = to.at + static_cast<std::ptrdiff_t>(vector) * to.step + i;
-    const Source<T> factor = source_of(other, vector);
-    for (std::size_t r = 0; r < registers; ++r) {
-      const Lanes<T> deposit =
-          other.at == nullptr ? scaled[r] : passed_on(scaled[r], factor.get(i + r * lanes<T>, part));
-      part.put(to.add ? part.get(at + r * lanes<T>) + deposit : deposit, at + r * lanes<T>);
-    }
-  }
-};
-template <class T>
-void sums_back(std::size_t vectors, std::size_t n, InSteps<T> g, std::span<const TermBack<T>> terms) {
-  for (std::size_t v = 0; v < vectors; ++v) each_piece<T>(n, SumsBackBody<T>{v, source_of(g, v), terms});
+    each_piece<T>(n, SumsBody<T, InSteps<T>, TermInSteps<T>, skip_zeros>{v, start, terms, out});
 }
 
 // The sum over i of a * b * c, a term being 0 where zero_apart is set and a * b is 0. Four sums side by side.
@@ -261,9 +225,7 @@ template <class T, bool zero_apart> struct Total {
     if constexpr (zero_apart) factor = select(ab == 0, 0, factor);
     sum = hn::MulAdd(ab.v, factor.v, sum.v);
   }
-  HWY_INLINE T over(std::size_t n) const {
-    const Tag<T> d;
-    Lanes<T> sum[4] = {0.0, 0.0, 0.0, 0.0};
+  HWY_INLINE void add_all(Lanes<T> (&sum)[4], std::size_t n) const {
     std::size_t i = 0;
     for (; i + 4 * lanes<T> <= n; i += 4 * lanes<T>)
       for (std::size_t v = 0; v < 4; ++v) add_to(sum[v], i + v * lanes<T>, Whole<T>());
@@ -271,8 +233,13 @@ template <class T, bool zero_apart> struct Total {
     if (i < n) {
       Lanes<T> last = 0.0;
       add_to(last, i, Rest<T>(n - i));
-      sum[1] = sum[1] + hn::IfThenElseZero(hn::FirstN(d, n - i), last.v);
+      sum[1] = sum[1] + hn::IfThenElseZero(hn::FirstN(Tag<T>(), n - i), last.v);
     }
+  }
+  HWY_INLINE T over(std::size_t n) const {
+    const Tag<T> d;
+    Lanes<T> sum[4] = {0.0, 0.0, 0.0, 0.0};
+    add_all(sum, n);
     return hn::GetLane(hn::SumOfLanes(d, ((sum[0] + sum[1]) + (sum[2] + sum[3])).v));
   }
 };
@@ -281,6 +248,13 @@ template <class T> T pass_sum(std::size_t n, In<T> g, In<T> factor, In<T> b) {
 }
 template <class T> T dot(std::size_t n, In<T> factor, In<T> a, In<T> b) {
   return n == 0 ? T{0} : Total<T, false>{Source<T>(factor), Source<T>(a), Source<T>(b)}.over(n);
+}
+
+template <class T> void row_sum(std::size_t n, std::span<const Term<T>> terms, T* sums) {
+  Lanes<T> sum[4] = {0.0, 0.0, 0.0, 0.0};
+  for (const Term<T>& term : terms)
+    Total<T, false>{Source<T>(term.factor), Source<T>(term.a), Source<T>(term.b)}.add_all(sum, n);
+  store(load(sums) + ((sum[0] + sum[1]) + (sum[2] + sum[3])), sums);
 }
 
 // The most by the rule of max or min, which keeps a NaN.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // What the passes of compile() hand on to each other. Each is plain data, written by one pass and read by the next:
 //
-//   record    Scalars       the graph as it was recorded, each node once, equal ones shared
-//   simplify  Terms         sums of products as one node each; everything else as it was
-//   differentiate           adds the nodes of the backward pass to the Terms
-//   lift      Groups        equal nodes side by side; dots over the same inputs are a layer
-//   schedule  Instructions  where numbers lie, and what is done to them in which order
+//   record         Scalars       the graph as it was recorded, each node once, equal ones shared
+//   simplify       Terms         sums of products as one node each; everything else as it was
+//   lift           Groups        equal nodes side by side; dots over the same inputs are a layer
+//   differentiate                adds the nodes of the backward pass to the Terms, and its layers to the Groups
+//   lift_backward                puts the other nodes of the backward pass into Groups
+//   schedule       Instructions  where numbers lie, and what is done to them in which order
 #pragma once
 
 #include <algorithm>
@@ -50,9 +51,9 @@ struct Scalars {
 // Parameters, inputs and constants come first, then what is computed: a function of the table, the largest or smallest
 // of several, or start + the sum of factor * a * b.
 //
-// The nodes of the backward pass come last (differentiate). They compute gradients of uniform nodes. In their sums, a
-// is a gradient in every product. A product whose factor * a is 0 is 0, even if b is infinite; so is a local node whose
-// gradient is 0.
+// The nodes of the backward pass come last (differentiate). They compute gradients of uniform and varying nodes. In
+// their sums, a is a gradient in every product. A product whose factor * a is 0 is 0, even if b is infinite; so is a
+// local node whose gradient is 0.
 enum class Kind : std::uint8_t {
   parameter,
   input,
@@ -61,10 +62,13 @@ enum class Kind : std::uint8_t {
   extreme,
   sum,
   seed,          // the gradient of an output, which the caller gives
-  row_gradient,  // what all rows add to the gradient of its operand
+  zero,          // a varying number that is 0: the gradient of an output of a layer on which the result does not depend
+  row_gradient,  // what all rows add to the gradient of its operand, a uniform node
+  row_sum,       // adds the sum over all rows of its products to the row gradient of its target
   local,         // gradient * (the local derivative of op with respect to operand `by`): operands x, y, z, r, gradient,
                  // or none for an operand that the rule does not mention
   share,         // what an extreme passes on to one of its operands: gradient, the extreme, the operand
+  transposed,    // what a layer passes on to one of its inputs; Groups has the layer and the gradients of its outputs
 };
 struct Product {
   double factor = 1;
@@ -76,8 +80,10 @@ struct Node {
   Op op = Op::leaf;  // of a function or extreme
   Domain domain = Domain::constant;
   std::uint8_t by = 0;                 // of a local node: the operand to differentiate by
-  std::uint32_t begin = 0, count = 0;  // its operands, or the products of a sum
+  std::uint32_t begin = 0, count = 0;  // its operands, or the products of a sum or row sum
+  Id target = none;                    // of a row sum: a uniform node
   double number = 0;                   // a constant's, or where a sum starts
+  bool has_products() const { return kind == Kind::sum || kind == Kind::row_sum; }
 };
 struct Terms {
   std::size_t parameters = 0, inputs = 0, constants = 0;
@@ -85,11 +91,16 @@ struct Terms {
   std::vector<Id> operands;
   std::vector<Product> products;
   std::vector<Id> outputs;
-  Id backward = none;         // the first node of the backward pass, or none before differentiate
-  std::vector<Id> seeds;      // for each output: its seed, or none
-  std::vector<Id> gradients;  // for each parameter: its gradient, or none if that is 0
+  Id backward = none;               // the first node of the backward pass, or none before differentiate
+  std::vector<Id> seeds;            // for each output: its seed, or none
+  std::vector<Id> gradients;        // for each parameter: its gradient, or none if that is 0
+  std::vector<Id> input_gradients;  // for each input: its gradient, or none if that is 0
+  std::vector<bool> for_inputs;     // for each node of the backward pass: only gradients of inputs need it
   Id first_computed() const { return static_cast<Id>(parameters + inputs + constants); }
   Id end_of_forward() const { return std::min(backward, static_cast<Id>(nodes.size())); }
+  bool is_for_inputs(Id id) const {
+    return id >= backward && id - backward < for_inputs.size() && for_inputs[id - backward];
+  }
   std::size_t bytes() const {
     return nodes.capacity() * sizeof(Node) + operands.capacity() * sizeof(Id) + products.capacity() * sizeof(Product);
   }
@@ -102,17 +113,27 @@ inline constexpr std::size_t local_operands = 5;  // of a local node: x, y, z, r
 // times the same inputs, in the same order, and perhaps one uniform number more. A layer may have several copies: the
 // same weights on other inputs. Its members are output by output, copy by copy.
 struct Group {
-  enum class Form : std::uint8_t { function, extreme, sum, layer, local, shares } form = Form::function;
+  enum class Form : std::uint8_t { function, extreme, sum, layer, local, shares, row_sum } form = Form::function;
   Op op = Op::leaf;
   Domain domain = Domain::uniform;
   std::uint32_t count = 0;   // operands or products a node; of long sums and extremes it may differ
   std::uint32_t copies = 1;  // of a layer
   std::vector<Id> members;
-  std::uint8_t by = 0;  // of local nodes
+  std::uint8_t by = 0;      // of local nodes
+  bool for_inputs = false;  // only gradients of inputs need it
+  // Of a layer of the backward pass, which computes what another layer passes on to its inputs: whose gradients it
+  // reads, and the first input it computes.
+  std::uint32_t transposed = none, first_input = 0;
+};
+struct LayerGradients {
+  std::uint32_t layer = 0;    // a group of the forward pass
+  std::vector<Id> gradients;  // of its members
 };
 struct Groups {
-  std::vector<Group> groups;  // each after those it needs
-  std::size_t forward = 0;    // groups of the forward pass, which come first
+  std::vector<Group> groups;             // each after those it needs
+  std::size_t forward = 0;               // groups of the forward pass, which come first
+  std::vector<LayerGradients> layers;    // of the layers with a backward pass, from the last to the first
+  std::vector<Group> transposed_layers;  // between differentiate and lift_backward: groups of transposed nodes
 };
 
 // ---- schedule ----
@@ -138,6 +159,9 @@ struct Instruction {
     layer,     // out[i][c] = bias[i][c] + sum over t of weight[i][t] * input[t][c], for each copy c
     local,     // out[i] = in[4][i] * (local derivative of op by operand `by` of in[0..2][i] and the result in[3][i])
     shares,    // out[i] = what the extreme of in[0] passes on to its i-th operand of the gradient in[1]
+    row_sums,  // the sum over all rows of the terms' factor[i] * a[i] * b[i] is added to the row gradient targets[i]
+    outer,     // the sum over all rows and copies of in[3][i][c] * input[t][c] is added to the row gradient of the
+               // layer's weight[i][t], and that of in[3][i][c] to its bias
   } form = Form::function;
   Op op = Op::leaf;
   std::uint8_t by = 0;
@@ -151,26 +175,33 @@ struct Instruction {
   std::uint32_t row = 0, column = 0;         // of a layer: from weight to weight
   std::uint32_t bias_copy = 0;               // of a layer: from a copy's bias to the next one's
   bool relu = false;                         // of a layer: then relu
+  bool for_inputs = false;                   // only gradients of inputs need it
+  Operand targets{};                         // of row sums: uniform places
 
   std::uint32_t outputs() const {  // numbers it makes
+    if (form == Form::row_sums || form == Form::outer) return 0;
     return form == Form::dot || form == Form::extreme ? 1 : count * copies;
   }
 };
+// A run computes `uniform` once. Then it computes, for each block of rows, `varying`, `varying_backward` and `outers`,
+// and at last `uniform_backward`.
 struct Instructions {
   std::size_t parameters = 0, inputs = 0;  // their places come first
-  std::vector<Instruction> uniform, varying, backward;
+  std::vector<Instruction> uniform, varying, varying_backward, outers, uniform_backward;
   std::vector<Factors> factors;
   std::vector<std::uint32_t> tables;
   std::vector<double> constants;
   std::uint32_t uniform_places = 0, varying_places = 0;
-  std::uint32_t forward_places = 0;  // uniform places of the forward pass, which come first
+  std::uint32_t input_places = 0;  // varying places after varying_places that only gradients of inputs need
   struct Output {
     Domain domain;
     std::uint32_t place;
   };
   std::vector<Output> outputs;
-  std::vector<std::uint32_t> seeds;  // for each output: the uniform place of its seed, or none
-  struct Gradient {                  // of a parameter, where it is not what the rows have added up
+  std::vector<std::uint32_t> seeds;            // for each output: the uniform place of its seed, or none
+  std::uint32_t row_seed = none, zero = none;  // varying places that a block sets before varying_backward
+  std::vector<std::uint32_t> input_gradients;  // for each input: the varying place of its gradient, or none
+  struct Gradient {                            // of a parameter, where it is not what the rows have added up
     std::uint32_t parameter;
     Output at;
   };

@@ -31,8 +31,12 @@ Jacobian::Jacobian(const Terms& terms, const SparsePattern* pattern, const Compi
   for (std::size_t i = 0; i < colors_.size(); ++i) seeds_[colors_[i] * colors_.size() + i] = 1;
   derivatives_.resize(directions_ * results_.size());
   if (results_.empty()) return;
-  Groups groups;
-  Instructions program = scheduled(linear.terms, groups);
+  Groups groups = lift(linear.terms);
+  lift_backward(linear.terms, groups);
+  groups.forward = groups.groups.size();  // derivatives along the directions are computed as any other numbers
+  if (verifies) verify(linear.terms, groups);
+  Instructions program = schedule(linear.terms, groups);
+  if (verifies) verify(program);
   const std::size_t threads = options.threads == 0 ? hardware_threads() : options.threads;
   if (options.precision == Precision::float64)
     machine_ = std::make_unique<Machine<double>>(std::move(program), detail::kernels<double>(options.instruction_set),

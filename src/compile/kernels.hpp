@@ -33,17 +33,6 @@ template <class T> struct TermInSteps {
   InSteps<T> factor, a, b;
 };
 
-// And on the way back: where the gradients of a and b are; nullptr: not wanted.
-template <class T> struct Target {
-  T* at = nullptr;
-  std::ptrdiff_t step = 0;
-  bool add = true;  // to what is there; else it is written over
-};
-template <class T> struct TermBack {
-  TermInSteps<T> term;
-  Target<T> to_a, to_b;
-};
-
 // Y[i][j] = bias[i] + sum over t of A[i * a_row + t * a_column] * X[t][j], 0 <= i < rows, 0 <= j < columns.
 template <class T> struct MatrixProduct {
   std::size_t rows = 0, depth = 0, columns = 0;
@@ -96,9 +85,10 @@ template <class T> struct Kernels {
   // sums for several vectors of n numbers each.
   void (*sums_in_steps)(std::size_t vectors, std::size_t n, InSteps<T> start, std::span<const TermInSteps<T>> terms,
                         T* out, std::size_t out_step) = nullptr;
-  // The way back, for vector after vector and term after term: to a's gradient (+)= g[i] * factor * b[i], then to b's
-  // the same with a; 0 where g[i] * factor is 0.
-  void (*sums_back)(std::size_t vectors, std::size_t n, InSteps<T> g, std::span<const TermBack<T>> terms) = nullptr;
+  void (*sums_in_steps_without_zeros)(std::size_t vectors, std::size_t n, InSteps<T> start,
+                                      std::span<const TermInSteps<T>> terms, T* out, std::size_t out_step) = nullptr;
+  // sums[l] += the terms of all i with i % lanes == l, for each of the lanes.
+  void (*row_sum)(std::size_t n, std::span<const Term<T>> terms, T* sums) = nullptr;
   // The sum over i of g[i] * factor[i] * b[i], 0 where g[i] * factor[i] is 0.
   T (*pass_sum)(std::size_t n, In<T> g, In<T> factor, In<T> b) = nullptr;
   // The sum over i of factor[i] * a[i] * b[i], no zero apart; nullptr counts as 1.

@@ -28,6 +28,32 @@ class Lifter {
       : terms_(terms), hash_mask_(hash_mask), group_of_(terms.nodes.size(), 0) {}
 
   Groups run() {
+    join_forward();
+    groups_.forward = groups_.groups.size();
+    return std::move(groups_);
+  }
+
+  // Nodes of the forward pass come before all of these.
+  void run_backward(Groups& groups) {
+    groups_ = std::move(groups);
+    auto transposed = groups_.transposed_layers.begin();
+    for (Id id = terms_.end_of_forward(); id < terms_.nodes.size(); ++id) {
+      switch (terms_.nodes[id].kind) {
+        case Kind::seed:
+        case Kind::zero:
+        case Kind::row_gradient: break;
+        case Kind::transposed:
+          if (group_of_[id] == 0) add_transposed(std::move(*transposed++));
+          break;
+        default: join(id);
+      }
+    }
+    groups_.transposed_layers.clear();
+    groups = std::move(groups_);
+  }
+
+ private:
+  void join_forward() {
     if (terms_.inputs == 0) {  // no layers
       for (Id id = terms_.first_computed(); id < terms_.end_of_forward(); ++id) join(id);
     } else {
@@ -37,14 +63,13 @@ class Lifter {
         for (const Id id : level.others) join(id);
       }
     }
-    groups_.forward = groups_.groups.size();
-    by_key_.clear();  // the passes have no group in common
-    for (Id id = terms_.end_of_forward(); id < terms_.nodes.size(); ++id)
-      if (terms_.nodes[id].kind != Kind::seed && terms_.nodes[id].kind != Kind::row_gradient) join(id);
-    return std::move(groups_);
   }
 
- private:
+  void add_transposed(Group&& layer) {
+    groups_.groups.push_back(std::move(layer));
+    for (const Id id : groups_.groups.back().members) group_of_[id] = static_cast<std::uint32_t>(groups_.groups.size());
+  }
+
   std::span<const Product> products(Id id) const {
     return std::span(terms_.products).subspan(terms_.nodes[id].begin, terms_.nodes[id].count);
   }
@@ -186,7 +211,7 @@ class Lifter {
       if (first[i] == i) {
         const auto copies = static_cast<std::uint32_t>(rows[i].members.size());
         layer[i] = static_cast<std::uint32_t>(groups_.groups.size());
-        groups_.groups.push_back({Group::Form::layer, Op::leaf, Domain::varying, rows[i].depth, copies, {}, 0});
+        groups_.groups.push_back({Group::Form::layer, Op::leaf, Domain::varying, rows[i].depth, copies, {}});
       } else {
         layer[i] = layer[first[i]];
       }
@@ -205,11 +230,12 @@ class Lifter {
 
   void join(Id id) {
     const Node& node = terms_.nodes[id];
-    Group like{form_of(node.kind), node.op, node.domain, node.count, 1, {}, node.by};
+    Group like{form_of(node.kind), node.op, node.domain, node.count, 1, {}, node.by, terms_.is_for_inputs(id)};
     std::uint64_t key = mixed(static_cast<std::uint64_t>(node.kind), static_cast<std::uint64_t>(node.domain));
-    key = mixed(mixed(key, static_cast<std::uint64_t>(node.op)), node.by);
+    key =
+        mixed(mixed(key, static_cast<std::uint64_t>(node.op)), std::uint64_t{node.by} * 2 + (like.for_inputs ? 1 : 0));
     std::uint32_t after = 0;
-    if (node.kind == Kind::sum) {
+    if (node.has_products()) {
       const auto all = products(id);
       for (const Product& product : all) {
         meet(product.a, after);
@@ -237,6 +263,7 @@ class Lifter {
   static Group::Form form_of(Kind kind) {
     switch (kind) {
       case Kind::sum: return Group::Form::sum;
+      case Kind::row_sum: return Group::Form::row_sum;
       case Kind::extreme: return Group::Form::extreme;
       case Kind::local: return Group::Form::local;
       case Kind::share: return Group::Form::shares;
@@ -252,10 +279,12 @@ class Lifter {
   // Whether two nodes may be members of one group: what the key is a hash of.
   bool are_of_one_kind(Id x, Id y) const {
     const Node &p = terms_.nodes[x], &q = terms_.nodes[y];
-    if (p.kind != q.kind || p.op != q.op || p.domain != q.domain || p.by != q.by) return false;
+    if (p.kind != q.kind || p.op != q.op || p.domain != q.domain || p.by != q.by ||
+        terms_.is_for_inputs(x) != terms_.is_for_inputs(y))
+      return false;
     if (p.kind == Kind::extreme) return true;
     if (p.kind == Kind::share) return operands(x)[1] == operands(y)[1];
-    if (p.kind != Kind::sum)
+    if (!p.has_products())
       return std::ranges::equal(operands(x), operands(y), [&](Id a, Id b) { return kind_of(a) == kind_of(b); });
     if (p.count >= long_sum && q.count >= long_sum) return pairs_and_singles(x) == pairs_and_singles(y);
     return std::ranges::equal(products(x), products(y), [&](const Product& a, const Product& b) {
@@ -297,5 +326,9 @@ class Lifter {
 }  // namespace
 
 Groups lift(const Terms& terms, std::uint64_t hash_mask) { return Lifter(terms, hash_mask).run(); }
+
+void lift_backward(const Terms& terms, Groups& groups, std::uint64_t hash_mask) {
+  Lifter(terms, hash_mask).run_backward(groups);
+}
 
 }  // namespace gradwalk::compiler

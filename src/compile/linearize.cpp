@@ -44,9 +44,9 @@ class Linearizer {
     terms_.constants = terms.constants + 1;
     const auto forward = terms.nodes.begin() + terms.end_of_forward();
     terms_.nodes.assign(terms.nodes.begin(), terms.nodes.begin() + first);
-    terms_.nodes.insert(terms_.nodes.end(), seeds_, {Kind::input, Op::leaf, Domain::varying, 0, 0, 0, 0});
+    terms_.nodes.insert(terms_.nodes.end(), seeds_, {Kind::input, Op::leaf, Domain::varying, 0, 0, 0, none, 0});
     terms_.nodes.insert(terms_.nodes.end(), terms.nodes.begin() + first, terms.nodes.begin() + computed);
-    terms_.nodes.push_back({Kind::constant, Op::leaf, Domain::constant, 0, 0, 0, 1});
+    terms_.nodes.push_back({Kind::constant, Op::leaf, Domain::constant, 0, 0, 0, none, 1});
     terms_.nodes.insert(terms_.nodes.end(), terms.nodes.begin() + computed, forward);
     for (const Id id : terms.operands) terms_.operands.push_back(moved(id));
     for (const Product& product : terms.products)
@@ -73,7 +73,7 @@ class Linearizer {
   Id add(Kind kind, std::initializer_list<Id> operands, Op op, std::uint8_t by) {
     const auto begin = static_cast<std::uint32_t>(terms_.operands.size());
     terms_.operands.insert(terms_.operands.end(), operands);
-    return add({kind, op, Domain::uniform, by, begin, static_cast<std::uint32_t>(operands.size()), 0});
+    return add({kind, op, Domain::uniform, by, begin, static_cast<std::uint32_t>(operands.size()), none, 0});
   }
 
   std::span<const Edge> edges(Id id) {
@@ -118,7 +118,7 @@ class Linearizer {
     for (const bool is_pair : {true, false})
       for (const Product& product : products)
         if ((product.b != none) == is_pair) terms_.products.push_back(product);
-    return add({Kind::sum, Op::leaf, Domain::varying, 0, begin, static_cast<std::uint32_t>(products.size()), 0});
+    return add({Kind::sum, Op::leaf, Domain::varying, 0, begin, static_cast<std::uint32_t>(products.size()), none, 0});
   }
 
   void sweep_forward(Id end) {

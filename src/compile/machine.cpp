@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -14,24 +15,32 @@ using detail::In;
 
 namespace {
 
-// What is done to a row, step by step; nothing where that is so much that a block of one row is done sooner.
-template <class T> Steps<T> steps_of_row(const Instructions& program) {
-  constexpr std::size_t much = 4096;  // terms and functions
+// Terms of sums, and functions, that one row takes in this list.
+std::size_t work_of(const std::vector<Instruction>& list) {
   std::size_t work = 0;
-  for (const Instruction& one : program.varying)
-    work += std::size_t{one.outputs()} * (1 + (one.form == Instruction::Form::layer ? one.depth : one.terms));
-  Steps<T> steps;
-  if (work > much) return steps;
-  const Places places(program);
-  for (const Instruction& one : program.varying) steps.append(program, places, one);
-  return steps;
+  for (const Instruction& one : list) {
+    const bool has_depth = one.form == Instruction::Form::layer || one.form == Instruction::Form::outer;
+    work += std::size_t{one.count} * one.copies * (1 + (has_depth ? one.depth : one.terms));
+  }
+  return work;
+}
+
+// Whether a row or two are done sooner by steps than as a block.
+bool is_small(const Instructions& program) {
+  constexpr std::size_t much = 12288;  // terms and functions
+  return work_of(program.varying) + work_of(program.varying_backward) + work_of(program.outers) <= much;
+}
+
+std::size_t places_of_rows(const Instructions& program) {
+  return std::size_t{program.varying_places} + program.input_places;
 }
 
 // An instruction on a block of few rows takes as long as about so many terms of a row's sums, or functions.
 template <class T> std::size_t rows_by_steps(const Instructions& program, const Steps<T>& steps) {
   constexpr std::size_t as_terms = 20, as_functions = 4;
   const std::size_t work = steps.terms() * as_functions + steps.size() * as_terms;
-  return work == 0 ? 0 : std::max<std::size_t>(program.varying.size() * as_terms * as_functions / work, 1);
+  const std::size_t instructions = program.varying.size() + program.varying_backward.size() + program.outers.size();
+  return work == 0 ? 0 : std::max<std::size_t>(instructions * as_terms * as_functions / work, 1);
 }
 
 }  // namespace
@@ -39,18 +48,40 @@ template <class T> std::size_t rows_by_steps(const Instructions& program, const 
 template <class T> Machine<T>::Machine(Instructions program, const detail::Kernels<T>& kernels, std::size_t threads)
     : program_(std::move(program)),
       kernels_(kernels),
-      row_steps_(steps_of_row<T>(program_)),
-      uniform_(program_, kernels, row_steps_.size() == 0 ? 0 : program_.varying_places + row_steps_.places()),
+      is_small_(is_small(program_)),
+      row_steps_(is_small_ ? row_steps(false) : RowSteps()),
+      uniform_(program_, kernels, is_small_ ? places_of_rows(program_) : 0),
       plan_(plan_rows(program_, kernels)),
-      rows_by_steps_(rows_by_steps(program_, row_steps_)),
+      rows_by_steps_(rows_by_steps(program_, row_steps_.steps)),
       threads_(std::max<std::size_t>(threads, 1)) {}
 
+template <class T> auto Machine<T>::row_steps(bool for_inputs) const -> RowSteps {
+  const Places places(program_, places_of_rows(program_));
+  RowSteps made;
+  for (const Instruction& one : program_.varying) made.steps.append(program_, places, one);
+  made.forward = made.steps.size();
+  for (const Instruction& one : program_.varying_backward)
+    if (for_inputs || !one.for_inputs) made.steps.append(program_, places, one);
+  for (const Instruction& one : program_.outers) made.steps.append(program_, places, one);
+  made.steps.shrink_to_fit();
+  return made;
+}
+
 template <class T> std::size_t Machine<T>::bytes() const {
-  return uniform_.bytes() + row_steps_.bytes() + program_.constants.size() * sizeof(double) +
-         (program_.uniform.size() + program_.varying.size() + program_.backward.size()) * sizeof(Instruction) +
+  std::size_t instructions = 0;
+  for (const auto* list :
+       {&program_.uniform, &program_.varying, &program_.varying_backward, &program_.outers, &program_.uniform_backward})
+    instructions += list->size();
+  std::size_t plans = 0;
+  for (const auto* list : {&plan_.varying, &plan_.backward, &plan_.outers})
+    for (const Plan<T>& one : *list)
+      plans += sizeof(one) + one.runs.capacity() * sizeof(Run) + one.stretches.capacity() * sizeof(Stretch) +
+               one.starts.capacity() * sizeof(RunOperand) + one.terms.capacity() * sizeof(RunTerm);
+  return uniform_.bytes() + row_steps_.steps.bytes() + row_steps_for_inputs_.steps.bytes() +
+         program_.constants.size() * sizeof(double) + instructions * sizeof(Instruction) +
          program_.factors.size() * sizeof(Factors) + program_.tables.size() * sizeof(std::uint32_t) +
          program_.gradients.size() * sizeof(program_.gradients[0]) + program_.packs.size() * sizeof(program_.packs[0]) +
-         plan_.plans.size() * sizeof(Plan<T>) + (plan_.slot.size() + plan_.reduced.size()) * sizeof(std::uint32_t);
+         plans + (plan_.slot.size() + plan_.reduced.size()) * sizeof(std::uint32_t);
 }
 
 // The i-th number of an operand, for these columns.
@@ -72,26 +103,22 @@ template <class T> detail::InSteps<T> Machine<T>::in(const RunOperand& operand, 
   return {{from + operand.place, 0}, operand.step};
 }
 
-// Where its gradients for these columns are added to.
-template <class T> T* Machine<T>::gradient_of(const Operand& operand, std::uint32_t i, Columns columns) {
-  return row_adjoints_.data() + std::size_t{program_.place(operand, i)} * columns_ + columns.begin;
-}
-
 template <class T> template <class Add> void Machine<T>::each_cell(Columns columns, Add add) {
   for (std::size_t first = columns.begin; first < columns.end; first += cell_)
-    add(first, std::min(cell_, columns.end - first), partial_.data() + first / cell_ * plan_.reduced.size());
+    add(first, std::min(cell_, columns.end - first),
+        partial_.data() + first / cell_ * plan_.reduced.size() * kernels_.lanes);
 }
 
 // About how many floating-point operations a row takes, forwards and backwards.
 template <class T> std::size_t Machine<T>::work_a_row() const {
   std::size_t work = 0;
-  for (const Instruction& one : program_.varying) {
-    if (one.form == Instruction::Form::layer)
-      work += std::size_t{6} * one.outputs() * one.depth;
-    else
-      work +=
-          one.form == Instruction::Form::sums ? std::size_t{16} * one.count * one.terms : std::size_t{60} * one.count;
-  }
+  for (const auto* list : {&program_.varying, &program_.varying_backward, &program_.outers})
+    for (const Instruction& one : *list) {
+      if (one.form == Instruction::Form::layer || one.form == Instruction::Form::outer)
+        work += std::size_t{2} * one.count * one.copies * one.depth;
+      else
+        work += std::size_t{one.count} * (one.terms > 0 ? 5 * one.terms : 20);
+    }
   return work;
 }
 
@@ -101,7 +128,7 @@ template <class T> void Machine<T>::set_block(std::size_t rows) {
   constexpr std::size_t cached = std::size_t{1} << 20;  // bytes
   constexpr std::size_t little = 2'000'000;             // operations
   const std::size_t unit = cache_line / sizeof(T);
-  const std::size_t most = cached / (2 * sizeof(T) * std::max<std::size_t>(program_.varying_places, 1));
+  const std::size_t most = cached / (sizeof(T) * std::max<std::size_t>(program_.varying_places, 1));
   const std::size_t fit = std::clamp<std::size_t>(most / unit * unit, 4 * unit, 1024);
   const std::size_t blocks = (rows + fit - 1) / fit;
   const std::size_t wanted = round_up((rows + blocks - 1) / blocks, unit);
@@ -112,16 +139,13 @@ template <class T> void Machine<T>::set_block(std::size_t rows) {
   const std::size_t cells = (wanted + cell_ - 1) / cell_;
   row_values_.resize(program_.varying_places * wanted);
   seeds_.resize(wanted);
-  partial_.resize(cells * plan_.reduced.size());
+  partial_.resize(cells * plan_.reduced.size() * kernels_.lanes);
   cell_results_.resize(cells);
-  std::size_t most_rows = 1;  // of scratch
-  for (const Instruction& one : program_.varying) most_rows = std::max<std::size_t>({most_rows, one.depth, one.count});
   const std::size_t count = std::min(threads_, cells);
   workers_.resize(count);
   for (std::size_t w = 0; w < count; ++w) {
     Worker& worker = workers_[w];
     worker.columns = {cells * w / count * cell_, std::min(cells * (w + 1) / count * cell_, wanted)};
-    worker.scratch.resize(most_rows * (worker.columns.end - worker.columns.begin));
   }
   if (count > 1 && (pool_ == nullptr || pool_->size() < count)) pool_ = std::make_unique<Pool>(count);
   columns_ = wanted;
@@ -165,31 +189,41 @@ template <class T> void Machine<T>::load(const Rows& rows, std::size_t begin, Co
     seeds_.data()[r] = r >= rows_ ? T(0) : rows.seeds == nullptr ? T(1) : static_cast<T>(rows.seeds[begin + r]);
 }
 
-template <class T> void Machine<T>::forward(Worker& worker) {
-  for (std::size_t n = 0; n < program_.varying.size(); ++n) {
-    const Instruction& one = program_.varying[n];
+template <class T> void Machine<T>::run_instructions(Worker& worker, const std::vector<Instruction>& list,
+                                                     const std::vector<Plan<T>>& plans, Pass pass) {
+  for (std::size_t n = 0; n < list.size(); ++n) {
+    const Instruction& one = list[n];
+    if (one.for_inputs && !pass.for_inputs) continue;
     switch (one.form) {
-      case Instruction::Form::function: forward_of_function(worker, one, plan_.plans[n]); break;
-      case Instruction::Form::sums: forward_of_sums(worker, one, plan_.plans[n]); break;
-      case Instruction::Form::layer: forward_of_layer(worker, one, plan_.plans[n]); break;
-      default: break;  // never varying
+      case Instruction::Form::function:
+      case Instruction::Form::local: run_function(worker, one, plans[n]); break;
+      case Instruction::Form::sums: run_sums(worker, one, plans[n], pass.skip_zeros); break;
+      case Instruction::Form::layer: run_layer(worker, one, plans[n], pass.skip_zeros); break;
+      case Instruction::Form::row_sums: run_row_sums(worker, one, pass.skip_zeros); break;
+      default: break;  // never of rows
     }
   }
 }
 
-template <class T> void Machine<T>::forward_of_function(Worker& worker, const Instruction& one, const Plan<T>& plan) {
+// A function of the table, or a local derivative of one.
+template <class T> void Machine<T>::run_function(Worker& worker, const Instruction& one, const Plan<T>& plan) {
   const Columns columns = worker.columns;
   const std::size_t width = columns.end - columns.begin;
   const bool joined = width == columns_;
-  std::array<In<T>, 3> operands;
+  std::array<In<T>, local_operands> operands;
   for (const Run& run : plan.runs)
     for (std::uint32_t i = run.first; i < run.first + (joined ? 1 : run.count); ++i) {
-      for (std::size_t k = 0; k < 3; ++k) operands[k] = in(one.in[k], i, columns);
-      plan.value(joined ? run.count * width : width, operands.data(), values_at(one.out + i, columns));
+      const std::size_t n = joined ? run.count * width : width;
+      for (std::size_t k = 0; k < operands.size(); ++k) operands[k] = in(one.in[k], i, columns);
+      if (plan.value != nullptr)
+        plan.value(n, operands.data(), values_at(one.out + i, columns));
+      else
+        plan.local(n, operands.data(), operands[3], operands[4], values_at(one.out + i, columns), false);
     }
 }
 
-template <class T> void Machine<T>::forward_of_sums(Worker& worker, const Instruction& one, const Plan<T>& plan) {
+template <class T>
+void Machine<T>::run_sums(Worker& worker, const Instruction& one, const Plan<T>& plan, bool skip_zeros) {
   const Columns columns = worker.columns;
   const std::size_t width = columns.end - columns.begin;
   worker.terms.resize(std::max<std::size_t>(worker.terms.size(), one.terms));
@@ -199,13 +233,15 @@ template <class T> void Machine<T>::forward_of_sums(Worker& worker, const Instru
     for (std::uint32_t t = 0; t < one.terms; ++t, ++from)
       worker.terms[t] = {in(from->factor, columns), in(from->a, columns), in(from->b, columns)};
     const bool joined = run.joined && width == columns_;
-    kernels_.sums_in_steps(joined ? 1 : run.count, joined ? run.count * width : width, in(plan.starts[n], columns),
-                           std::span(worker.terms).first(one.terms), values_at(one.out + run.first, columns), columns_);
+    const auto sums = skip_zeros ? kernels_.sums_in_steps_without_zeros : kernels_.sums_in_steps;
+    sums(joined ? 1 : run.count, joined ? run.count * width : width, in(plan.starts[n], columns),
+         std::span(worker.terms).first(one.terms), values_at(one.out + run.first, columns), columns_);
   }
 }
 
 // The copies of a stretch at once, where they have no biases of their own; otherwise one by one.
-template <class T> void Machine<T>::forward_of_layer(Worker& worker, const Instruction& one, const Plan<T>& plan) {
+template <class T>
+void Machine<T>::run_layer(Worker& worker, const Instruction& one, const Plan<T>& plan, bool skip_zeros) {
   const Columns columns = worker.columns;
   const std::size_t width = columns.end - columns.begin;
   const bool joined = width == columns_ && one.bias_copy == 0;
@@ -218,6 +254,7 @@ template <class T> void Machine<T>::forward_of_layer(Worker& worker, const Instr
   product.bias_step = one.in[2].stride;
   product.y_row = one.copies * columns_;
   product.relu = one.relu;
+  product.skip_zeros = skip_zeros;
   for (const Stretch& stretch : plan.stretches) {
     product.columns = joined ? stretch.count * width : width;
     for (std::uint32_t c = stretch.first; c < stretch.first + (joined ? 1 : stretch.count); ++c) {
@@ -237,169 +274,41 @@ template <class T> void Machine<T>::forward_of_layer(Worker& worker, const Instr
   }
 }
 
-template <class T> void Machine<T>::backward(Worker& worker, bool to_inputs) {
-  const Columns columns = worker.columns;
-  const std::size_t width = columns.end - columns.begin;
-  const bool joined = width == columns_;
-  for (const Range& rows : plan_.to_zero)
-    for (std::size_t i = rows.begin; i < rows.begin + (joined ? 1 : rows.count); ++i)
-      std::memset(gradients_at(i, columns), 0, (joined ? rows.count * width : width) * sizeof(T));
-  each_cell(columns, [&](std::size_t, std::size_t, T* sums) { std::fill_n(sums, plan_.reduced.size(), T(0)); });
-  const auto& output = program_.outputs.front();
-  if (output.domain == Domain::varying)
-    std::memcpy(row_adjoints_.data() + output.place * columns_ + columns.begin, seeds_.data() + columns.begin,
-                width * sizeof(T));
-  for (std::size_t n = program_.varying.size(); n-- > 0;)
-    if (plan_.plans[n].is_needed) backward_of(worker, program_.varying[n], plan_.plans[n], to_inputs);
-}
-
-template <class T>
-void Machine<T>::backward_of(Worker& worker, const Instruction& one, const Plan<T>& plan, bool to_inputs) {
-  switch (one.form) {
-    case Instruction::Form::function: return backward_of_function(worker, one, plan, to_inputs);
-    case Instruction::Form::sums: return backward_of_sums(worker, one, plan, to_inputs);
-    case Instruction::Form::layer: return backward_of_layer(worker, one, plan, to_inputs);
-    default: return;  // never varying
-  }
-}
-
-template <class T>
-void Machine<T>::backward_of_function(Worker& worker, const Instruction& one, const Plan<T>& plan, bool to_inputs) {
-  const Columns columns = worker.columns;
-  const std::size_t width = columns.end - columns.begin;
-  const bool joined = width == columns_;
-  std::array<In<T>, 3> operands;
-  auto stores = plan.stores.begin();
-  for (const Run& run : plan.runs)
-    for (std::size_t k = 0; k < 3; ++k) {
-      const bool store = *stores++;
-      const auto local = plan.local[k];
-      if (local == nullptr || one.in[k].domain == Domain::constant || is_unwanted(one.in[k], run.first, to_inputs))
-        continue;
-      for (std::uint32_t i = run.first; i < run.first + (joined ? 1 : run.count); ++i) {
-        for (std::size_t x = 0; x < 3; ++x) operands[x] = in(one.in[x], i, columns);
-        const std::size_t n = joined ? run.count * width : width;
-        const T *const r = values_at(one.out + i, columns), *const g = gradients_at(one.out + i, columns);
-        if (one.in[k].domain == Domain::varying) {
-          local(n, operands.data(), {r, 1}, {g, 1}, gradient_of(one.in[k], i, columns), !store);
-          continue;
-        }
-        T* const made = worker.scratch.data();
-        local(n, operands.data(), {r, 1}, {g, 1}, made, false);
-        for (std::uint32_t e = 0; e < (joined ? run.count : 1); ++e)
-          each_cell(columns, [&](std::size_t first, std::size_t count, T* sums) {
-            sums[plan_.slot[program_.place(one.in[k], i + e)]] +=
-                kernels_.dot(count, {}, {made + e * width + first - columns.begin, 1}, {});
-          });
+// Each cell of columns has its own sums, one for each lane of a vector.
+template <class T> void Machine<T>::run_row_sums(Worker& worker, const Instruction& one, bool skip_zeros) {
+  worker.row_terms.resize(std::max<std::size_t>(worker.row_terms.size(), one.terms));
+  for (std::uint32_t i = 0; i < one.count; ++i) {
+    const std::size_t slot = plan_.slot[program_.place(one.targets, i)];
+    each_cell(worker.columns, [&](std::size_t first, std::size_t count, T* sums) {
+      const Columns cell{first, first + count};
+      T* const to = sums + slot * kernels_.lanes;
+      for (std::uint32_t t = 0; t < one.terms; ++t) {
+        const Factors& factors = program_.factors[one.begin + t];
+        worker.row_terms[t] = {in(factors.factor, i, cell), in(factors.a, i, cell), in(factors.b, i, cell)};
+        if (skip_zeros)
+          *to += kernels_.pass_sum(count, worker.row_terms[t].a, worker.row_terms[t].factor, worker.row_terms[t].b);
       }
-    }
-}
-
-template <class T>
-void Machine<T>::backward_of_sums(Worker& worker, const Instruction& one, const Plan<T>& plan, bool to_inputs) {
-  const Columns columns = worker.columns;
-  const std::size_t width = columns.end - columns.begin;
-  const auto target = [&](const RunOperand& operand, bool stores) -> detail::Target<T> {
-    if (operand.place == none || operand.domain != Domain::varying) return {};
-    if (!to_inputs && operand.place < program_.inputs) return {};
-    return {gradients_at(operand.place, columns), operand.step * static_cast<std::ptrdiff_t>(columns_), !stores};
-  };
-  const auto is_uniform = [](const RunOperand& operand) {
-    return operand.place != none && operand.domain == Domain::uniform;
-  };
-  worker.backs.resize(std::max<std::size_t>(worker.backs.size(), one.terms));
-  const RunTerm* from = plan.terms.data();
-  for (const Run& run : plan.runs) {
-    std::size_t count = 0;
-    bool has_uniform = false;
-    for (std::uint32_t t = 0; t < one.terms; ++t, ++from) {
-      has_uniform = has_uniform || is_uniform(from->a) || is_uniform(from->b);
-      const detail::Target<T> to_a = target(from->a, from->stores_a), to_b = target(from->b, from->stores_b);
-      if (to_a.at == nullptr && to_b.at == nullptr) continue;
-      worker.backs[count++] = {{in(from->factor, columns), in(from->a, columns), in(from->b, columns)}, to_a, to_b};
-    }
-    const bool joined = run.joined_back && width == columns_;
-    const detail::InSteps<T> g{{gradients_at(one.out + run.first, columns), 1}, static_cast<std::ptrdiff_t>(columns_)};
-    kernels_.sums_back(joined ? 1 : run.count, joined ? run.count * width : width, g,
-                       std::span(worker.backs).first(count));
-    if (has_uniform) reduce_sums(one, run, columns);
-  }
-}
-
-// What the run adds to the gradients of its uniform operands.
-template <class T> void Machine<T>::reduce_sums(const Instruction& one, const Run& run, Columns columns) {
-  for (std::uint32_t i = run.first; i < run.first + run.count; ++i)
-    for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) {
-      const Factors& factors = program_.factors[t];
-      const auto reduce = [&](const Operand& operand, const Operand& other_operand) {
-        if (!operand.exists() || operand.domain != Domain::uniform) return;
-        const In<T> factor = in(factors.factor, i, columns), other = in(other_operand, i, columns);
-        const T* const g = gradients_at(one.out + i, columns);
-        each_cell(columns, [&](std::size_t first, std::size_t count, T* sums) {
-          const std::size_t skip = first - columns.begin;
-          const In<T> others{other.at == nullptr ? nullptr : other.at + skip * other.stride, other.stride};
-          sums[plan_.slot[program_.place(operand, i)]] += kernels_.pass_sum(count, {g + skip, 1}, factor, others);
-        });
-      };
-      reduce(factors.a, factors.b);
-      reduce(factors.b, factors.a);
-    }
-}
-
-template <class T>
-void Machine<T>::backward_of_layer(Worker& worker, const Instruction& one, const Plan<T>& plan, bool to_inputs) {
-  const Columns columns = worker.columns;
-  const std::size_t width = columns.end - columns.begin;
-  const bool joined = width == columns_;
-  if (one.relu) {
-    const auto local = kernels_.local(Op::relu, 0);
-    for (std::uint32_t i = 0; i < (joined ? 1 : one.outputs()); ++i) {
-      const std::array<In<T>, 3> result{In<T>{values_at(one.out + i, columns), 1}, {}, {}};
-      T* const gradient = gradients_at(one.out + i, columns);
-      local(joined ? one.outputs() * width : width, result.data(), result[0], {gradient, 1}, gradient, false);
-    }
-  }
-  detail::MatrixProduct<T> product;
-  product.rows = one.depth;
-  product.depth = one.count;
-  product.a = in(one.in[0], 0, columns).at;
-  product.a_row = one.column;
-  product.a_column = one.row;
-  product.x_row = one.copies * columns_;
-  product.skip_zeros = skip_zeros_;
-  for (const Stretch& stretch : plan.stretches) {
-    if (stretch.only_inputs && !to_inputs) continue;
-    const bool at_once = joined && stretch.direct;
-    product.columns = at_once ? stretch.count * width : width;
-    product.add = stretch.direct && !stretch.stores;
-    for (std::uint32_t c = stretch.first; c < stretch.first + (at_once ? 1 : stretch.count); ++c) {
-      product.x = gradients_at(one.out + c, columns);
-      product.y = stretch.direct ? gradients_at(program_.input(one, 0, c), columns) : worker.scratch.data();
-      product.y_row = stretch.direct ? stretch.stride * columns_ : width;
-      kernels_.product(product);
-      for (std::uint32_t t = 0; !stretch.direct && t < one.depth; ++t)
-        kernels_.add(width, worker.scratch.data() + t * width, gradients_at(program_.input(one, t, c), columns));
-    }
+      if (!skip_zeros) kernels_.row_sum(count, std::span(worker.row_terms).first(one.terms), to);
+    });
   }
 }
 
 // What the block adds to the gradients of weights and biases: of each layer a worker has its share of the outputs.
-template <class T> void Machine<T>::reduce_layers(std::size_t worker, bool is_first) {
+template <class T> void Machine<T>::run_outers(std::size_t worker, bool is_first) {
   const std::size_t workers = plan_.weights_overlap ? 1 : workers_.size();
   if (worker >= workers) return;
-  for (std::size_t n = program_.varying.size(); n-- > 0;) {
-    const Instruction& one = program_.varying[n];
-    const Plan<T>& plan = plan_.plans[n];
-    if (one.form != Instruction::Form::layer || !plan.is_needed) continue;
+  for (std::size_t n = 0; n < program_.outers.size(); ++n) {
+    const Instruction& one = program_.outers[n];
     const std::size_t begin = one.count * worker / workers, end = one.count * (worker + 1) / workers;
     if (begin == end) continue;
-    if (one.in[0].domain == Domain::uniform) reduce_weights(one, plan, begin, end, is_first);
-    if (one.in[2].exists() && one.in[2].domain == Domain::uniform) reduce_bias(one, plan, begin, end, is_first);
+    if (one.in[0].domain == Domain::uniform) add_to_weights(one, plan_.outers[n], begin, end, is_first);
+    if (one.in[2].exists() && one.in[2].domain == Domain::uniform)
+      add_to_bias(one, plan_.outers[n], begin, end, is_first);
   }
 }
 
 // Copies that lie side by side are one long row, others parts.
-template <class T> void Machine<T>::reduce_weights(const Instruction& one, const Plan<T>& plan, std::size_t begin,
+template <class T> void Machine<T>::add_to_weights(const Instruction& one, const Plan<T>& plan, std::size_t begin,
                                                    std::size_t end, bool is_first) {
   const bool is_one = plan.stretches.size() == 1;
   detail::OuterProduct<T> outer;
@@ -407,7 +316,7 @@ template <class T> void Machine<T>::reduce_weights(const Instruction& one, const
   outer.depth = one.depth;
   outer.columns = is_one ? one.copies * columns_ : columns_;
   outer.d_row = one.copies * columns_;
-  outer.d = row_adjoints_.data() + one.out * columns_ + begin * outer.d_row;
+  outer.d = row_values_.data() + one.in[3].place * columns_ + begin * outer.d_row;
   if (one.in[1].table == none) {
     outer.x = row_values_.data() + one.in[1].place * columns_;
     outer.x_row = one.in[1].stride * columns_;
@@ -426,16 +335,24 @@ template <class T> void Machine<T>::reduce_weights(const Instruction& one, const
   kernels_.outer(outer);
 }
 
-template <class T> void Machine<T>::reduce_bias(const Instruction& one, const Plan<T>& plan, std::size_t begin,
+template <class T> void Machine<T>::add_to_bias(const Instruction& one, const Plan<T>& plan, std::size_t begin,
                                                 std::size_t end, bool is_first) {
   const std::uint32_t shared_by = one.bias_copy == 0 ? one.copies : 1;
   for (std::size_t i = begin; i < end; ++i)
     for (std::uint32_t c = 0; c < one.copies; c += shared_by) {
       T& sum = uniform_.gradients()[Instructions::bias(one, static_cast<std::uint32_t>(i), c)];
-      const T* const gradient = row_adjoints_.data() + (one.out + i * one.copies + c) * columns_;
+      const T* const gradient = row_values_.data() + (one.in[3].place + i * one.copies + c) * columns_;
       const T more = kernels_.dot(shared_by * columns_, {}, {gradient, 1}, {});
       sum = is_first && plan.stores_bias ? more : sum + more;
     }
+}
+
+// Cell by cell, and lane by lane.
+template <class T> void Machine<T>::add_row_sums() {
+  each_cell({0, columns_}, [&](std::size_t, std::size_t, const T* sums) {
+    for (std::size_t i = 0; i < plan_.reduced.size(); ++i, sums += kernels_.lanes)
+      uniform_.gradients()[plan_.reduced[i]] += std::accumulate(sums, sums + kernels_.lanes, T(0));
+  });
 }
 
 // The first output of the rows, a sum a cell.
@@ -475,33 +392,43 @@ template <class T> void Machine<T>::write_outputs(std::size_t begin, Columns col
 
 template <class T> void Machine<T>::run_block(const Rows& rows, std::size_t begin, const Wanted& wanted) {
   rows_ = std::min(columns_, rows.count - begin);
-  if (wanted.gradients) row_adjoints_.resize(program_.varying_places * columns_);
   const bool to_inputs = wanted.input_gradients != nullptr;
   share([&](std::size_t w) {
     Worker& worker = workers_[w];
-    load(rows, begin, worker.columns);
-    forward(worker);
-    check_guards(begin, worker.columns);
-    if (program_.outputs.front().domain == Domain::varying) add_results(worker.columns);
-    if (wanted.outputs != nullptr) write_outputs(begin, worker.columns, wanted.outputs);
+    const Columns columns = worker.columns;
+    load(rows, begin, columns);
+    run_instructions(worker, program_.varying, plan_.varying, {});
+    check_guards(begin, columns);
+    if (program_.outputs.front().domain == Domain::varying) add_results(columns);
+    if (wanted.outputs != nullptr) write_outputs(begin, columns, wanted.outputs);
     if (!wanted.gradients) return;
-    backward(worker, to_inputs);
-    for (std::size_t r = worker.columns.begin; to_inputs && r < std::min(worker.columns.end, rows_); ++r)
-      for (std::size_t i = 0; i < program_.inputs; ++i)
+    const std::size_t width = columns.end - columns.begin;
+    if (program_.row_seed != none)
+      std::memcpy(values_at(program_.row_seed, columns), seeds_.data() + columns.begin, width * sizeof(T));
+    if (program_.zero != none) std::memset(values_at(program_.zero, columns), 0, width * sizeof(T));
+    each_cell(columns, [&](std::size_t, std::size_t, T* sums) {
+      std::fill_n(sums, plan_.reduced.size() * kernels_.lanes, T(0));
+    });
+    run_instructions(worker, program_.varying_backward, plan_.backward, {to_inputs, skip_zeros_});
+    for (std::size_t i = 0; to_inputs && i < program_.inputs; ++i) {
+      const std::uint32_t place = program_.input_gradients[i];
+      for (std::size_t r = columns.begin; r < std::min(columns.end, rows_); ++r)
         wanted.input_gradients[(begin + r) * program_.inputs + i] =
-            static_cast<double>(row_adjoints_.data()[i * columns_ + r]);
+            place == none ? 0.0 : static_cast<double>(row_values_.data()[place * columns_ + r]);
+    }
   });
   if (!wanted.gradients) return;
-  share([&](std::size_t w) { reduce_layers(w, begin == 0); });
-  each_cell({0, columns_}, [&](std::size_t, std::size_t, const T* sums) {
-    for (std::size_t i = 0; i < plan_.reduced.size(); ++i) uniform_.gradients()[plan_.reduced[i]] += sums[i];
-  });
+  if (!program_.outers.empty()) share([&](std::size_t w) { run_outers(w, begin == 0); });
+  add_row_sums();
 }
 
 // The sum over the rows of the first output, if it is varying.
 template <class T> double Machine<T>::run_by_steps(const Rows& rows, const Wanted& wanted) {
-  const Places places(program_);
-  T *const values = uniform_.values() + places.varying(), *const gradients = uniform_.gradients() + places.varying();
+  const Places places(program_, 0);
+  const bool to_inputs = wanted.input_gradients != nullptr;
+  if (to_inputs && row_steps_for_inputs_.steps.size() == 0) row_steps_for_inputs_ = row_steps(true);
+  const RowSteps& code = to_inputs ? row_steps_for_inputs_ : row_steps_;
+  T* const values = uniform_.values() + places.varying();
   const auto& output = program_.outputs.front();
   row_numbers_ = values;
   row_width_ = rows_ = 1;
@@ -511,17 +438,21 @@ template <class T> double Machine<T>::run_by_steps(const Rows& rows, const Wante
       const std::size_t from = r * program_.inputs + i;
       values[i] = rows.floats != nullptr ? static_cast<T>(rows.floats[from]) : static_cast<T>(rows.numbers[from]);
     }
-    row_steps_.forward(0, row_steps_.size(), uniform_.values());
+    code.steps.run(0, code.forward, uniform_.values());
     check_guards(r, {0, 1});
     if (wanted.outputs != nullptr) write_outputs(r, {0, 1}, wanted.outputs);
     const T seed = rows.seeds == nullptr ? T(1) : static_cast<T>(rows.seeds[r]);
     if (output.domain == Domain::varying) sum += static_cast<double>(seed) * static_cast<double>(values[output.place]);
     if (!wanted.gradients) continue;
-    if (r > 0) std::memset(gradients, 0, (program_.varying_places + row_steps_.places()) * sizeof(T));
-    if (output.domain == Domain::varying) gradients[output.place] = seed;
-    row_steps_.backward(0, row_steps_.size(), uniform_.values(), uniform_.gradients());
-    for (std::size_t i = 0; wanted.input_gradients != nullptr && i < program_.inputs; ++i)
-      wanted.input_gradients[r * program_.inputs + i] = static_cast<double>(gradients[i]);
+    if (program_.row_seed != none) values[program_.row_seed] = seed;
+    if (program_.zero != none) values[program_.zero] = 0;
+    if (skip_zeros_)
+      code.steps.template run<true>(code.forward, code.steps.size(), uniform_.values());
+    else
+      code.steps.run(code.forward, code.steps.size(), uniform_.values());
+    for (std::size_t i = 0; to_inputs && i < program_.inputs; ++i)
+      wanted.input_gradients[r * program_.inputs + i] =
+          program_.input_gradients[i] == none ? 0.0 : static_cast<double>(values[program_.input_gradients[i]]);
   }
   return sum;
 }
@@ -529,8 +460,7 @@ template <class T> double Machine<T>::run_by_steps(const Rows& rows, const Wante
 template <class T> double Machine<T>::run_once(const Rows& rows, const Wanted& wanted) {
   const bool by_steps = goes_by_steps(rows);
   uniform_.forward();
-  if (wanted.gradients && by_steps) uniform_.zero_all_gradients();
-  if (wanted.gradients && !by_steps) uniform_.zero_gradients(plan_.uniform_to_zero);
+  if (wanted.gradients) uniform_.zero_gradients(by_steps ? plan_.row_gradients : plan_.added_to);
   const auto& output = program_.outputs.front();
   double sum = 0;
   if (output.domain != Domain::varying) {
@@ -545,6 +475,7 @@ template <class T> double Machine<T>::run_once(const Rows& rows, const Wanted& w
     sum += run_by_steps(rows, wanted);
   } else if (has_rows) {
     set_block(rows.count);
+    if (wanted.input_gradients != nullptr) row_values_.resize(places_of_rows(program_) * columns_);
     row_numbers_ = row_values_.data();
     row_width_ = columns_;
     for (std::size_t begin = 0; begin < rows.count; begin += columns_) {

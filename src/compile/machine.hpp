@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// run: carries out a program's instructions, forwards and backwards, on plain numbers.
+// run: carries out a program's instructions on plain numbers. The backward pass is instructions, too.
 //
-// What is uniform is computed once a run. Rows are taken in blocks, a column each: a varying number is a vector of as
-// many as the block has columns. Threads share the columns for everything that goes row by row, and then the outputs of
-// each layer for the gradients of its weights. Other sums over rows are made for a cell of columns at a time and added
-// up in order. So every number is computed in the same way however many threads there are. A row or two of a small
-// program are taken by steps, one after another.
+// What is uniform is computed once per run. Rows are taken in blocks, one column per row: a varying number is a vector
+// of as many as the block has columns. Threads share the columns for everything that goes row by row, and then the
+// outputs of each layer for the gradients of its weights. Other sums over rows are made for a cell of columns at a time
+// and added up in order. So every number is computed in the same way however many threads there are. A row or two of a
+// small program are taken by steps, one after another.
 #pragma once
 
 #include <memory>
@@ -64,9 +64,8 @@ template <class T> class Machine {
   };
   struct Worker {
     Columns columns;
-    Buffer<T> scratch;
     std::vector<detail::TermInSteps<T>> terms;
-    std::vector<detail::TermBack<T>> backs;
+    std::vector<detail::Term<T>> row_terms;
   };
 
   void set_block(std::size_t rows);
@@ -85,35 +84,35 @@ template <class T> class Machine {
   void add_results(Columns columns);
   void check_guards(std::size_t begin, Columns columns) const;
   T number_of(const Instructions::Output& output, std::size_t column) const;
-  void forward(Worker& worker);
-  void forward_of_function(Worker& worker, const Instruction& one, const Plan<T>& plan);
-  void forward_of_sums(Worker& worker, const Instruction& one, const Plan<T>& plan);
-  void forward_of_layer(Worker& worker, const Instruction& one, const Plan<T>& plan);
-  void backward(Worker& worker, bool to_inputs);
-  void backward_of(Worker& worker, const Instruction& one, const Plan<T>& plan, bool to_inputs);
-  void backward_of_function(Worker& worker, const Instruction& one, const Plan<T>& plan, bool to_inputs);
-  void backward_of_sums(Worker& worker, const Instruction& one, const Plan<T>& plan, bool to_inputs);
-  void backward_of_layer(Worker& worker, const Instruction& one, const Plan<T>& plan, bool to_inputs);
-  void reduce_sums(const Instruction& one, const Run& run, Columns columns);
-  void reduce_layers(std::size_t worker, bool is_first);
-  void reduce_weights(const Instruction& one, const Plan<T>& plan, std::size_t begin, std::size_t end, bool is_first);
-  void reduce_bias(const Instruction& one, const Plan<T>& plan, std::size_t begin, std::size_t end, bool is_first);
+  struct Pass {  // how a list of instructions is run
+    bool for_inputs = false, skip_zeros = false;
+  };
+  void run_instructions(Worker& worker, const std::vector<Instruction>& list, const std::vector<Plan<T>>& plans,
+                        Pass pass);
+  void run_function(Worker& worker, const Instruction& one, const Plan<T>& plan);
+  void run_sums(Worker& worker, const Instruction& one, const Plan<T>& plan, bool skip_zeros);
+  void run_layer(Worker& worker, const Instruction& one, const Plan<T>& plan, bool skip_zeros);
+  void run_row_sums(Worker& worker, const Instruction& one, bool skip_zeros);
+  void run_outers(std::size_t worker, bool is_first);
+  void add_to_weights(const Instruction& one, const Plan<T>& plan, std::size_t begin, std::size_t end, bool is_first);
+  void add_to_bias(const Instruction& one, const Plan<T>& plan, std::size_t begin, std::size_t end, bool is_first);
+  void add_row_sums();
   template <class Work> void share(Work work);                    // work(w) for each worker, on a thread each
   template <class Add> void each_cell(Columns columns, Add add);  // add(first column, columns, the cell's sums)
-  bool is_unwanted(const Operand& operand, std::uint32_t i, bool to_inputs) const {
-    return !to_inputs && operand.domain == Domain::varying && program_.place(operand, i) < program_.inputs;
-  }
   detail::In<T> in(const Operand& operand, std::uint32_t i, Columns columns) const;
   detail::InSteps<T> in(const RunOperand& operand, Columns columns) const;
-  T* gradient_of(const Operand& operand, std::uint32_t i, Columns columns);
   T* values_at(std::size_t place, Columns columns) { return row_values_.data() + place * columns_ + columns.begin; }
-  T* gradients_at(std::size_t place, Columns columns) {
-    return row_adjoints_.data() + place * columns_ + columns.begin;
-  }
 
   Instructions program_;
   const detail::Kernels<T>& kernels_;
-  Steps<T> row_steps_;  // what is varying, for one row; none where that is much
+  // What is varying, for one row; none where that is much.
+  struct RowSteps {
+    Steps<T> steps;
+    std::size_t forward = 0;  // steps of the forward pass, which come first
+  };
+  RowSteps row_steps(bool for_inputs) const;
+  bool is_small_ = false;
+  RowSteps row_steps_, row_steps_for_inputs_;  // without and with gradients of inputs
   UniformPart<T> uniform_;
   RowsPlan<T> plan_;
 
@@ -122,7 +121,7 @@ template <class T> class Machine {
   std::size_t row_width_ = 0;           // so many numbers apart
   std::size_t columns_ = 0, rows_ = 0;  // of the block; rows are those that are not there to fill it
   std::size_t cell_ = 0;                // columns
-  Buffer<T> row_values_, row_adjoints_, seeds_, partial_;
+  Buffer<T> row_values_, seeds_, partial_;
   std::vector<double> cell_results_;
   std::size_t threads_;
   std::vector<Worker> workers_;

@@ -25,16 +25,14 @@ struct Watched {
 Watched record(const RowOutputs& function, const std::vector<std::vector<double>>& rows, const CompileOptions& options);
 
 Terms simplify(const Scalars& scalars);
-// Adds the backward pass: the gradients of the outputs by the parameters.
-void differentiate(Terms& terms);
 // Equal weights, inputs and packs are found by their hashes, and compared. A test gives a mask that lets hashes
 // collide.
 inline constexpr std::uint64_t whole_hash = ~std::uint64_t{0};
-Groups lift(const Terms& terms, std::uint64_t hash_mask = whole_hash);
+Groups lift(const Terms& terms, std::uint64_t hash_mask = whole_hash);  // of the forward pass
+// Adds the backward pass: the gradients of the outputs with respect to parameters and inputs.
+void differentiate(Terms& terms, Groups& groups);
+void lift_backward(const Terms& terms, Groups& groups, std::uint64_t hash_mask = whole_hash);
 Instructions schedule(const Terms& terms, const Groups& groups, std::uint64_t hash_mask = whole_hash);
-void join_relus(Instructions& all);  // the end of it
-// lift and schedule, each verified in builds with assertions.
-Instructions scheduled(const Terms& terms, Groups& groups);
 
 // In our own builds with assertions, the result of each pass is verified before the next one reads it. That takes a few
 // passes over the graph, which users need not wait for.
@@ -50,8 +48,8 @@ void verify(const Terms& terms, const Groups& groups);
 void verify(const Instructions& instructions);
 
 std::string dump(const Scalars& scalars);
-std::string dump(const Terms& terms);           // the forward pass
-std::string dump_backward(const Terms& terms);  // what differentiate has added
+std::string dump(const Terms& terms);                                 // the forward pass
+std::string dump_backward(const Terms& terms, const Groups& groups);  // what differentiate has added
 std::string dump(const Terms& terms, const Groups& groups);
 std::string dump(const Instructions& instructions);
 

@@ -2,31 +2,25 @@
 #include "plan.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <span>
 
 namespace gradwalk::compiler {
 namespace {
 
-bool is_layer(const Instruction& one) { return one.form == Instruction::Form::layer; }
-bool has_weights(const Instruction& one) { return is_layer(one) && one.in[0].domain == Domain::uniform; }
-bool has_bias(const Instruction& one) {
-  return is_layer(one) && one.in[2].exists() && one.in[2].domain == Domain::uniform;
-}
+bool has_weights(const Instruction& outer) { return outer.in[0].domain == Domain::uniform; }
+bool has_bias(const Instruction& outer) { return outer.in[2].exists() && outer.in[2].domain == Domain::uniform; }
 std::size_t weight_at(const Instruction& layer, std::size_t i) {
   return layer.in[0].place + i / layer.depth * layer.row + i % layer.depth * layer.column;
 }
 std::size_t weights_of(const Instruction& layer) { return std::size_t{layer.count} * layer.depth; }
 
-// Each output has one, or one a copy.
-std::size_t biases_of(const Instruction& layer) { return layer.bias_copy == 0 ? layer.count : layer.outputs(); }
+// Each output has one, or one per copy.
+std::size_t biases_of(const Instruction& layer) {
+  return std::size_t{layer.count} * (layer.bias_copy == 0 ? 1 : layer.copies);
+}
 std::size_t bias_at(const Instruction& layer, std::size_t i) {
   const auto copies = layer.bias_copy == 0 ? 1 : layer.copies;
   return Instructions::bias(layer, static_cast<std::uint32_t>(i / copies), static_cast<std::uint32_t>(i % copies));
-}
-
-bool is_input(const Instructions& program, const Operand& operand, std::uint32_t i) {
-  return operand.domain == Domain::varying && program.place(operand, i) < program.inputs;
 }
 
 // All that an instruction reads, number by number.
@@ -57,7 +51,6 @@ std::vector<Run> runs_of(const Instructions& program, const Instruction& one, bo
       return step(*operand, i) == (operand->domain == Domain::varying ? 1 : 0);
     };
     const auto goes_on = [&](const Operand* operand) {
-      if (is_input(program, *operand, i) != is_input(program, *operand, i - 1)) return false;
       if (joined_only) return is_next(operand);
       return i == runs.back().first + 1 || step(*operand, i) == step(*operand, i - 1);
     };
@@ -67,17 +60,6 @@ std::vector<Run> runs_of(const Instructions& program, const Instruction& one, bo
     }
     ++runs.back().count;
     runs.back().joined = runs.back().joined && std::all_of(operands.begin(), operands.end(), is_next);
-  }
-  // Joined, operands are gone through side by side; so none may be passed on to where another one is at another time.
-  for (Run& run : runs) {
-    run.joined_back = run.joined;
-    if (!run.joined || run.count == 1) continue;
-    std::vector<std::uint32_t> places;
-    for (const Operand* operand : operands)
-      if (operand->domain == Domain::varying) places.push_back(program.place(*operand, run.first));
-    std::sort(places.begin(), places.end());
-    for (std::size_t i = 1; i < places.size(); ++i)
-      run.joined_back = run.joined_back && (places[i] == places[i - 1] || places[i] - places[i - 1] >= run.count);
   }
   return runs;
 }
@@ -103,162 +85,108 @@ std::vector<Stretch> stretches_of(const Instructions& program, const Instruction
   }
   for (Stretch& one : stretches) {
     const std::uint32_t first = program.input(layer, 0, one.first);
-    one.stride = program.input(layer, 1, one.first) - first;
+    one.stride = layer.depth > 1 ? program.input(layer, 1, one.first) - first : 1;
     for (std::uint32_t t = 0; one.stride != 0 && t < layer.depth; ++t)
       if (program.input(layer, t, one.first) != first + t * one.stride) one.stride = 0;
     if (one.stride >= 0x80000000) one.stride = 0;
-    one.direct = one.stride >= one.count;
-    for (std::uint32_t t = 0; t < layer.depth; ++t)  // an input follows an input
-      one.only_inputs = one.only_inputs && program.input(layer, t, one.first) + one.count <= program.inputs;
   }
   return stretches;
 }
 
 template <class T> class Planner {
  public:
-  Planner(const Instructions& program, const detail::Kernels<T>& kernels)
-      : program_(program),
-        kernels_(kernels),
-        made_{std::vector<Plan<T>>(program.varying.size()), {}, {}, {}, false, {}},
-        uniform_(program.forward_places) {}
+  Planner(const Instructions& program, const detail::Kernels<T>& kernels) : program_(program), kernels_(kernels) {}
 
   RowsPlan<T> run() {
-    list_reductions();
-    plan_rows_back();
-    plan_layers();
+    for (const Instruction& one : program_.varying) made_.varying.push_back(plan(one));
+    for (const Instruction& one : program_.varying_backward) made_.backward.push_back(plan(one));
+    list_row_sums();
+    plan_outers();
     find_overlaps();
     return std::move(made_);
   }
 
  private:
-  // The uniform operands of what is no layer: each cell of columns has a sum for each.
-  void list_reductions() {
-    made_.slot.assign(program_.uniform_places, none);
-    const auto meet = [&](const Operand& operand, std::uint32_t count) {
-      if (!operand.exists() || operand.domain != Domain::uniform) return;
-      for (std::uint32_t i = 0; i < count; ++i) {
-        std::uint32_t& slot = made_.slot[program_.place(operand, i)];
-        if (slot != none) continue;
-        slot = static_cast<std::uint32_t>(made_.reduced.size());
-        made_.reduced.push_back(program_.place(operand, i));
-      }
-    };
-    for (const Instruction& one : program_.varying) {
-      if (is_layer(one)) continue;
-      for (const Operand& operand : one.in) meet(operand, one.count);
-      for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) {
-        meet(program_.factors[t].a, one.count);
-        meet(program_.factors[t].b, one.count);
-      }
-    }
-  }
-
-  // In the order in which the machine's backward pass asks.
-  void plan_rows_back() {
-    FirstWriters writers(program_.varying_places);
-    const auto& output = program_.outputs.front();
-    if (output.domain == Domain::varying) writers.store(1, [&](std::size_t) { return output.place; });
-    for (std::size_t n = program_.varying.size(); n-- > 0;) {
-      const Instruction& one = program_.varying[n];
-      Plan<T>& plan = made_.plans[n];
-      if (one.form == Instruction::Form::function) plan.value = kernels_.value(one.op);
-      if (is_layer(one))
-        plan.stretches = stretches_of(program_, one);
-      else
-        plan.runs = runs_of(program_, one, one.form == Instruction::Form::function);
-      if (one.form == Instruction::Form::sums) plan_sums(one, plan);
-      for (std::uint32_t i = 0; i < one.outputs(); ++i)
-        plan.is_needed = plan.is_needed || writers.is_written(one.out + i);
-      if (plan.is_needed) plan_back(one, plan, writers);
-    }
-    made_.to_zero = writers.to_zero();
-  }
-
-  void plan_back(const Instruction& one, Plan<T>& plan, FirstWriters& writers) {
+  Plan<T> plan(const Instruction& one) const {
+    Plan<T> made;
     switch (one.form) {
-      case Instruction::Form::function: return plan_function_back(one, plan, writers);
-      case Instruction::Form::sums: return plan_sums_back(one, plan, writers);
-      case Instruction::Form::layer: return plan_layer_back(one, plan, writers);
-      default: return;  // never varying
+      case Instruction::Form::function:
+        made.value = kernels_.value(one.op);
+        made.runs = runs_of(program_, one, true);
+        break;
+      case Instruction::Form::local:
+        made.local = kernels_.local(one.op, one.by);
+        made.runs = runs_of(program_, one, true);
+        break;
+      case Instruction::Form::sums:
+        made.runs = runs_of(program_, one, false);
+        plan_sums(one, made);
+        break;
+      case Instruction::Form::layer:
+      case Instruction::Form::outer: made.stretches = stretches_of(program_, one); break;
+      default: break;
     }
+    return made;
   }
 
-  // Operand by operand, each for a whole run.
-  void plan_function_back(const Instruction& one, Plan<T>& plan, FirstWriters& writers) {
-    for (std::size_t k = 0; k < 3; ++k) plan.local[k] = one.in[k].exists() ? kernels_.local(one.op, k) : nullptr;
-    for (const Run& run : plan.runs)
-      for (std::size_t k = 0; k < 3; ++k)
-        plan.stores.push_back(plan.local[k] != nullptr && one.in[k].domain == Domain::varying &&
-                              writers.store(run.count, [&](std::size_t i) {
-                                return program_.place(one.in[k], run.first + static_cast<std::uint32_t>(i));
-                              }));
-  }
-
-  void plan_sums(const Instruction& one, Plan<T>& plan) {
-    for (const Run& run : plan.runs) {
-      plan.starts.push_back(run_operand(program_, one.start, run));
+  void plan_sums(const Instruction& one, Plan<T>& made) const {
+    for (const Run& run : made.runs) {
+      made.starts.push_back(run_operand(program_, one.start, run));
       for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) {
         const Factors& term = program_.factors[t];
-        plan.terms.push_back({run_operand(program_, term.factor, run), run_operand(program_, term.a, run),
+        made.terms.push_back({run_operand(program_, term.factor, run), run_operand(program_, term.a, run),
                               run_operand(program_, term.b, run)});
       }
     }
   }
 
-  // Number by number, and for each term by term.
-  void plan_sums_back(const Instruction& one, Plan<T>& plan, FirstWriters& writers) {
-    std::span<RunTerm> terms(plan.terms);
-    for (const Run& run : plan.runs) {
-      const auto place = [&](std::size_t i, std::size_t writer) -> std::optional<std::size_t> {
-        const RunOperand& operand = writer % 2 == 0 ? terms[writer / 2].a : terms[writer / 2].b;
-        if (operand.place == none || operand.domain != Domain::varying) return std::nullopt;
-        return operand.place + static_cast<std::uint32_t>(operand.step) * static_cast<std::uint32_t>(i);
-      };
-      const std::vector<bool> stores = writers.store_in_turns(run.count, std::size_t{2} * one.terms, place);
-      for (std::uint32_t t = 0; t < one.terms; ++t) {
-        terms[t].stores_a = stores[2 * t];
-        terms[t].stores_b = stores[2 * t + 1];
+  // Each cell of columns has a sum for each of their targets.
+  void list_row_sums() {
+    made_.slot.assign(program_.uniform_places, none);
+    for (const Instruction& one : program_.varying_backward) {
+      if (one.form != Instruction::Form::row_sums) continue;
+      for (std::uint32_t i = 0; i < one.count; ++i) {
+        std::uint32_t& slot = made_.slot[program_.place(one.targets, i)];
+        if (slot != none) continue;
+        slot = static_cast<std::uint32_t>(made_.reduced.size());
+        made_.reduced.push_back(program_.place(one.targets, i));
       }
-      terms = terms.subspan(one.terms);
     }
   }
 
-  void plan_layer_back(const Instruction& one, Plan<T>& plan, FirstWriters& writers) {
-    for (Stretch& stretch : plan.stretches) {
-      const auto place = [&](std::size_t i) {
-        return program_.input(one, static_cast<std::uint32_t>(i) % one.depth,
-                              stretch.first + static_cast<std::uint32_t>(i) / one.depth);
+  // The first outer product that writes a gradient need not add to it.
+  void plan_outers() {
+    if (program_.inputs == 0) return;
+    FirstWriters writers(program_.uniform_places);
+    std::vector<bool> is_gradient(program_.uniform_places);
+    std::fill_n(is_gradient.begin(), program_.parameters, true);
+    for (const std::uint32_t place : made_.reduced) is_gradient[place] = true;
+    for (const Instructions::Pack& pack : program_.packs)
+      for (std::uint32_t i = 0; i < pack.count; ++i) is_gradient[program_.place(pack.a, i)] = true;
+    for (const Instruction& one : program_.outers) {
+      Plan<T>& made = made_.outers.emplace_back(plan(one));
+      const auto store = [&](std::size_t count, auto place) {
+        for (std::size_t i = 0; i < count; ++i) is_gradient[place(i)] = true;
+        return writers.store(count, place);
       };
-      const std::size_t inputs = std::size_t{one.depth} * stretch.count;
-      if (stretch.direct)
-        stretch.stores = writers.store(inputs, place);
-      else
-        for (std::size_t i = 0; i < inputs; ++i) writers.add(place(i));
-    }
-  }
-
-  void plan_layers() {
-    for (std::size_t n = program_.varying.size(); n-- > 0;) {
-      const Instruction& one = program_.varying[n];
-      Plan<T>& plan = made_.plans[n];
-      if (!plan.is_needed) continue;
       if (has_weights(one))
-        plan.stores_weights = uniform_.store(weights_of(one), [&](std::size_t i) { return weight_at(one, i); });
-      if (has_bias(one))
-        plan.stores_bias = uniform_.store(biases_of(one), [&](std::size_t i) { return bias_at(one, i); });
+        made.stores_weights = store(weights_of(one), [&](std::size_t i) { return weight_at(one, i); });
+      if (has_bias(one)) made.stores_bias = store(biases_of(one), [&](std::size_t i) { return bias_at(one, i); });
     }
-    if (program_.inputs > 0) made_.uniform_to_zero = uniform_.to_zero();
+    made_.row_gradients = ranges_of(is_gradient);
+    for (std::size_t i = 0; i < is_gradient.size(); ++i) is_gradient[i] = is_gradient[i] && writers.is_to_zero(i);
+    made_.added_to = ranges_of(is_gradient);
   }
 
   // Layers with the same weights add to the same gradients, output by output. Where weights lie on each other
   // otherwise, the outputs cannot be shared between threads.
   void find_overlaps() {
     std::vector<std::uint32_t> layer_of(program_.uniform_places, none);
-    for (std::uint32_t n = 0; n < program_.varying.size(); ++n) {
-      const Instruction& one = program_.varying[n];
+    for (std::uint32_t n = 0; n < program_.outers.size(); ++n) {
+      const Instruction& one = program_.outers[n];
       const auto meet = [&](std::size_t at) {
         if (layer_of[at] == none) layer_of[at] = n;
-        const Instruction& other = program_.varying[layer_of[at]];
+        const Instruction& other = program_.outers[layer_of[at]];
         made_.weights_overlap = made_.weights_overlap || other.in[0].place != one.in[0].place ||
                                 other.count != one.count || other.row != one.row || other.column != one.column ||
                                 other.depth != one.depth || other.in[2].place != one.in[2].place ||
@@ -274,7 +202,6 @@ template <class T> class Planner {
   const Instructions& program_;
   const detail::Kernels<T>& kernels_;
   RowsPlan<T> made_;
-  FirstWriters uniform_;  // after the rows: layers from the last to the first
 };
 
 }  // namespace

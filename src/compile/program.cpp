@@ -61,6 +61,18 @@ double Program::gradients(std::span<double> gradients) {
   return result;
 }
 
+double Program::gradients_at(std::span<const double> parameters, std::span<const double> rows,
+                             std::span<double> gradients, const RunOptions& options) {
+  const char* const call = "Program::gradients_at";
+  const State::Use use(state(), call);
+  state().check_buffer(call, gradients.size());
+  const std::size_t count = state().count_rows(call, rows.size());
+  state().load_numbers(call, parameters);
+  const double result = state().run(call, rows.data(), count, options);
+  state().copy_gradients(gradients);
+  return result;
+}
+
 double Program::gradient_at(std::span<const double> parameters, std::span<double> gradient) {
   const State::Use use(state(), "Program::gradient_at");
   state().check_buffer("Program::gradient_at", gradient.size());
@@ -87,6 +99,11 @@ SparsePattern Program::jacobian_pattern() const {
 void Program::sparse_jacobian_at(std::span<const double> parameters, std::span<double> values) {
   const State::Use use(state(), "Program::sparse_jacobian_at");
   state().sparse_jacobian_at(parameters, values);
+}
+
+Program Program::clone() const {
+  const State::Use use(state(), "Program::clone");
+  return Program(state().twin());
 }
 
 void Program::evaluate(std::span<double> outputs) {
@@ -138,8 +155,14 @@ Compiled passes(const compiler::Scalars& scalars) {
   if (compiler::verifies) compiler::verify(scalars);
   made.terms = compiler::simplify(scalars);
   if (made.terms.inputs == 0 && made.terms.outputs.size() > 1) made.forward = made.terms;
-  compiler::differentiate(made.terms);
-  made.program = compiler::scheduled(made.terms, made.groups);
+  if (compiler::verifies) compiler::verify(made.terms);
+  made.groups = compiler::lift(made.terms);
+  compiler::differentiate(made.terms, made.groups);
+  if (compiler::verifies) compiler::verify(made.terms);
+  compiler::lift_backward(made.terms, made.groups);
+  if (compiler::verifies) compiler::verify(made.terms, made.groups);
+  made.program = compiler::schedule(made.terms, made.groups);
+  if (compiler::verifies) compiler::verify(made.program);
   return made;
 }
 
@@ -221,7 +244,7 @@ std::vector<PassText> compile_passes(std::span<const Value> outputs, const Compi
   const Compiled made = passes(recorded.scalars);
   return {{"record", compiler::dump(recorded.scalars)},
           {"simplify", compiler::dump(made.terms)},
-          {"differentiate", compiler::dump_backward(made.terms)},
+          {"differentiate", compiler::dump_backward(made.terms, made.groups)},
           {"lift", compiler::dump(made.terms, made.groups)},
           {"schedule", compiler::dump(made.program)}};
 }

@@ -83,9 +83,8 @@ struct Program::State {
                   "give the rows; only a program without inputs has a value by itself");
   }
 
-  // A program without inputs on these numbers in place of its parameters'.
+  // These numbers in place of the parameters'.
   void load_numbers(const char* call, std::span<const double> numbers) {
-    need_no_inputs(call);
     if (numbers.size() != parameters.size())
       throw Error(call, std::to_string(parameters.size()) + " parameters", std::to_string(numbers.size()) + " numbers",
                   "give one number a parameter");
@@ -97,6 +96,7 @@ struct Program::State {
   }
 
   double run_at(const char* call, std::span<const double> numbers, bool gradients) {
+    need_no_inputs(call);
     load_numbers(call, numbers);
     return with_machine([&](auto& one) {
       typename std::decay_t<decltype(one)>::Rows all;
@@ -110,6 +110,7 @@ struct Program::State {
     if (to.size() != outputs * parameters.size())
       throw Error(call, "room for " + std::to_string(outputs * parameters.size()) + " derivatives",
                   "room for " + std::to_string(to.size()), "give one number an output and parameter");
+    need_no_inputs(call);
     load_numbers(call, numbers);
     if (is_vectorized()) {
       if (jacobian == nullptr)

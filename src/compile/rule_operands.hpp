@@ -32,6 +32,9 @@ constexpr std::string_view local_rule(Op op, std::size_t by) {
 constexpr bool local_mentions(Op op, std::size_t by, std::size_t operand) {
   return mentions_operand(op, local_rule(op, by), operand);
 }
+// Whether the derivative is the same if the result takes the place of the operand: relu(x) > 0 if and only if x > 0.
+// Then the operand need not be kept for the backward pass.
+constexpr bool result_stands_for_operand(Op op) { return op == Op::relu; }
 constexpr bool local_mentions_result(Op op, std::size_t by) { return mentions(local_rule(op, by), 'r'); }
 
 }  // namespace gradwalk::detail

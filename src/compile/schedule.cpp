@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // schedule: gives every number its place and makes vector instructions of the groups. The members of a group lie side
 // by side, in the order of their first operands, so that operands lie side by side as well; where they do not, a table
-// says where.
+// says where. A varying place is used again after the last instruction, of either pass, that reads it.
 #include <algorithm>
 #include <bit>
 
+#include "gradwalk/error.hpp"
 #include "number_map.hpp"
 #include "passes.hpp"
+#include "slots.hpp"
 
 namespace gradwalk::compiler {
 namespace {
@@ -33,21 +35,15 @@ class Scheduler {
 
   Instructions run() {
     place_leaves();
-    for (std::size_t i = 0; i < groups_.groups.size(); ++i) {
-      if (i == groups_.forward) begin_backward();
-      const Group& group = groups_.groups[i];
-      members_ = group.members;
-      sort_members(group);
-      place_members(group.domain);
-      emit(group);
-    }
-    if (groups_.forward == groups_.groups.size()) begin_backward();
+    join_relus();
+    place_groups();
+    emit_groups();
+    list_results();
     all_.uniform.insert(all_.uniform.begin(), constant_copies_.begin(), constant_copies_.end());
     all_.uniform.insert(all_.uniform.end(), packs_.begin(), packs_.end());
-    for (const Id output : terms_.outputs) all_.outputs.push_back({places_[output].domain, places_[output].at});
-    list_gradients();
-    join_relus(all_);
-    for (std::vector<Instruction>* list : {&all_.uniform, &all_.varying, &all_.backward}) list->shrink_to_fit();
+    for (std::vector<Instruction>* list :
+         {&all_.uniform, &all_.varying, &all_.varying_backward, &all_.outers, &all_.uniform_backward})
+      list->shrink_to_fit();
     all_.factors.shrink_to_fit();
     all_.tables.shrink_to_fit();
     all_.constants.shrink_to_fit();
@@ -60,7 +56,13 @@ class Scheduler {
   std::span<const Product> products(Id id) const {
     return std::span(terms_.products).subspan(node(id).begin, node(id).count);
   }
-  Place place(Id id) const { return id == none ? Place{} : places_[id]; }
+  Place place(Id id) const {
+    if (id == none) return {};
+    if (verifies && !holders_.empty() && places_[id].domain == Domain::varying && holders_[places_[id].at] != id)
+      throw Error("compile, in schedule", "numbers that are still there when they are read",
+                  "node " + std::to_string(id), "report this: it is a mistake of gradwalk's");
+    return places_[id];
+  }
 
   void place_leaves() {
     std::uint32_t parameters = 0, inputs = 0;
@@ -80,22 +82,31 @@ class Scheduler {
 
   // Seeds get places of their own; row gradients are where the numbers are that they belong to.
   void begin_backward() {
-    all_.forward_places = all_.uniform_places;
-    is_backward_ = !terms_.seeds.empty();  // what linearize adds is run with the forward pass
+    is_backward_ = true;
     for (Id id = terms_.end_of_forward(); id < terms_.nodes.size(); ++id) {
-      if (node(id).kind == Kind::seed) places_[id] = {Domain::uniform, all_.uniform_places++};
-      if (node(id).kind == Kind::row_gradient)
-        places_[id] = {Domain::row_gradient, places_[terms_.operands[node(id).begin]].at};
+      const Node& one = node(id);
+      if (one.kind == Kind::zero || (one.kind == Kind::seed && one.domain == Domain::varying)) {
+        places_[id] = {Domain::varying, slots_.take(1)};
+        (one.kind == Kind::zero ? all_.zero : all_.row_seed) = places_[id].at;
+      } else if (one.kind == Kind::seed) {
+        places_[id] = {Domain::uniform, all_.uniform_places++};
+      } else if (one.kind == Kind::row_gradient) {
+        places_[id] = {Domain::row_gradient, places_[terms_.operands[one.begin]].at};
+      }
     }
   }
 
-  void list_gradients() {
-    for (const Id seed : terms_.seeds) all_.seeds.push_back(seed == none ? none : places_[seed].at);
+  void list_results() {
+    for (const Id output : terms_.outputs) all_.outputs.push_back({places_[output].domain, places_[output].at});
+    for (const Id seed : terms_.seeds)
+      all_.seeds.push_back(seed == none || places_[seed].domain != Domain::uniform ? none : places_[seed].at);
     for (std::uint32_t i = 0; i < terms_.gradients.size(); ++i) {
       if (terms_.gradients[i] == none) continue;
       const Place at = places_[terms_.gradients[i]];
       if (at.domain != Domain::row_gradient || at.at != i) all_.gradients.push_back({i, {at.domain, at.at}});
     }
+    for (const Id gradient : terms_.input_gradients)
+      all_.input_gradients.push_back(gradient == none ? none : place(gradient).at);
   }
 
   Place constant(double number) {
@@ -107,12 +118,132 @@ class Scheduler {
     return {Domain::constant, at};
   }
 
+  // ---- what is read, and when for the last time ----
+
+  // Calls meet(operand) for all that the member of a group reads; a layer's gradients are read by its first member.
+  template <class Meet> void each_operand(const Group& group, Id id, Meet meet) const {
+    if (group.transposed != none) {
+      if (id == group.members.front())
+        for (const Id gradient : groups_.layers[group.transposed].gradients) meet(gradient);
+      return;
+    }
+    if (node(id).has_products()) {
+      for (const Product& product : products(id)) {
+        if (product.a != none) meet(product.a);
+        if (product.b != none) meet(product.b);
+      }
+      return;
+    }
+    for (std::uint32_t k = node(id).begin; k < node(id).begin + node(id).count; ++k)
+      if (terms_.operands[k] != none) meet(terms_.operands[k]);
+  }
+  bool is_varying(Id id) const { return node(id).domain == Domain::varying; }
+
+  // A layer whose outputs are all read by relu, and by nothing else, computes the relu, too. The members of its group
+  // are then the relus.
+  void join_relus() {
+    members_of_ = std::vector<std::vector<Id>>(groups_.groups.size());
+    for (std::size_t g = 0; g < groups_.groups.size(); ++g) members_of_[g] = groups_.groups[g].members;
+    if (terms_.inputs == 0) return;
+    std::vector<Id> reader(terms_.nodes.size(), none);
+    std::vector<bool> is_read_twice(terms_.nodes.size());
+    const auto read = [&](Id id, Id by) {
+      if (reader[id] != none) is_read_twice[id] = true;
+      reader[id] = by;
+    };
+    for (const Group& group : groups_.groups)
+      for (const Id id : group.members) each_operand(group, id, [&](Id operand) { read(operand, id); });
+    for (const Id output : terms_.outputs) read(output, output);
+    std::vector<bool> is_joined(terms_.nodes.size());
+    has_relu_.assign(groups_.groups.size(), false);
+    for (std::size_t g = 0; g < groups_.forward; ++g) {
+      const Group& layer = groups_.groups[g];
+      if (layer.form != Group::Form::layer) continue;
+      has_relu_[g] = std::all_of(layer.members.begin(), layer.members.end(), [&](Id id) {
+        return reader[id] != none && !is_read_twice[id] && node(reader[id]).kind == Kind::function &&
+               node(reader[id]).op == Op::relu;
+      });
+      if (!has_relu_[g]) continue;
+      for (Id& id : members_of_[g]) {
+        id = reader[id];
+        is_joined[id] = true;
+      }
+    }
+    for (std::size_t g = 0; g < groups_.forward; ++g)
+      if (groups_.groups[g].form == Group::Form::function)
+        std::erase_if(members_of_[g], [&](Id id) { return is_joined[id]; });
+  }
+
+  // For each group: the varying nodes that no later group reads.
+  std::vector<std::vector<Id>> find_last_uses() const {
+    const auto count = static_cast<std::uint32_t>(groups_.groups.size());
+    std::vector<std::uint32_t> last(terms_.nodes.size(), 0);
+    const auto keep = [&](Id id) { last[id] = count; };
+    for (std::uint32_t g = 0; g < count; ++g)
+      for (const Id id : groups_.groups[g].members)
+        each_operand(groups_.groups[g], id, [&](Id operand) { last[operand] = std::max(last[operand], g); });
+    for (std::uint32_t g = 0; g < count; ++g)
+      for (const Id id : members_of_[g]) last[id] = std::max(last[id], g);
+    for (const Id id : terms_.outputs)
+      last[id] = std::max(last[id], static_cast<std::uint32_t>(std::max<std::size_t>(groups_.forward, 1) - 1));
+    for (const LayerGradients& layer : groups_.layers) {
+      const Group& group = groups_.groups[layer.layer];
+      std::for_each(layer.gradients.begin(), layer.gradients.end(), keep);
+      for (std::uint32_t c = 0; c < group.copies; ++c)
+        for (const Product& product : products(group.members[c]).first(group.count)) keep(product.b);
+    }
+    for (const Id id : terms_.input_gradients)
+      if (id != none) keep(id);
+    std::vector<std::vector<Id>> dying(count);
+    for (Id id = terms_.first_computed(); id < terms_.nodes.size(); ++id)
+      if (is_varying(id) && !terms_.is_for_inputs(id) && last[id] < count) dying[last[id]].push_back(id);
+    return dying;
+  }
+
   // ---- places ----
+
+  void place_groups() {
+    const std::vector<std::vector<Id>> dying = terms_.inputs == 0 ? std::vector<std::vector<Id>>() : find_last_uses();
+    slots_ = Slots(all_.varying_places);
+    const bool has_backward = !terms_.seeds.empty();  // what linearize adds is run with the forward pass
+    std::vector<std::uint32_t> freed;
+    for (std::size_t g = 0; g < groups_.groups.size(); ++g) {
+      if (g == groups_.forward && has_backward) begin_backward();
+      members_ = std::move(members_of_[g]);
+      if (!members_.empty()) {
+        sort_members(groups_.groups[g]);
+        place_members(groups_.groups[g]);
+      }
+      members_of_[g] = std::move(members_);
+      if (dying.empty()) continue;
+      freed.clear();
+      for (const Id id : dying[g])
+        if (places_[id].at != none) freed.push_back(places_[id].at);
+      slots_.give_back(freed);
+    }
+    if (groups_.forward == groups_.groups.size() && has_backward) begin_backward();
+    place_gradients_of_layers();
+    all_.varying_places = slots_.size();
+    for (Id id = terms_.end_of_forward(); id < terms_.nodes.size(); ++id)
+      if (terms_.is_for_inputs(id) && places_[id].at != none) places_[id].at += all_.varying_places - first_for_inputs;
+  }
+
+  // An outer product reads the gradients of a layer's outputs side by side. Where they are not, they are copied.
+  void place_gradients_of_layers() {
+    for (const LayerGradients& layer : groups_.layers) {
+      const std::uint32_t first = places_[layer.gradients.front()].at;
+      bool is_even = true;
+      for (std::uint32_t i = 0; is_even && i < layer.gradients.size(); ++i)
+        is_even = places_[layer.gradients[i]].at == first + i;
+      gradients_at_.push_back(is_even ? first : slots_.take(static_cast<std::uint32_t>(layer.gradients.size())));
+      is_copied_.push_back(!is_even);
+    }
+  }
 
   // By the place of the first operand that is not the same for all.
   void sort_members(const Group& group) {
     if (group.form == Group::Form::layer || group.form == Group::Form::shares || members_.size() < 2) return;
-    if (group.domain == Domain::varying) return sort_varying();
+    if (group.domain == Domain::varying || group.form == Group::Form::row_sum) return sort_varying();
     // The nodes of the backward pass were added from the last to the first.
     if (is_backward_) std::reverse(members_.begin(), members_.end());
     const bool is_sum = group.form == Group::Form::sum;
@@ -191,10 +322,10 @@ class Scheduler {
   }
 
   // The operands of a function, or of a sum's products.
-  std::size_t operands_of(Id id) const { return node(id).kind == Kind::sum ? 2 * node(id).count : node(id).count; }
+  std::size_t operands_of(Id id) const { return node(id).has_products() ? 2 * node(id).count : node(id).count; }
   Id operand_of(Id id, std::size_t k) const {
     if (k >= operands_of(id)) return none;
-    if (node(id).kind != Kind::sum) return terms_.operands[node(id).begin + k];
+    if (!node(id).has_products()) return terms_.operands[node(id).begin + k];
     const Product& product = products(id)[k / 2];
     return k % 2 == 0 ? product.a : product.b;
   }
@@ -219,11 +350,20 @@ class Scheduler {
     return found;
   }
 
-  void place_members(Domain domain) {
-    std::uint32_t& next = domain == Domain::varying ? all_.varying_places : all_.uniform_places;
-    if (domain == Domain::uniform && members_.size() >= alignment)
-      next = (next + alignment - 1) / alignment * alignment;
-    for (const Id id : members_) places_[id] = {domain, next++};
+  void place_members(const Group& group) {
+    if (group.form == Group::Form::row_sum) return;
+    const auto count = static_cast<std::uint32_t>(members_.size());
+    std::uint32_t next = 0;
+    if (group.domain == Domain::varying) {
+      next = group.for_inputs ? first_for_inputs + all_.input_places : slots_.take(count);
+      if (group.for_inputs) all_.input_places += count;
+    } else {
+      if (members_.size() >= alignment)
+        all_.uniform_places = (all_.uniform_places + alignment - 1) / alignment * alignment;
+      next = all_.uniform_places;
+      all_.uniform_places += count;
+    }
+    for (const Id id : members_) places_[id] = {group.domain, next++};
   }
 
   // ---- operands ----
@@ -304,14 +444,45 @@ class Scheduler {
 
   // ---- instructions ----
 
-  void emit(const Group& group) {
+  void emit_groups() {
+    is_backward_ = false;
+    if (verifies) {
+      holders_.assign(all_.varying_places + all_.input_places, none);
+      hold_leaves(0, terms_.first_computed());
+    }
+    layers_.resize(groups_.forward);
+    for (std::size_t g = 0; g < groups_.groups.size(); ++g) {
+      is_backward_ = g >= groups_.forward && !terms_.seeds.empty();
+      if (verifies && g == groups_.forward) hold_leaves(terms_.end_of_forward(), static_cast<Id>(terms_.nodes.size()));
+      members_ = std::move(members_of_[g]);
+      if (members_.empty()) continue;
+      emit(groups_.groups[g], g);
+      for (const Id id : members_)
+        if (!holders_.empty() && places_[id].domain == Domain::varying) holders_[places_[id].at] = id;
+    }
+    if (verifies && groups_.forward == groups_.groups.size())
+      hold_leaves(terms_.end_of_forward(), static_cast<Id>(terms_.nodes.size()));
+    is_backward_ = true;
+    for (std::size_t i = 0; i < groups_.layers.size(); ++i) emit_outer(i);
+  }
+
+  // The varying numbers that are there before the first instruction of a pass.
+  void hold_leaves(Id begin, Id end) {
+    for (Id id = begin; id < end; ++id)
+      if (is_varying(id) &&
+          (node(id).kind == Kind::input || node(id).kind == Kind::seed || node(id).kind == Kind::zero))
+        holders_[places_[id].at] = id;
+  }
+
+  void emit(const Group& group, std::size_t index) {
     switch (group.form) {
       case Group::Form::function: emit_functions(group, Instruction::Form::function); break;
       case Group::Form::local: emit_functions(group, Instruction::Form::local); break;
       case Group::Form::shares: emit_shares(group); break;
       case Group::Form::extreme: emit_extremes(group); break;
       case Group::Form::sum: emit_sums(group); break;
-      case Group::Form::layer: emit_layer(group); break;
+      case Group::Form::row_sum: emit_varying_sums(group); break;
+      case Group::Form::layer: group.transposed == none ? emit_layer(group, index) : emit_transposed(group); break;
     }
   }
 
@@ -321,12 +492,16 @@ class Scheduler {
     made.op = group.op;
     made.by = group.by;
     made.domain = group.domain;
+    made.for_inputs = group.for_inputs;
     made.count = static_cast<std::uint32_t>(members_.size());
     made.out = places_[members_.front()].at;
     return made;
   }
   void add(const Instruction& made) {
-    (made.domain == Domain::varying ? all_.varying : is_backward_ ? all_.backward : all_.uniform).push_back(made);
+    if (made.domain == Domain::varying || made.form == Instruction::Form::row_sums)
+      (is_backward_ ? all_.varying_backward : all_.varying).push_back(made);
+    else
+      (is_backward_ ? all_.uniform_backward : all_.uniform).push_back(made);
   }
 
   void emit_functions(const Group& group, Instruction::Form form) {
@@ -489,8 +664,9 @@ class Scheduler {
     add(made);
   }
 
-  // Sums of different lengths, or with operands of different kinds, are instructions of their own.
+  // Sums of different lengths, or with operands of different kinds, are instructions of their own. So are row sums.
   void emit_varying_sums(const Group& group) {
+    const bool is_row_sum = group.form == Group::Form::row_sum;
     const auto alike = [&](Id x, Id y) {
       const auto first = products(x), second = products(y);
       return first.size() == second.size() &&
@@ -499,13 +675,20 @@ class Scheduler {
                       (a.b == none) == (b.b == none);
              });
     };
+    Column column;
     for (std::size_t begin = 0; begin < members_.size();) {
       std::size_t end = begin + 1;
       while (end < members_.size() && alike(members_[begin], members_[end])) ++end;
-      Instruction made = instruction(group, Instruction::Form::sums);
+      Instruction made = instruction(group, is_row_sum ? Instruction::Form::row_sums : Instruction::Form::sums);
       made.out += static_cast<std::uint32_t>(begin);
       made.count = static_cast<std::uint32_t>(end - begin);
-      made.start = start(starts(begin, end));
+      if (is_row_sum) {
+        column.clear();
+        for (std::size_t i = begin; i < end; ++i) column.push_back(places_[node(members_[i]).target]);
+        made.targets = operand(column, 0, column.size());
+      } else {
+        made.start = start(starts(begin, end));
+      }
       made.begin = static_cast<std::uint32_t>(all_.factors.size());
       made.terms = node(members_[begin]).count;
       Column a, b;
@@ -524,12 +707,18 @@ class Scheduler {
     }
   }
 
-  void emit_layer(const Group& group) {
+  void emit_layer(const Group& group, std::size_t index) {
     Instruction made = instruction(group, Instruction::Form::layer);
     made.depth = group.count;
     made.copies = group.copies;
     made.count /= group.copies;
-    inputs(made);
+    made.relu = !has_relu_.empty() && has_relu_[index];
+    const std::vector<Id> outputs = std::move(members_);
+    members_ = group.members;  // those with the products
+    std::vector<std::uint32_t> inputs_at;
+    for (std::uint32_t c = 0; c < made.copies; ++c)
+      for (const Product& product : products(members_[c]).first(made.depth)) inputs_at.push_back(place(product.b).at);
+    made.in[1] = inputs(made, inputs_at);
     weights(made);
     if (products(members_[0]).size() > group.count) {
       bias(made);
@@ -538,7 +727,54 @@ class Scheduler {
       made.bias_copy = made.in[2].stride;
       made.in[2].stride *= made.copies;
     }
+    members_ = outputs;
+    layers_[index] = made;
     add(made);
+  }
+
+  // The gradients of a layer's outputs, copy by copy, times its weights.
+  void emit_transposed(const Group& group) {
+    const LayerGradients& from = groups_.layers[group.transposed];
+    const Instruction& layer = layers_[from.layer];
+    Instruction made = instruction(group, Instruction::Form::layer);
+    made.depth = group.count;
+    made.copies = group.copies;
+    made.count /= group.copies;
+    std::vector<std::uint32_t> inputs_at;
+    for (std::uint32_t c = 0; c < made.copies; ++c)
+      for (std::uint32_t i = 0; i < made.depth; ++i) inputs_at.push_back(place(from.gradients[i * made.copies + c]).at);
+    made.in[1] = inputs(made, inputs_at);
+    made.in[0] = layer.in[0];
+    made.in[0].place += group.first_input * layer.column;
+    made.row = layer.column;
+    made.column = layer.row;
+    add(made);
+  }
+
+  void emit_outer(std::size_t i) {
+    const LayerGradients& from = groups_.layers[i];
+    Instruction made = layers_[from.layer];
+    const auto is_uniform = [](const Operand& operand) {
+      return operand.exists() && operand.domain == Domain::uniform;
+    };
+    if (!is_uniform(made.in[0]) && !is_uniform(made.in[2])) return;
+    if (is_copied_[i]) {
+      Instruction copy;
+      copy.form = Instruction::Form::sums;
+      copy.domain = Domain::varying;
+      copy.count = static_cast<std::uint32_t>(from.gradients.size());
+      copy.out = gradients_at_[i];
+      copy.begin = static_cast<std::uint32_t>(all_.factors.size());
+      copy.terms = 1;
+      Column column;
+      for (const Id gradient : from.gradients) column.push_back(place(gradient));
+      all_.factors.push_back({{}, operand(column, 0, column.size()), {}, 0});
+      add(copy);
+    }
+    made.form = Instruction::Form::outer;
+    made.relu = false;
+    made.in[3] = {Domain::varying, gradients_at_[i], 1, none};
+    all_.outers.push_back(made);
   }
 
   // Whether no two of rows x columns numbers that lie so far apart lie on each other.
@@ -548,18 +784,16 @@ class Scheduler {
   }
 
   // Where those of the copies lie side by side, evenly; otherwise a table, copy by copy.
-  void inputs(Instruction& layer) {
-    std::vector<std::uint32_t> all;
-    for (std::uint32_t c = 0; c < layer.copies; ++c)
-      for (const Product& product : products(members_[c]).first(layer.depth)) all.push_back(place(product.b).at);
-    const std::uint32_t stride = all[1] - all[0];
+  Operand inputs(const Instruction& layer, const std::vector<std::uint32_t>& all) {
+    const std::uint32_t stride = layer.depth > 1 ? all[1] - all[0] : layer.copies;
     bool is_even = stride - 1 < 0x80000000;
     for (std::uint32_t i = 0; is_even && i < all.size(); ++i)
       is_even = all[i] == all[0] + i % layer.depth * stride + i / layer.depth;
-    layer.in[1] = {Domain::varying, all[0], is_even ? stride : 0, none};
-    if (is_even) return;
-    layer.in[1].table = static_cast<std::uint32_t>(all_.tables.size());
+    Operand made{Domain::varying, all[0], is_even ? stride : 0, none};
+    if (is_even) return made;
+    made.table = static_cast<std::uint32_t>(all_.tables.size());
     all_.tables.insert(all_.tables.end(), all.begin(), all.end());
+    return made;
   }
 
   // As they lie, where they lie evenly and no two on each other; otherwise packed once a step.
@@ -662,6 +896,16 @@ class Scheduler {
   std::uint64_t hash_mask_;
   std::vector<Place> places_;
   Instructions all_;
+  static constexpr std::uint32_t first_for_inputs = 0x40000000;  // until the number of other varying places is known
+  Slots slots_{0};
+  std::vector<std::vector<Id>> members_of_;  // for each group, in the order of their places
+  std::vector<bool> has_relu_;               // for each group
+  std::vector<Instruction> layers_;          // for each group of the forward pass
+  // For each layer with a backward pass: where the gradients of its outputs are side by side, and whether they have to
+  // be copied there.
+  std::vector<std::uint32_t> gradients_at_;
+  std::vector<bool> is_copied_;
+  std::vector<Id> holders_;  // in builds that verify: for each varying place, which node's number it has
   NumberMap constants_, packed_, copies_;
   std::vector<Instruction> constant_copies_;  // before all that is uniform
   std::vector<Instruction> packs_;            // after all that is uniform
@@ -678,15 +922,6 @@ class Scheduler {
 
 Instructions schedule(const Terms& terms, const Groups& groups, std::uint64_t hash_mask) {
   return Scheduler(terms, groups, hash_mask).run();
-}
-
-Instructions scheduled(const Terms& terms, Groups& groups) {
-  if (verifies) verify(terms);
-  groups = lift(terms);
-  if (verifies) verify(terms, groups);
-  Instructions program = schedule(terms, groups);
-  if (verifies) verify(program);
-  return program;
 }
 
 }  // namespace gradwalk::compiler

@@ -120,7 +120,7 @@ class Simplifier {
       const auto begin = static_cast<std::uint32_t>(terms_.operands.size());
       for (const Id operand : node.operands)
         if (operand != none) add_operand(operand);
-      add_node(id, {Kind::function, node.op, node.domain, 0, begin, size() - begin, 0});
+      add_node(id, {Kind::function, node.op, node.domain, 0, begin, size() - begin, none, 0});
     }
   }
 
@@ -219,7 +219,8 @@ class Simplifier {
       need(product.b);
       terms_.products.push_back(product);
     }
-    return add_node(id, {Kind::sum, Op::leaf, domain, 0, begin, static_cast<std::uint32_t>(products.size()), start});
+    return add_node(id,
+                    {Kind::sum, Op::leaf, domain, 0, begin, static_cast<std::uint32_t>(products.size()), none, start});
   }
 
   // Weights times inputs are kept apart from what else is added, so that a layer can be made of them.
@@ -285,7 +286,7 @@ class Simplifier {
     if (operands.size() < least_extreme) return false;
     const std::uint32_t begin = size();
     for (std::size_t i = operands.size(); i-- > 0;) add_operand(operands[i]);
-    add_node(root, {Kind::extreme, op, scalar(root).domain, 0, begin, size() - begin, 0});
+    add_node(root, {Kind::extreme, op, scalar(root).domain, 0, begin, size() - begin, none, 0});
     return true;
   }
 
@@ -295,10 +296,11 @@ class Simplifier {
     std::vector<Node> nodes;
     nodes.reserve(terms_.first_computed() + terms_.nodes.size());
     for (std::size_t i = 0; i < terms_.parameters; ++i)
-      nodes.push_back({Kind::parameter, Op::leaf, Domain::uniform, 0, 0, 0, 0});
+      nodes.push_back({Kind::parameter, Op::leaf, Domain::uniform, 0, 0, 0, none, 0});
     for (std::size_t i = 0; i < terms_.inputs; ++i)
-      nodes.push_back({Kind::input, Op::leaf, Domain::varying, 0, 0, 0, 0});
-    for (const Id id : constants_) nodes.push_back({Kind::constant, Op::leaf, Domain::constant, 0, 0, 0, number(id)});
+      nodes.push_back({Kind::input, Op::leaf, Domain::varying, 0, 0, 0, none, 0});
+    for (const Id id : constants_)
+      nodes.push_back({Kind::constant, Op::leaf, Domain::constant, 0, 0, 0, none, number(id)});
     nodes.insert(nodes.end(), terms_.nodes.rbegin(), terms_.nodes.rend());
 
     const auto leaves = static_cast<Id>(terms_.parameters + terms_.inputs);

@@ -30,49 +30,58 @@ void Steps<T>::append_layer(const Instructions& program, const Places& at, const
     for (std::uint32_t c = 0; c < layer.copies; ++c) {
       const std::size_t first = terms_.size();
       auto start = static_cast<std::uint32_t>(at.zero());
-      if (layer.in[2].exists()) {
-        const std::uint32_t bias = at.of(layer.in[2].domain, Instructions::bias(layer, i, c));
-        if (layer.in[2].domain == Domain::constant)
-          start = bias;
-        else
-          terms_.push_back({1, bias, one});
-      }
+      if (layer.in[2].exists()) start = at.of(layer.in[2].domain, Instructions::bias(layer, i, c));
       for (std::uint32_t t = 0; t < layer.depth; ++t)
-        terms_.push_back({1, at.of(layer.in[0].domain, layer.in[0].place + i * layer.row + t * layer.column),
-                          at.of(Domain::varying, program.input(layer, t, c))});
+        terms_.push_back({1, at.of(Domain::varying, program.input(layer, t, c)),
+                          at.of(layer.in[0].domain, layer.in[0].place + i * layer.row + t * layer.column)});
       const std::uint32_t out = at.of(Domain::varying, layer.out + i * layer.copies + c);
-      if (!layer.relu) {
-        end_sum(out, start, first);
-        continue;
-      }
-      const auto before = static_cast<std::uint32_t>(at.before_relu() + before_relu_++);
-      end_sum(before, start, first);
-      steps_.push_back({Op::relu, no_local, {true, false, false}, out, {before, one, one}});
+      end_sum(out, start, first);
+      if (layer.relu) steps_.push_back({Op::relu, no_local, out, {out, one, one}});
     }
+}
+
+// Sums that start with what is there already.
+template <class T>
+void Steps<T>::append_outer(const Instructions& program, const Places& at, const Instruction& outer) {
+  const auto gradient = [&](std::uint32_t i, std::uint32_t c) {
+    return at.of(Domain::varying, outer.in[3].place + i * outer.copies + c);
+  };
+  for (std::uint32_t i = 0; i < outer.count; ++i) {
+    for (std::uint32_t t = 0; outer.in[0].domain == Domain::uniform && t < outer.depth; ++t) {
+      const std::size_t first = terms_.size();
+      for (std::uint32_t c = 0; c < outer.copies; ++c)
+        terms_.push_back({1, gradient(i, c), at.of(Domain::varying, program.input(outer, t, c))});
+      const std::uint32_t out = at.of(Domain::row_gradient, outer.in[0].place + i * outer.row + t * outer.column);
+      end_sum(out, out, first);
+    }
+    for (std::uint32_t c = 0; outer.in[2].exists() && outer.in[2].domain == Domain::uniform && c < outer.copies; ++c) {
+      const std::size_t first = terms_.size();
+      terms_.push_back({1, gradient(i, c), static_cast<std::uint32_t>(at.one())});
+      const std::uint32_t out = at.of(Domain::row_gradient, Instructions::bias(outer, i, c));
+      end_sum(out, out, first);
+    }
+  }
 }
 
 template <class T> void Steps<T>::append(const Instructions& program, const Places& at, const Instruction& one) {
   if (one.form == Instruction::Form::layer) return append_layer(program, at, one);
+  if (one.form == Instruction::Form::outer) return append_outer(program, at, one);
   const auto add_term = [&](const Factors& factors, std::uint32_t i) {
     T factor = 1;
     if (factors.factor.exists()) factor = static_cast<T>(program.constants[program.place(factors.factor, i)]);
     terms_.push_back({factor, at(factors.a, i, at.one()), at(factors.b, i, at.one())});
   };
-  const bool is_dot = one.form == Instruction::Form::dot;
-  for (std::uint32_t i = 0; i < one.outputs(); ++i) {
-    const std::uint32_t out = at.of(one.domain, one.out + i);
+  const bool is_dot = one.form == Instruction::Form::dot, is_row_sum = one.form == Instruction::Form::row_sums;
+  for (std::uint32_t i = 0; i < (is_row_sum ? one.count : one.outputs()); ++i) {
+    const std::uint32_t out =
+        is_row_sum ? at.of(Domain::row_gradient, program.place(one.targets, i)) : at.of(one.domain, one.out + i);
     if (one.form == Instruction::Form::function) {
-      Step& step = steps_.emplace_back();
-      step.op = one.op;
-      step.out = out;
-      for (std::size_t k = 0; k < 3; ++k) {
-        step.in[k] = at(one.in[k], i, at.one());
-        step.wanted[k] = one.in[k].exists() && one.in[k].domain != Domain::constant && detail::passes_on(one.op, k);
-      }
+      steps_.push_back({one.op, no_local, out, {}});
+      for (std::size_t k = 0; k < 3; ++k) steps_.back().in[k] = at(one.in[k], i, at.one());
       continue;
     }
     if (one.form == Instruction::Form::local) {
-      steps_.push_back({one.op, one.by, {}, out, {static_cast<std::uint32_t>(locals_.size()), 0, 0}});
+      steps_.push_back({one.op, one.by, out, {static_cast<std::uint32_t>(locals_.size()), 0, 0}});
       auto& operands = locals_.emplace_back();
       for (std::size_t k = 0; k < operands.size(); ++k) operands[k] = at(one.in[k], i, at.one());
       continue;
@@ -83,13 +92,13 @@ template <class T> void Steps<T>::append(const Instructions& program, const Plac
       for (std::uint32_t k = 0; is_dot && k < factors.count; ++k) add_term(factors, k);
       if (!is_dot) add_term(factors, i);
     }
-    end_sum(out, at(one.start, i, at.zero()), first);
+    end_sum(out, is_row_sum ? out : at(one.start, i, at.zero()), first);
   }
 }
 
 // The rules are inlined: a call would cost as much as most of them.
 template <class T> template <bool skip_zeros>
-[[gnu::flatten]] void Steps<T>::forward(std::size_t begin, std::size_t end, T* values) const {
+[[gnu::flatten]] void Steps<T>::run(std::size_t begin, std::size_t end, T* values) const {
   const auto product = [&](const Term& term) {
     const T scaled = term.factor * values[term.a];
     return skip_zeros && scaled == 0 ? T(0) : scaled * values[term.b];
@@ -126,38 +135,11 @@ template <class T>
   return step.op == Op::select && local == 0 ? T(0) : gradient * local;
 }
 
-// Gradients of constants, and of the 1, are added up too, where nobody reads them: no term has to ask.
-template <class T>
-[[gnu::flatten]] void Steps<T>::backward(std::size_t begin, std::size_t end, const T* values, T* gradients) const {
-  for (std::size_t i = end; i-- > begin;) {
-    const Step& step = steps_[i];
-    const T g = gradients[step.out];
-    if (g == 0) continue;
-    if (step.op != Op::leaf) {
-      const std::array<T, 3> in{values[step.in[0]], values[step.in[1]], values[step.in[2]]};
-      for (std::size_t k = 0; k < in.size(); ++k) {
-        if (!step.wanted[k]) continue;
-        const T local = detail::rule_local<T>(step.op, k, in, values[step.out]);
-        if (step.op == Op::select && local == 0) continue;  // what was not chosen gets nothing
-        gradients[step.in[k]] += g * local;
-      }
-      continue;
-    }
-    for (std::uint32_t t = step.in[1]; t < step.in[2]; ++t) {
-      const Term& term = terms_[t];
-      const T share = g * term.factor;
-      if (share == 0) continue;
-      gradients[term.a] += share * values[term.b];
-      gradients[term.b] += share * values[term.a];
-    }
-  }
-}
-
 template class Steps<float>;
 template class Steps<double>;
-template void Steps<float>::forward<false>(std::size_t, std::size_t, float*) const;
-template void Steps<float>::forward<true>(std::size_t, std::size_t, float*) const;
-template void Steps<double>::forward<false>(std::size_t, std::size_t, double*) const;
-template void Steps<double>::forward<true>(std::size_t, std::size_t, double*) const;
+template void Steps<float>::run<false>(std::size_t, std::size_t, float*) const;
+template void Steps<float>::run<true>(std::size_t, std::size_t, float*) const;
+template void Steps<double>::run<false>(std::size_t, std::size_t, double*) const;
+template void Steps<double>::run<true>(std::size_t, std::size_t, double*) const;
 
 }  // namespace gradwalk::compiler

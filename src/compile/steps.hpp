@@ -15,11 +15,11 @@
 namespace gradwalk::compiler {
 
 // The numbers of a program: uniform places, then constants, then 1 and 0, which stand for operands that are not there.
-// Where a row is taken by steps its varying places come after these, then what its layers have before their relu:
-// `more` numbers. After all of them come the gradients, in the same order.
+// Where a row is taken by steps its varying places come after these: `more` numbers. After all of them come the row
+// gradients of the uniform places.
 class Places {
  public:
-  explicit Places(const Instructions& program, std::size_t more = 0)
+  Places(const Instructions& program, std::size_t more)
       : program_(program),
         constants_(program.uniform_places),
         one_(constants_ + program.constants.size()),
@@ -29,7 +29,6 @@ class Places {
   std::size_t one() const { return one_; }
   std::size_t zero() const { return one_ + 1; }
   std::size_t varying() const { return one_ + 2; }
-  std::size_t before_relu() const { return varying() + program_.varying_places; }
   std::size_t gradients() const { return gradients_; }
   // Of the operand's i-th number.
   std::uint32_t operator()(const Operand& operand, std::uint32_t i, std::size_t absent) const {
@@ -55,7 +54,6 @@ template <class T> class Steps {
   void append(const Instructions& program, const Places& places, const Instruction& one);
   std::size_t size() const { return steps_.size(); }
   std::size_t terms() const { return terms_.size(); }
-  std::size_t places() const { return before_relu_; }  // that were needed before relus
   void shrink_to_fit() {
     steps_.shrink_to_fit();
     terms_.shrink_to_fit();
@@ -65,17 +63,15 @@ template <class T> class Steps {
     return steps_.size() * sizeof(Step) + terms_.size() * sizeof(Term) + locals_.size() * sizeof(locals_[0]);
   }
 
-  // Steps begin ... end, of the numbers and their gradients, laid out as Places says. With skip_zeros, a term of a sum
-  // is 0 where factor * a is.
-  template <bool skip_zeros = false> void forward(std::size_t begin, std::size_t end, T* values) const;
-  void backward(std::size_t begin, std::size_t end, const T* values, T* gradients) const;
+  // Steps begin ... end, of the numbers laid out as Places says. With skip_zeros, a term of a sum is 0 where factor * a
+  // is.
+  template <bool skip_zeros = false> void run(std::size_t begin, std::size_t end, T* values) const;
 
  private:
   static constexpr std::uint8_t no_local = 0xff;
   struct Step {
-    Op op = Op::leaf;              // leaf: a sum
-    std::uint8_t by = no_local;    // of a local step
-    std::array<bool, 3> wanted{};  // of an operand: its gradient
+    Op op = Op::leaf;            // leaf: a sum
+    std::uint8_t by = no_local;  // of a local step
     std::uint32_t out = 0;
     // The operands. Of a sum: where it starts, and its terms, from one to before another. Of a local step: the first is
     // the index of its operands.
@@ -86,6 +82,7 @@ template <class T> class Steps {
     std::uint32_t a, b;
   };
 
+  void append_outer(const Instructions& program, const Places& at, const Instruction& outer);
   void append_layer(const Instructions& program, const Places& at, const Instruction& layer);
   static T local_times(const Step& step, const std::array<T, 3>& in, T result, T gradient);
   void end_sum(std::uint32_t out, std::uint32_t start, std::size_t first_term);
@@ -93,7 +90,6 @@ template <class T> class Steps {
   std::vector<Step> steps_;
   std::vector<Term> terms_;
   std::vector<std::array<std::uint32_t, local_operands>> locals_;
-  std::size_t before_relu_ = 0;
 };
 
 }  // namespace gradwalk::compiler

@@ -25,8 +25,9 @@ template <class T> Kernels<T> table() {
   all.local = &local_of<T>;
   all.sums = &sums<T>;
   all.sums_without_zeros = &sums_without_zeros<T>;
-  all.sums_in_steps = &sums_in_steps<T>;
-  all.sums_back = &sums_back<T>;
+  all.sums_in_steps = &sums_in_steps<T, false>;
+  all.sums_in_steps_without_zeros = &sums_in_steps<T, true>;
+  all.row_sum = &row_sum<T>;
   all.pass_sum = &pass_sum<T>;
   all.dot = &dot<T>;
   all.largest = &most<T, Op::max>;

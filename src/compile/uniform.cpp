@@ -36,12 +36,12 @@ template <class T> UniformPart<T>::UniformPart(const Instructions& program, cons
     : program_(program),
       kernels_(kernels),
       places_(program, more),
-      values_(places_.gradients() + (program.inputs == 0 ? program.parameters : places_.gradients())) {
+      values_(places_.gradients() + (program.inputs == 0 ? program.parameters : program.uniform_places)) {
   for (std::size_t i = 0; i < program.constants.size(); ++i)
     values_.data()[places_.constants() + i] = static_cast<T>(program.constants[i]);
   values_.data()[places_.one()] = 1;
   forward_ = bind(program.uniform);
-  backward_ = bind(program.backward);
+  backward_ = bind(program.uniform_backward);
   list_copies();
 }
 
@@ -123,12 +123,6 @@ template <class T> void UniformPart<T>::zero_gradients(std::span<const Range> ra
   for (const Range& range : ranges) std::memset(gradients() + range.begin, 0, range.count * sizeof(T));
 }
 
-template <class T> void UniformPart<T>::zero_all_gradients() {
-  if (program_.inputs == 0) return;
-  std::memset(gradients(), 0, program_.forward_places * sizeof(T));
-  std::memset(gradients() + places_.varying(), 0, (places_.gradients() - places_.varying()) * sizeof(T));
-}
-
 template <class T> void UniformPart<T>::set_seed(std::size_t output, T seed) {
   if (program_.seeds[output] != none) values_.data()[program_.seeds[output]] = seed;
 }
@@ -156,7 +150,7 @@ template <class T> template <bool skip_zeros> void UniformPart<T>::run(const Cod
   Stretch begin;
   for (const Stretch& stretch : code.stretches) {
     for (std::size_t i = begin.bound_end; i < stretch.bound_end; ++i) run<skip_zeros>(code.bound[i]);
-    code.steps.template forward<skip_zeros>(begin.steps_end, stretch.steps_end, values_.data());
+    code.steps.template run<skip_zeros>(begin.steps_end, stretch.steps_end, values_.data());
     begin = stretch;
   }
 }
@@ -207,7 +201,9 @@ template <class T> template <bool skip_zeros> void UniformPart<T>::run(const Bou
     case Instruction::Form::shares:
       pass_through_extreme<T>(one.op, one.in[0].at, one.count, *one.in[1].at, one.out);
       break;
-    case Instruction::Form::layer: break;  // never uniform
+    case Instruction::Form::layer:
+    case Instruction::Form::row_sums:
+    case Instruction::Form::outer: break;  // of rows
   }
 }
 

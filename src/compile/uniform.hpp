@@ -30,7 +30,6 @@ template <class T> class UniformPart {
   // With skip_zeros, terms whose gradient is 0 are 0, even if what they are multiplied by is infinite.
   void backward(bool skip_zeros);
   void zero_gradients(std::span<const Range> ranges);
-  void zero_all_gradients();  // and those of the room for more
   std::size_t bytes() const;
 
  private:

@@ -53,13 +53,13 @@ void verify(const Terms& terms) {
     const bool is_forward = is_leaf || node.kind == Kind::function || node.kind == Kind::extreme;
     demand(node.kind == Kind::sum || is_forward == (i < terms.end_of_forward()), pass, "the forward pass first",
            at("node", i));
-    if (is_leaf || node.kind == Kind::seed) continue;
+    if (is_leaf || node.kind == Kind::seed || node.kind == Kind::zero || node.kind == Kind::transposed) continue;
     Domain domain = Domain::constant;
     const auto meet = [&](Id id) {
       demand(id < i, pass, "operands before their users", at("node", i));
       domain = std::max(domain, terms.nodes[id].domain);
     };
-    if (node.kind == Kind::sum) {
+    if (node.has_products()) {
       demand(node.begin + node.count <= terms.products.size(), pass, "products in their list", at("node", i));
       for (std::uint32_t k = node.begin; k < node.begin + node.count; ++k) {
         const Product& product = terms.products[k];
@@ -80,6 +80,12 @@ void verify(const Terms& terms) {
     }
     // A local derivative times 1 is computed once per run, even if all its operands are constants.
     const bool is_derivative = node.kind == Kind::local && domain == Domain::constant && node.domain == Domain::uniform;
+    if (node.kind == Kind::row_sum) {
+      demand(domain == Domain::varying && node.target < terms.end_of_forward() &&
+                 terms.nodes[node.target].domain == Domain::uniform,
+             pass, "row sums of varying numbers for uniform ones", at("node", i));
+      continue;
+    }
     demand(domain == node.domain || is_derivative, pass, "the domain of its operands", at("node", i));
   }
   for (const Id output : terms.outputs)
@@ -88,10 +94,16 @@ void verify(const Terms& terms) {
 
 namespace {
 
-void verify_layer(const Terms& terms, const Group& layer, const std::string& where) {
+void verify_layer(const Terms& terms, const Groups& groups, const Group& layer, const std::string& where) {
   const char* const pass = "lift";
   demand(layer.copies > 0 && layer.members.size() % layer.copies == 0, pass, "an output of each copy of a layer",
          where);
+  if (layer.transposed != none) {
+    demand(layer.transposed < groups.layers.size() &&
+               groups.layers[layer.transposed].gradients.size() == std::size_t{layer.count} * layer.copies,
+           pass, "a gradient for each output of the layer that is transposed", where);
+    return;
+  }
   const auto product = [&](std::size_t member, std::uint32_t k) {
     return terms.products[terms.nodes[layer.members[member]].begin + k];
   };
@@ -119,7 +131,7 @@ void verify(const Terms& terms, const Groups& groups) {
   for (std::uint32_t g = 0; g < groups.groups.size(); ++g) {
     const Group& group = groups.groups[g];
     demand(!group.members.empty(), pass, "groups of something", at("group", g));
-    if (group.form == Group::Form::layer) verify_layer(terms, group, at("group", g));
+    if (group.form == Group::Form::layer) verify_layer(terms, groups, group, at("group", g));
     const Node& first = terms.nodes[group.members.front()];
     for (const Id id : group.members) {
       const Node& node = terms.nodes[id];
@@ -128,7 +140,11 @@ void verify(const Terms& terms, const Groups& groups) {
       const auto meet = [&](Id operand) {
         if (operand != none) demand(group_of[operand] <= g, pass, "groups after those they need", at("group", g));
       };
-      if (node.kind != Kind::sum) {
+      if (group.transposed != none) {
+        for (const Id gradient : groups.layers[group.transposed].gradients) meet(gradient);
+        continue;
+      }
+      if (!node.has_products()) {
         for (std::uint32_t k = node.begin; k < node.begin + node.count; ++k) meet(terms.operands[k]);
         continue;
       }
@@ -139,14 +155,17 @@ void verify(const Terms& terms, const Groups& groups) {
       }
     }
   }
-  for (Id id = terms.first_computed(); id < terms.nodes.size(); ++id)
-    demand((group_of[id] == 0) == (terms.nodes[id].kind == Kind::seed || terms.nodes[id].kind == Kind::row_gradient),
-           pass, "every node in a group", at("node", id));
+  for (Id id = terms.first_computed(); id < terms.nodes.size(); ++id) {
+    const Kind kind = terms.nodes[id].kind;
+    demand((group_of[id] == 0) == (kind == Kind::seed || kind == Kind::zero || kind == Kind::row_gradient), pass,
+           "every node in a group", at("node", id));
+  }
 }
 
 void verify(const Instructions& all) {
   const char* const pass = "schedule";
-  std::vector<bool> uniform(all.uniform_places), varying(all.varying_places);  // that have been written
+  // Places that have been written. Varying ones are used again; schedule itself checks what they have.
+  std::vector<bool> uniform(all.uniform_places), varying(all.varying_places + all.input_places);
   std::fill_n(uniform.begin(), all.parameters, true);
   std::fill_n(varying.begin(), all.inputs, true);
   std::size_t number = 0;
@@ -166,7 +185,9 @@ void verify(const Instructions& all) {
   const auto instruction = [&](const Instruction& one) {
     const bool is_dot = one.form == Instruction::Form::dot;
     check(one.start, one.count);
-    if (one.form == Instruction::Form::layer) {
+    check(one.targets, one.count);
+    if (one.form == Instruction::Form::outer) check(one.in[3], one.count * one.copies);
+    if (one.form == Instruction::Form::layer || one.form == Instruction::Form::outer) {
       for (std::uint32_t i = 0; i < one.count; ++i)
         for (std::uint32_t t = 0; t < one.depth; ++t)
           check({one.in[0].domain, one.in[0].place + i * one.row + t * one.column, 0, none}, 1);
@@ -191,8 +212,8 @@ void verify(const Instructions& all) {
     }
     std::vector<bool>& written = one.domain == Domain::varying ? varying : uniform;
     for (std::uint32_t i = 0; i < one.outputs(); ++i) {
-      demand(one.out + i < written.size() && !written[one.out + i], pass, "each place written once",
-             at("instruction", number));
+      demand(one.out + i < written.size() && (one.domain == Domain::varying || !written[one.out + i]), pass,
+             "each uniform place written once", at("instruction", number));
       written[one.out + i] = true;
     }
     ++number;
@@ -201,7 +222,11 @@ void verify(const Instructions& all) {
   for (const Instruction& one : all.varying) instruction(one);
   for (const std::uint32_t seed : all.seeds)
     if (seed != none) uniform[seed] = true;
-  for (const Instruction& one : all.backward) instruction(one);
+  for (const std::uint32_t place : {all.row_seed, all.zero})
+    if (place != none) varying[place] = true;
+  for (const Instruction& one : all.varying_backward) instruction(one);
+  for (const Instruction& one : all.outers) instruction(one);
+  for (const Instruction& one : all.uniform_backward) instruction(one);
   for (const Instructions::Output& output : all.outputs) check({output.domain, output.place, 0, none}, 1);
   for (const Instructions::Gradient& gradient : all.gradients) {
     demand(gradient.parameter < all.parameters, pass, "gradients of parameters", at("gradient", gradient.parameter));
