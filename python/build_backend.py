@@ -8,7 +8,9 @@ the libraries, PACKAGE/copyright each, where it is not Debian's /usr/share/doc.
 """
 
 import base64
+import gzip
 import hashlib
+import io
 import os
 import re
 import shlex
@@ -16,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import tempfile
 import zipfile
 from pathlib import Path
@@ -26,6 +29,10 @@ PAGE = ROOT / "web" / "dist" / "show.html"
 # The libraries whose code is in the wheel, as files or compiled in, and the Debian package that has the licence of each.
 LIBRARIES = {"libfmt": "libfmt-dev", "libhwy": "libhwy-dev", "libncursesw": "libncurses-dev", "libtinfo": "libncurses-dev", "cli11": "libcli11-dev",
              "eigen": "libeigen3-dev", "nlohmann-json": "nlohmann-json3-dev", "pybind11": "pybind11-dev"}
+
+# Libraries and tools that a build needs, by their names in cmake/dependencies.txt.
+NEEDS = ["C++ compiler", "CMake", "Ninja", "pkg-config", "Highway", "Eigen", "nlohmann-json", "Graphviz", "cairo", "WebP", "CLI11", "fmt", "ncurses", "Python",
+         "pybind11"]
 
 
 def version():
@@ -52,15 +59,21 @@ def fail(needs, found, advice):
     sys.exit(f"gradwalk: building needs {needs}, found {found}; {advice}")
 
 
+def install_commands():
+    """The commands that install all that a build needs, one per package manager (cmake/dependencies.txt)."""
+    rows = [line.split("|") for line in (ROOT / "cmake" / "dependencies.txt").read_text().splitlines() if not line.startswith("#")]
+    table = {row[0].strip(): [cell.strip() for cell in row[1:]] for row in rows}
+    for column, command in enumerate(("apt-get install", "dnf install", "pacman -S", "brew install")):
+        yield f"{command} {' '.join(table[need][column] for need in NEEDS)}"
+
+
 def check_tools():
-    """One sentence in place of a traceback where the machine has no compiler or no CMake."""
+    """A message in place of a traceback where the machine has no compiler or no CMake."""
     compiler = os.environ.get("CXX", "c++")
     missing = [tool for tool in ("cmake", "ninja", "pkg-config", compiler) if shutil.which(tool) is None]
     if missing:
         fail("CMake, Ninja, pkg-config and a C++20 compiler", "no " + ", no ".join(missing),
-             "on Debian run tools/setup python in gradwalk's sources, or: "
-             "apt-get install g++ cmake ninja-build pkg-config libhwy-dev libfmt-dev libcli11-dev nlohmann-json3-dev libeigen3-dev "
-             "libncurses-dev libgraphviz-dev libcairo2-dev libwebp-dev pybind11-dev python3-dev")
+             "install everything that a build needs:" + "".join(f"\n    {command}" for command in install_commands()))
     if not PAGE.exists() and os.environ.get("GRADWALK_WITHOUT_SHOW") is None:
         fail("the page of gradwalk.show()", f"no {PAGE.relative_to(ROOT)}",
              "run tools/build-lesson first, or set GRADWALK_WITHOUT_SHOW=1 to leave show() out")
@@ -104,10 +117,14 @@ def installed_files(folder):
 
 def licences():
     """The licences of the libraries in the wheel, by file name, as Debian's packages state them. Texts that a package leaves to
-    /usr/share/common-licenses are added."""
+    /usr/share/common-licenses are added. A wheel for this machine alone, as `pip install` makes it on any system, may lack them; one
+    with a platform of its own, to be given to others, may not."""
     texts, folder = {}, Path(os.environ.get("GRADWALK_LICENCES", "/usr/share/doc"))
     for library, package in LIBRARIES.items():
         file = folder / package / "copyright"
+        if not file.exists() and "GRADWALK_PLATFORM" not in os.environ:
+            print(f"gradwalk: no {file}: do not give this wheel to others without the licence of {library}", file=sys.stderr)
+            continue
         if not file.exists():
             fail(f"the licence of {library}, to put it into the wheel", f"no {file}",
                  f"on Debian install {package}; elsewhere set GRADWALK_LICENCES to a folder that has {package}/copyright")
@@ -198,10 +215,29 @@ def build_editable(wheel_directory, config_settings=None, metadata_directory=Non
     return write_wheel(wheel_directory, [("gradwalk_editable.pth", f"{folder}\n".encode())])
 
 
+def source_files():
+    """The paths of the project's files: those that git tracks, or, in an unpacked sdist, all but what builds have made."""
+    if (ROOT / ".git").exists():
+        listed = subprocess.run(["git", "ls-files", "-z", "--cached"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        return sorted(name for name in listed.split("\0") if (ROOT / name).is_file())
+    made = re.compile(r"build/|PKG-INFO$|(.*/)?(node_modules|dist|__pycache__)/")
+    names = (path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if path.is_file())
+    return sorted(name for name in names if not made.match(name))
+
+
 def build_sdist(sdist_directory, config_settings=None):
-    """The tracked files, and the built page of show(): a build from it needs no Node.js."""
+    """The project's files, PKG-INFO, and the built page of show(), so that a build from the sdist needs no Node.js. The same files
+    give the same bytes."""
     name = f"gradwalk-{version()}"
-    archive = Path(sdist_directory).resolve() / f"{name}.tar.gz"
-    added = [f"--prefix={name}/{PAGE.parent.relative_to(ROOT)}/", f"--add-file={PAGE}"] if PAGE.exists() else []
-    run("git", "archive", *added, f"--prefix={name}/", "-o", archive, "HEAD")
-    return archive.name
+    files = [(path, (ROOT / path).read_bytes(), (ROOT / path).stat().st_mode & 0o100) for path in source_files()]
+    files.append(("PKG-INFO", metadata().encode(), False))
+    if PAGE.exists():
+        files.append((PAGE.relative_to(ROOT).as_posix(), PAGE.read_bytes(), False))
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for path, data, is_program in files:
+            entry = tarfile.TarInfo(f"{name}/{path}")
+            entry.size, entry.mode = len(data), 0o755 if is_program else 0o644
+            archive.addfile(entry, io.BytesIO(data))
+    (Path(sdist_directory) / f"{name}.tar.gz").write_bytes(gzip.compress(packed.getvalue(), mtime=0))
+    return f"{name}.tar.gz"

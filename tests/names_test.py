@@ -14,7 +14,7 @@ from pathlib import Path
 
 from modules_test import ROOT, expanded
 
-FOLDERS = "bench|cli|cmake|docs|examples|include|python|site|src|tests|tools|web"
+FOLDERS = "bench|cli|cmake|docs|examples|include|packaging|python|site|src|tests|tools|web"
 ENDINGS = "cmake|cpp|def|hpp|ipynb|md|py|pyi|sh|svelte|ts"
 PART = r"(?:[\w*+.-]|\{[\w*]+(?:,[\w*]+)+\})"
 NAME = re.compile(rf"(?<![\w./@$<{{}},-])(?:\.{{1,2}}/)*((?:{PART}+/)*{PART}+\.(?:{ENDINGS})\b(?![\w/(])|(?:{FOLDERS})/(?:{PART}|/)*[\w*}}])")
@@ -25,6 +25,7 @@ ALLOWED = [
     "script.py", "demo.ipynb", "FILE.md",
     "program.py", "commands.sh", "a/b.hpp", "a/c.hpp",  # written by tests, or examples in them
     "codi.hpp",  # CoDiPack
+    "conan.tools.cmake", "self.cpp",  # names of Conan's
     "index.md", "ops.md", "reference/*.md", "source/*", "examples.md", "add-to-lesson.md", "site/assets", "module.def",  # pages of the site, and code
 ]
 

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 
 import pytest
@@ -107,12 +108,13 @@ def test_metadata_needs_no_build(tmp_path):
     assert f"Version: {gradwalk.__version__}\n" in (tmp_path / done.stdout.strip() / "METADATA").read_text()
 
 
-def test_a_machine_without_a_compiler_gets_one_sentence(tmp_path):
+def test_a_machine_without_a_compiler_gets_the_packages_to_install(tmp_path):
     done = backend(tmp_path, "build_backend.build_wheel('.')", PATH=str(tmp_path))
     assert done.returncode == 1
     assert done.stderr.startswith("gradwalk: building needs CMake, Ninja, pkg-config and a C++20 compiler, found no cmake, no ninja, no pkg-config, no c++; "
-                                  "on Debian run tools/setup python in gradwalk's sources, or: apt-get install g++ cmake")
-    assert len(done.stderr.splitlines()) == 1
+                                  "install everything that a build needs:\n    apt-get install g++ cmake ninja-build pkg-config libhwy-dev ")
+    assert [line.split()[:3] for line in done.stderr.splitlines()[2:]] == [
+        ["dnf", "install", "gcc-c++"], ["pacman", "-S", "gcc"], ["brew", "install", "llvm"]]
 
 
 def test_warnings_do_not_stop_the_build_of_a_user(tmp_path):
@@ -120,11 +122,40 @@ def test_warnings_do_not_stop_the_build_of_a_user(tmp_path):
     assert done.returncode == 0 and "-DGRADWALK_WERROR=OFF" in done.stdout.split(), done.stderr
 
 
-def test_a_missing_licence_stops_the_build_with_one_sentence(tmp_path):
-    done = backend(tmp_path, "build_backend.install = None; build_backend.build_wheel('.')", GRADWALK_LICENCES=str(tmp_path), GRADWALK_WITHOUT_SHOW="1")
+def test_a_missing_licence_stops_the_build_of_a_wheel_for_others(tmp_path):
+    done = backend(tmp_path, "build_backend.install = None; build_backend.build_wheel('.')", GRADWALK_LICENCES=str(tmp_path), GRADWALK_WITHOUT_SHOW="1",
+                   GRADWALK_PLATFORM="manylinux_2_36_x86_64")
     assert done.returncode == 1 and done.stderr == (
         f"gradwalk: building needs the licence of libfmt, to put it into the wheel, found no {tmp_path}/libfmt-dev/copyright; "
         "on Debian install libfmt-dev; elsewhere set GRADWALK_LICENCES to a folder that has libfmt-dev/copyright\n")
+
+
+def test_a_missing_licence_does_not_stop_an_installation(tmp_path):
+    done = backend(tmp_path, "print(build_backend.licences())", GRADWALK_LICENCES=str(tmp_path))
+    assert done.returncode == 0 and done.stdout == "{}\n"
+    assert done.stderr.splitlines()[0] == f"gradwalk: no {tmp_path}/libfmt-dev/copyright: do not give this wheel to others without the licence of libfmt"
+
+
+def names_in(archive):
+    with tarfile.open(archive) as opened:
+        return [entry.name for entry in opened]
+
+
+def test_an_sdist_has_all_sources_and_makes_the_same_sdist_without_git(tmp_path):
+    done = backend(tmp_path, "print(build_backend.build_sdist('.'))")
+    archive = tmp_path / f"gradwalk-{gradwalk.__version__}.tar.gz"
+    assert done.stdout.strip() == archive.name, done.stderr
+    folder = archive.name.removesuffix(".tar.gz")
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")[:-1]
+    names = names_in(archive)
+    assert {f"{folder}/{name}" for name in (*tracked, "PKG-INFO")} <= set(names)
+    assert not [name for name in names if "/build/" in name or "node_modules" in name]
+    first = archive.read_bytes()
+    with tarfile.open(archive) as opened:
+        opened.extractall(tmp_path)
+    program = f"import sys; sys.path.insert(0, {str(tmp_path / folder / 'python')!r}); import build_backend; build_backend.build_sdist('.')"
+    again = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PATH": ""})
+    assert again.returncode == 0 and archive.read_bytes() == first, again.stderr
 
 
 def test_a_library_without_a_licence_stops_the_build(tmp_path):
