@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The web component <grad-walk>, as others use it: packed by tools/npm-package, installed by npm in a folder outside the project, and
-// used by a page there, from its own host and from another one.
-import { execFileSync } from 'node:child_process'
+// The npm package as others use it: packed by tools/npm-package and installed by npm in a folder outside the project. A page there uses
+// the web component <grad-walk> and the engine, from its own host and from another one; Node.js and TypeScript use the engine.
+import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -46,6 +46,18 @@ beforeAll(async () => {
     <p>Before.</p><grad-walk id="one" expression="a=3; b=a*a" label="a square"></grad-walk><grad-walk id="two" expression="a=2; b=a+1; c=3*a; d=b*c" rule="overwrite" step="3"></grad-walk><p>After.</p>`
   writeFileSync(join(folder, 'index.html'), page('/'))
   writeFileSync(join(folder, 'far.html'), page(other))
+  // The scripts are files, because of the policy.
+  for (const [name, from] of [['engine', '/'], ['far_engine', other]] as const) {
+    writeFileSync(
+      join(folder, `${name}.js`),
+      `import { createEngine, EngineError } from '${from}node_modules/grad-walk/engine/package.js'
+       const engine = await createEngine()
+       let message = ''
+       try { engine.evaluate('u=2; v=u*') } catch (error) { message = error instanceof EngineError ? error.message : 'another error' }
+       document.body.textContent = JSON.stringify({ ...engine.evaluate('a=2; b=-3; c=10; f=(a+b)*c', { a: 4 }), message })`,
+    )
+    writeFileSync(join(folder, `${name}.html`), `<!doctype html><title>engine</title><link rel="icon" href="data:,"><body><script type="module" src="${name}.js"></script>`)
+  }
   browser = await chromium.launch({ executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] })
 }, 600_000)
 afterAll(async () => {
@@ -100,4 +112,71 @@ test('a new expression or graph is shown at once, and an unreadable one gives an
     await page.evaluate((given) => ((document.getElementById('one') as unknown as { graph: unknown }).graph = given), graph)
     await walker.locator('[data-testid=node][data-node=y]').waitFor()
   })
+})
+
+const evaluated = { value: 10, data: { a: 4, b: -3, c: 10, f: 10 }, gradients: { a: 10, b: 10, c: 1, f: 1 } }
+const unreadable = "expression: needs a number, a name or '(', got the end; write one here\n  u=2; v=u*\n"
+
+test.each(['engine.html', 'far_engine.html'])('%s: a page evaluates an expression by the engine of the package', async (name) => {
+  await visited(async (page) => {
+    await page.goto(host + name)
+    await page.waitForFunction(() => document.body.textContent!.startsWith('{'))
+    const { message, ...given } = JSON.parse((await page.locator('body').textContent())!) as { message: string }
+    expect(given).toEqual(evaluated)
+    expect(message).toContain(unreadable)
+  })
+})
+
+/** Runs a module in the folder, and returns what it prints. */
+const inNode = (code: string) => execFileSync('node', ['--input-type=module', '--eval', code], { cwd: folder, encoding: 'utf8' })
+
+test('Node.js evaluates, walks and trains by the engine of the package', () => {
+  const printed = inNode(`
+    import { createEngine, EngineError, walkRules } from 'grad-walk/engine'
+    const engine = await createEngine()
+    const failure = (call) => { try { call() } catch (error) { return error instanceof EngineError && error.message } }
+    const training = engine.createTraining({ kind: 'moons', samples: 20, noise: 0.1, seed: 1, hidden: [4], rate: 0.1, activation: 'tanh' })
+    const losses = [training.step(1).loss, training.step(50).loss]
+    console.log(JSON.stringify({
+      evaluated: engine.evaluate('a=2; b=-3; c=10; f=(a+b)*c', { a: 4 }),
+      unreadable: failure(() => engine.evaluate('u=2; v=u*')),
+      notALeaf: failure(() => engine.evaluate('a=2; b=a+1', { b: 1 })),
+      wrong: engine.walk('a=3; b=a+a', { rule: walkRules[1] }).outcomes[0],
+      hasLearned: losses[1] < losses[0],
+      sum: engine.ops().find(({ name }) => name === 'add').dx,
+    }))`)
+  const { unreadable: message, ...given } = JSON.parse(printed) as { unreadable: string }
+  expect(message).toContain(unreadable)
+  expect(given).toEqual({
+    evaluated,
+    notALeaf: 'evaluate: needs the names of leaves, got b; assign a number to it in the expression',
+    wrong: expect.objectContaining({ grad: 1, right_grad: 2 }) as unknown,
+    hasLearned: true,
+    sum: '1',
+  })
+})
+
+test('the example of the README prints the numbers beside it', () => {
+  const readme = readFileSync(join(folder, 'node_modules/grad-walk/README.md'), 'utf8')
+  const code = /```js\n(.*?)```/s.exec(readme)![1]!
+  const expected = [...code.matchAll(/\/\/ (.*)/g)].map(([, text]) => text)
+  expect(inNode(code).trim().split('\n')).toEqual(expected)
+})
+
+test('TypeScript knows the functions of the engine, and refuses wrong arguments', () => {
+  writeFileSync(
+    join(folder, 'program.mts'),
+    `import { createEngine, type Evaluation, type Walk } from 'grad-walk/engine'
+     const engine = await createEngine()
+     const evaluation: Evaluation = engine.evaluate('a=2; a*a', { a: 3 })
+     const walk: Walk = engine.walk('a=2; a*a', { rule: 'overwrite' })
+     export const numbers: number[] = [evaluation.gradients['a']!, walk.visits]
+     // @ts-expect-error: there is no such rule
+     engine.walk('a=2', { rule: 'none' })
+     // @ts-expect-error: a text is no number
+     engine.evaluate('a=2', { a: '3' })`,
+  )
+  const tsc = join(project, 'web/node_modules/.bin/tsc')
+  const options = ['--noEmit', '--strict', '--target', 'es2022', '--module', 'nodenext', '--moduleResolution', 'nodenext', '--lib', 'es2023,dom', 'program.mts']
+  expect(spawnSync(tsc, options, { cwd: folder, encoding: 'utf8' }).stdout).toBe('')
 })
