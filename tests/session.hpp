@@ -36,7 +36,7 @@ class Session {
   using Ref = reference::Ref;
 
   bool chance(unsigned one_in) { return random_() % one_in == 0; }
-  std::size_t below(std::size_t n) { return random_() % n; }
+  std::size_t below(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
   double number() { return std::uniform_real_distribution<double>(-1, 1)(random_); }
   double weight() { return (chance(2) ? 1 : -1) * std::uniform_real_distribution<double>(0.9, 1.1)(random_); }
   Twin& any() { return pool_[below(pool_.size())]; }
