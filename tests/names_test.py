@@ -20,7 +20,7 @@ PART = r"(?:[\w*+.-]|\{[\w*]+(?:,[\w*]+)+\})"
 NAME = re.compile(rf"(?<![\w./@$<{{}},-])(?:\.{{1,2}}/)*((?:{PART}+/)*{PART}+\.(?:{ENDINGS})\b(?![\w/(])|(?:{FOLDERS})/(?:{PART}|/)*[\w*}}])")
 SKIPPED_FOLDERS = {".cache", ".git", ".hypothesis", ".pytest_cache", "__pycache__", "build", "dist", "node_modules"}
 ALLOWED = [
-    "dist", "dist/*", "node_modules", "node_modules/*", "value.py", "gradwalk.wasm", "digits.wasm", "web/src/digits/digits.bin", "digits.bin", "_core.pyi", "gradwalk_code", "gradwalk_oracle", "libgradwalk-mpi.so*", "CPackConfig.cmake", "gradwalkConfigVersion.cmake",  # built
+    "dist", "dist/*", "node_modules", "node_modules/*", "value.py", "gradwalk.wasm", "digits.wasm", "web/src/digits/digits.bin", "digits.bin", "_core.pyi", "gradwalk_code", "gradwalk_oracle", "libgradwalk-mpi.so*", "CPackConfig.cmake", "gradwalkConfigVersion.cmake", ".d.ts", "package.d.ts",  # built
     "first.cpp", "product.*", "total.*", "twice.*", "fast.*", "neuron.py", "train.py", "moons.py",  # a user's own
     "script.py", "demo.ipynb", "FILE.md",
     "program.py", "commands.sh", "a/b.hpp", "a/c.hpp",  # written by tests, or examples in them
