@@ -93,6 +93,25 @@ TEST_P(Decomposition, HasTheGradientOfItsValue) {
   }
 }
 
+// Sizes below and above those at which Eigen's solvers work block by block, with groups of rows and columns left over.
+TEST(Solvers, OfManySizesAgreeWithThoseOfNumbers) {
+  for (const Index n : {1, 3, 5, 9, 18, 37}) {
+    for (const Index columns : {1, 2, 7}) {
+      const MatrixXd a = some_matrix(n, n), b = some_matrix(n, columns, 0.2);
+      const MatrixXd symmetric = a * a.transpose() + MatrixXd::Identity(n, n);
+      const MatrixXd inverse = symmetric.inverse(), expected = inverse * b;
+      for (const bool by_llt : {true, false}) {
+        const Matrix right_sides = leaves(b), left = leaves(symmetric);
+        const Matrix x = by_llt ? Matrix(left.llt().solve(right_sides)) : Matrix(left.lu().solve(right_sides));
+        EXPECT_TRUE(values(x).isApprox(expected, 1e-9)) << n << " x " << columns;
+        const VectorXd slopes = inverse.transpose() * VectorXd::Ones(n);
+        Value(x.sum()).backward();
+        EXPECT_TRUE(gradients(right_sides).isApprox(slopes.replicate(1, columns), 1e-8)) << n << " x " << columns;
+      }
+    }
+  }
+}
+
 TEST(LeastSquares, OfATallMatrixHasTheGradientOfItsValue) {
   const VectorXd b = some_matrix(6, 1, 0.3);
   const auto by_qr = [&](const Matrix& a) {

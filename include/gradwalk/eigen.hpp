@@ -67,11 +67,14 @@ template <class Lhs, class Rhs> struct ProductOfValues {
     const evaluator<std::remove_cvref_t<decltype(a)>> x(a);
     const evaluator<std::remove_cvref_t<decltype(b)>> y(b);
     for (Index j = 0; j < b.cols(); ++j)
-      for (Index i = 0; i < a.rows(); ++i) {
-        gradwalk::Value sum = a.cols() == 0 ? gradwalk::Value(0) : x.coeff(i, 0) * y.coeff(0, j);
-        for (Index k = 1; k < a.cols(); ++k) sum += x.coeff(i, k) * y.coeff(k, j);
-        use(i, j, std::move(sum));
-      }
+      for (Index i = 0; i < a.rows(); ++i) use(i, j, entry(x, y, i, j, a.cols()));
+  }
+  // One call per entry: the code of the sum is compiled once, not for each use of it.
+  template <class X, class Y>
+  [[gnu::noinline]] static gradwalk::Value entry(const X& x, const Y& y, Index i, Index j, Index terms) {
+    gradwalk::Value sum = terms == 0 ? gradwalk::Value(0) : x.coeff(i, 0) * y.coeff(0, j);
+    for (Index k = 1; k < terms; ++k) sum += x.coeff(i, k) * y.coeff(k, j);
+    return sum;
   }
 };
 
@@ -86,6 +89,50 @@ struct generic_product_impl<Lhs, Rhs, DenseShape, DenseShape, GemvProduct> : Pro
 template <class Lhs, class Rhs>
   requires HaveValues<Lhs, Rhs>
 struct generic_product_impl<Lhs, Rhs, DenseShape, DenseShape, CoeffBasedProductMode> : ProductOfValues<Lhs, Rhs> {};
+
+// The products inside Eigen's solvers, as plain loops, one fused record per sum. Eigen's own kernels unroll their
+// loops: programs with them take three times as long to compile, and they take two records per term.
+struct MatrixVectorOfValues {
+  template <class Lhs, class Rhs> static void run(Index rows, Index cols, const Lhs& lhs, const Rhs& rhs,
+                                                  gradwalk::Value* result, Index stride,
+                                                  const gradwalk::Value& factor) {
+    if (cols == 0) return;
+    for (Index i = 0; i < rows; ++i) {
+      gradwalk::Value sum = lhs(i, 0) * rhs(0, 0);
+      for (Index k = 1; k < cols; ++k) sum += lhs(i, k) * rhs(k, 0);
+      result[i * stride] += factor * sum;
+    }
+  }
+};
+template <class Index, class Lhs, bool conjugate_lhs, class Rhs, bool conjugate_rhs, int version>
+struct general_matrix_vector_product<Index, gradwalk::Value, Lhs, ColMajor, conjugate_lhs, gradwalk::Value, Rhs,
+                                     conjugate_rhs, version> : MatrixVectorOfValues {};
+template <class Index, class Lhs, bool conjugate_lhs, class Rhs, bool conjugate_rhs, int version>
+struct general_matrix_vector_product<Index, gradwalk::Value, Lhs, RowMajor, conjugate_lhs, gradwalk::Value, Rhs,
+                                     conjugate_rhs, version> : MatrixVectorOfValues {};
+
+// The factors are packed: rows of the first in groups of mr, columns of the second in groups of nr, and the remaining
+// rows and columns one by one. Within a group, the entries for one k are adjacent.
+template <class Index, class Mapper, int mr, int nr, bool conjugate_lhs, bool conjugate_rhs>
+  requires(mr <= 2 && nr == 4)
+struct gebp_kernel<gradwalk::Value, gradwalk::Value, Index, Mapper, mr, nr, conjugate_lhs, conjugate_rhs> {
+  void operator()(const Mapper& result, const gradwalk::Value* lhs, const gradwalk::Value* rhs, Index rows, Index depth,
+                  Index cols, const gradwalk::Value& factor, Index lhs_stride = -1, Index rhs_stride = -1,
+                  Index lhs_offset = 0, Index rhs_offset = 0) const {
+    if (depth == 0) return;
+    if (lhs_stride == -1) lhs_stride = depth;
+    if (rhs_stride == -1) rhs_stride = depth;
+    for (Index j = 0; j < cols; ++j)
+      for (Index i = 0; i < rows; ++i) {
+        const Index x_step = i < rows / mr * mr ? mr : 1, y_step = j < cols / nr * nr ? nr : 1;
+        const gradwalk::Value* x = lhs + (i - i % x_step) * lhs_stride + lhs_offset * x_step + i % x_step;
+        const gradwalk::Value* y = rhs + (j - j % y_step) * rhs_stride + rhs_offset * y_step + j % y_step;
+        gradwalk::Value sum = x[0] * y[0];
+        for (Index k = 1; k < depth; ++k) sum += x[k * x_step] * y[k * y_step];
+        result(i, j) += factor * sum;
+      }
+  }
+};
 
 }  // namespace internal
 
