@@ -94,6 +94,18 @@ TEST(CodeForDouble, FindsClampLerpLdexpIncrementsAndEnumerations) {
       EXPECT_EQ(ldexp(Value(x), exponent).data(), std::ldexp(x, exponent)) << x << ", " << exponent;
 }
 
+template <class T>
+concept HasConstants = requires { typename std::bool_constant<(T(1.0), true)>; };
+
+// A constant has no tape, so its gradient would be lost. The compiler refuses `constexpr Value`; const is right.
+TEST(CodeForDouble, HasConstButNotConstexprValues) {
+  static_assert(HasConstants<double> && !HasConstants<Value>);
+  const Value eps = Limits::epsilon();
+  const Value sum = eps * 2;
+  sum.backward();
+  EXPECT_EQ(eps.grad(), 2);
+}
+
 TEST(CodeForDouble, RecordsClampLerpAndLdexp) {
   const auto check = [](const auto& f) {
     const GradientCheck result = check_gradient(f, {-0.3, 1.7, 7.9}, 1e-8);
