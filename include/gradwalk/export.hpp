@@ -6,7 +6,11 @@
 
 #if __cplusplus <= 201703L
 // This includes a file that does not exist, because nothing else ends the compilation at once.
+#ifdef _MSVC_LANG
+#define GRADWALK_LANGUAGE "gradwalk needs C++20: compile with /std:c++20 and /Zc:__cplusplus"
+#else
 #define GRADWALK_LANGUAGE "gradwalk needs C++20: compile with -std=c++20 or later"
+#endif
 #include GRADWALK_LANGUAGE
 #endif
 
