@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests the parts that differ between Windows and Linux: threads that end, tapes that outlive them, memory that is
+// Tests the parts that differ between systems: threads that end, tapes that outlive them, memory that is
 // given back, and files. Prints "ok", or what is wrong.
 #include <cstdio>
 #include <string>
