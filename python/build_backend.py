@@ -142,6 +142,20 @@ def check_libraries(names):
         fail("a licence for each library of the wheel", f"none for {', '.join(unknown)}", "add it to LIBRARIES in python/build_backend.py")
 
 
+def newest_glibc(data):
+    """The second number of the newest glibc version that a program or library needs: 34 for GLIBC_2.34; 0 for none."""
+    return max((int(number) for number in re.findall(rb"\0GLIBC_2\.(\d+)", data)), default=0)
+
+
+def check_symbols(files):
+    """No file may need a newer glibc than the tag names: pip would install the wheel where it cannot run."""
+    tag = re.match(r"manylinux_2_(\d+)_", os.environ.get("GRADWALK_PLATFORM", ""))
+    for name, data in files if tag else ():
+        if newest_glibc(data) > int(tag[1]):
+            fail(f"symbols of glibc 2.{tag[1]} or earlier, as the tag says", f"GLIBC_2.{newest_glibc(data)} in {name}",
+                 "make the wheel on an older system, or give it a later tag")
+
+
 def metadata():
     lines = ["Metadata-Version: 2.1", "Name: gradwalk", f"Version: {version()}", f"Summary: {project('description')}", "License: MIT",
              f"Requires-Python: {project('requires-python')}"]
@@ -189,6 +203,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
         install(Path(folder))
         files = list(installed_files(Path(folder)))
     check_libraries([name for name, _ in files])
+    check_symbols(files)
     return write_wheel(wheel_directory, files, texts)
 
 

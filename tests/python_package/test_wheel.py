@@ -136,6 +136,24 @@ def test_a_missing_licence_does_not_stop_an_installation(tmp_path):
     assert done.stderr.splitlines()[0] == f"gradwalk: no {tmp_path}/libfmt-dev/copyright: do not give this wheel to others without the licence of libfmt"
 
 
+def test_a_tag_with_an_older_glibc_than_the_symbols_stops_the_build(tmp_path):
+    code = "build_backend.check_symbols([('gradwalk/_core.so', b'\\0GLIBC_2.4\\0GLIBC_2.36\\0')])"
+    assert backend(tmp_path, code, GRADWALK_PLATFORM="manylinux_2_36_x86_64").returncode == 0
+    assert backend(tmp_path, code).returncode == 0
+    done = backend(tmp_path, code, GRADWALK_PLATFORM="manylinux_2_35_x86_64")
+    assert done.returncode == 1 and done.stderr == (
+        "gradwalk: building needs symbols of glibc 2.35 or earlier, as the tag says, found GLIBC_2.36 in gradwalk/_core.so; "
+        "make the wheel on an older system, or give it a later tag\n")
+
+
+def test_the_versions_of_symbols_are_those_of_readelf(tmp_path):
+    library = next(path for path in PACKAGE.iterdir() if path.name.startswith("libgradwalk.so")).read_bytes()
+    (tmp_path / "library.so").write_bytes(library)
+    listed = subprocess.run(["readelf", "--version-info", "--wide", tmp_path / "library.so"], capture_output=True, text=True, check=True).stdout
+    newest = max(int(number) for number in re.findall(r"Name: GLIBC_2\.(\d+)", listed))
+    assert backend(tmp_path, "print(build_backend.newest_glibc(open('library.so', 'rb').read()))").stdout == f"{newest}\n"
+
+
 def names_in(archive):
     with tarfile.open(archive) as opened:
         return [entry.name for entry in opened]
