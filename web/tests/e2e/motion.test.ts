@@ -278,7 +278,7 @@ test('the sort beside its code: the line at work is marked, a chip goes from sta
     }
     return [...said]
   })
-  expect(reading).toEqual(['The list is complete. Now it is read from its end.', 'Read from its end, the list has every node after the nodes that use it. This is the order of the backward pass.'])
+  expect(reading).toEqual(['The list is complete. Now it is read from its end.', 'Read from its end, the list puts every node after the nodes that use it. This is the order of the backward pass.'])
   await page.evaluate(() => document.getElementById('sort-steps')!.dispatchEvent(new KeyboardEvent('keydown', { key: 'End', bubbles: true })))
   const figure = page.locator('#sort-steps')
   await expect.poll(() => figure.locator('[data-testid=sort-code] [aria-current=step]').textContent()).toContain('for v in reversed(topo): v.pay()')

@@ -59,7 +59,7 @@ test('a network learns, then one weight is held and the question asked; a wrong 
   await page.getByRole('button', { name: isFalling ? 'larger →' : '← smaller' }).click()
   expect(await textOf(told)).toContain('Yes.')
   await page.waitForSelector('[data-phase=done]', { timeout: 60_000 })
-  expect(await textOf(page.locator('.opening'))).toContain('To move them all at once we need the gradient of every weight: here is how.')
+  expect(await textOf(page.locator('.opening'))).toContain('To move them all at once, we need the gradient of every weight. Here is how to find them.')
   await page.getByRole('link', { name: 'Start walking' }).click()
   await expect.poll(() => textOf(page.getByRole('heading', { level: 2 }).first())).toBe('1 Fill in the data')
 })

@@ -5,7 +5,7 @@ import { cellsOf, choose, figure, narrow, next, sizes, test, textOf, wide } from
 import type { Locator } from 'playwright-core'
 
 const tray = async (graph: Locator) => (await graph.getByTestId('tray').locator('li span').allInnerTexts()).join(' ')
-const deepDiamond = 'deep diamond: the same after a = x·x'
+const deepDiamond = 'deep diamond, with a = x·x'
 
 async function runBroken(graph: Locator) {
   await graph.getByRole('button', { name: 'run all' }).click()
@@ -81,7 +81,7 @@ describe.each(sizes)('at $width px', (viewport) => {
     expect(words).toBe('It goes wrong at step 3: a held 1, and the next deposit replaced it. a ends with 1; it should be 2.')
     await choose(graph, '(a + b) · c')
     await graph.getByRole('button', { name: 'run all' }).click()
-    expect(await textOf(graph.getByTestId('parting'))).toContain('the result is right all the same')
+    expect(await textOf(graph.getByTestId('parting'))).toContain('the result is still right')
     await graph.getByRole('radio', { name: 'backward twice, nothing zeroed' }).check()
     await choose(graph, 'c = a·b, d = c+a, e = d²')
     ;({ rows, words, marked } = await runBroken(graph))

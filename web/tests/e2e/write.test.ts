@@ -140,7 +140,7 @@ test('random graphs find what single ones do not, and show the first that goes w
   }
   await choose(write, 'random')
   expect(await run(write)).toBe('overwrite')
-  expect(await textOf(write.getByTestId('verdict'))).toMatch(/\d+ of 40 random graphs came out right, then this one did not\./)
+  expect(await textOf(write.getByTestId('verdict'))).toMatch(/\d+ of 40 random graphs came out right\. Then this one did not\./)
   expect(await write.getByTestId('node').count()).toBeGreaterThan(1)
   expect(await marked(write, 'wrong')).toEqual(['self.grad = (1 - out.data ** 2) * out.grad'])
 })
