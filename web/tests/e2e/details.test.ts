@@ -128,6 +128,8 @@ test('at 200 % the bar leaves most of the window to the figure, and the card of 
   const last = Number(await graph.getByTestId('scrubber').getAttribute('max'))
   for (let i = 0; i < last; i++) {
     await page.keyboard.press('ArrowRight')
+    // The bar grows with its sentences, which the page hears of a frame later.
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
     const { bar, card } = await graph.evaluate((one) => {
       const box = (query: string) => {
         const { top, bottom, height } = one.querySelector(query)!.getBoundingClientRect()

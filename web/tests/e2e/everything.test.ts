@@ -108,13 +108,13 @@ const doing: Record<string, (page: Page) => Promise<void>> = {
       await write.locator(`[data-exercise=${id}]`).click()
       if (id === 'own') await write.getByTestId('program-editor').fill('a = Value(3.0)\nb = a * a\nb.backward()\nprint(a)')
       await write.getByTestId('run').click()
-      await expect.poll(() => write.getByTestId('verdict').getAttribute('data-verdict'), { timeout: 20_000 }).toBe('right')
+      await expect.poll(() => write.getByTestId('verdict').getAttribute('data-verdict'), { timeout: 60_000 }).toBe('right')
     }
     // A mistake is left on stage, so that its colours are looked at too.
     await write.locator('[data-exercise=both]').click()
     await write.getByTestId('editor').fill(solved.replaceAll('.grad += ', '.grad = '))
     await write.getByTestId('run').click()
-    await expect.poll(() => write.getByTestId('verdict').getAttribute('data-verdict'), { timeout: 20_000 }).toBe('overwrite')
+    await expect.poll(() => write.getByTestId('verdict').getAttribute('data-verdict'), { timeout: 60_000 }).toBe('overwrite')
     await write.getByTestId('beside').locator('summary').click()
   },
   async own(page) {

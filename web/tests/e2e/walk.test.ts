@@ -190,7 +190,7 @@ test('the walk by keyboard alone', async ({ visit }) => {
   expect(await count(graph)).toBe(0)
   await page.keyboard.press('Space')
   expect(await textOf(graph.getByTestId('play'))).toBe('pause')
-  await expect.poll(() => count(graph), { timeout: 5000 }).toBeGreaterThanOrEqual(2)
+  await expect.poll(() => count(graph)).toBeGreaterThanOrEqual(2)
   await page.keyboard.press('Space')
   expect(await textOf(graph.getByTestId('play'))).toBe('play')
   await page.keyboard.press('End')
