@@ -2,7 +2,7 @@
 // `npm run e2e`: the built lesson in a real browser. Two files at a time; what is measured in time runs on its own, last.
 import { defineConfig } from 'vitest/config'
 
-// What a test polls for may take its time on a busy machine: a limit that is a promise is stated where it is checked.
+// A poll may wait long on a busy machine. A limit that the lesson promises is checked in the test itself.
 const common = { testTimeout: 180_000, hookTimeout: 60_000, expect: { poll: { timeout: 30_000 } } }
 
 export default defineConfig({
