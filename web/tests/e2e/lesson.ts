@@ -62,6 +62,8 @@ export const test = plainTest.extend<{ visit: Visiting }>({
           await page.goto(server.address + hash)
           await page.getByRole('heading', { level: 2 }).first().waitFor()
           // In a page that is open already, the event that turns to the chapter comes after the address.
+          const chapter = hash.match(/^#(\w+)/)?.[1] ?? ''
+          if (chapters.includes(chapter)) await page.locator(`[data-chapter=${chapter}]`).waitFor()
           await page.evaluate(() => new Promise((drawn) => setTimeout(() => setTimeout(drawn))))
           // Some figures are loaded with their chapter.
           await expect.poll(() => page.getByTestId('loading-figure').count(), { timeout: 60_000 }).toBe(0)

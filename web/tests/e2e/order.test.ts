@@ -29,7 +29,7 @@ describe.each(sizes)('at $width px', (viewport) => {
     await graph.getByRole('button', { name: 'run all' }).click()
     const verdict = await textOf(graph.getByTestId('order-verdict'))
     expect(verdict).toContain('This order loses gradient.')
-    expect(verdict).toContain('b was visited before the deposit from d arrived: 6 lost, worth 6 at a')
+    expect(verdict).toContain('b was visited before the deposit from d arrived: 6 lost, so a misses 6')
     expect(verdict).toContain('b was visited with 0, before its full gradient of 6 had arrived')
     expect(await cellsOf(graph.getByTestId('order-result'))).toEqual([
       ['b', '0', '+6', '+6'],
@@ -105,6 +105,8 @@ describe.each(sizes)('at $width px', (viewport) => {
     ;({ rows, words } = await runBroken(graph))
     expect(rows['x']).toBe('4 +168 ✗ +108')
     expect(words).toContain('a was visited with 15')
+    // A leaf that is visited twice is named once.
+    expect(await textOf(graph.getByTestId('story'))).toContain('Visit x, which has +168.')
     await graph.getByRole('radio', { name: 'forward order' }).check()
     ;({ rows, words } = await runBroken(graph))
     expect(rows).toMatchObject({ x: '1 0 ✗ +108', a: '1 0 ✗ +27', d: '1 +1 +1' })
