@@ -328,6 +328,7 @@ export const enFigures = {
     larger: 'larger →',
     hint: 'Drag the ball, or choose an answer. The ball moves sideways with the weight. Its height is the loss: how wrong the network is.',
     yes: 'Yes.',
+    climbed: (before: string, now: string) => `That way, the loss grows from ${before} to ${now}.`,
     look: 'Look at the line through the ball.',
     slope: (slope: string, more: boolean) => `Its slope is ${slope}: a larger weight means ${more ? 'more' : 'less'} loss. So the weight should be ${more ? 'smaller' : 'larger'}. That slope is the weight’s gradient.`,
     rolled: 'It rolls down in small steps, always against the slope.',

@@ -220,18 +220,18 @@ describe.each([wide, middle, narrow])('at $width px', (viewport) => {
     const wrong: string[] = []
     for (const chapter of ['start', ...chapters]) {
       await page.evaluate((to) => (location.hash = to), chapter)
-      await page.locator(chapter === 'start' ? '.opening' : 'article h2').first().waitFor()
-      await expect.poll(() => page.evaluate(() => location.hash)).toContain(chapter)
+      await page.locator(`[data-chapter=${chapter}]`).waitFor()
       await doing[chapter]!(page)
-      const undone = await page.locator('[data-testid^=task-][data-done=false]').evaluateAll((all) => all.map((one) => one.textContent!.trim()))
-      wrong.push(...undone.map((one) => `${chapter}: not done: ${one}`))
+      const undone = () => page.locator('[data-testid^=task-][data-done=false]').evaluateAll((all) => all.map((one) => one.textContent!.trim()))
+      await expect.poll(undone, { message: chapter }).toEqual([])
       // Every menu is opened once; the last one stays open.
       for (const more of await page.getByTestId('more').all()) {
         await more.click()
         const table = page.getByTestId('menu-table')
         if ((await table.count()) && !(await table.isChecked())) await table.check()
       }
-      wrong.push(...(await unreadable(page)).map((one) => `${chapter}: ${one}`))
+      // A panel that has just opened is measured a frame later.
+      await expect.poll(() => unreadable(page), { message: chapter }).toEqual([])
       const width = await page.evaluate(() => document.documentElement.scrollWidth)
       if (width !== viewport.width) wrong.push(`${chapter}: ${width} px wide`)
       // A menu lies over what it belongs to, so it is looked at alone, and the page without it.

@@ -43,7 +43,11 @@ test('a network learns, then one weight is held and the question asked; a wrong 
   expect(await opening.getByTestId('slope').textContent()).toContain('how steep, and which way?')
   const isFalling = (await opening.getByTestId('tangent').getAttribute('stroke-dasharray')) !== null
   await page.getByRole('button', { name: isFalling ? '← smaller' : 'larger →' }).click()
-  expect(await textOf(told)).toMatch(isFalling ? /^Look at the line through the ball\. Its slope is −\d.*So the weight should be larger\./ : /^Look at the line through the ball\. Its slope is \+\d.*So the weight should be smaller\./)
+// The ball goes the wrong way first, and the loss grows.
+  await expect.poll(() => textOf(told)).toMatch(/^That way, the loss grows from 0\.\d+ to 0\.\d+\. Look at the line through the ball\./)
+  const [, lossBefore, lossNow] = (await textOf(told)).match(/from (\S+) to (\S+)\. Look/)!
+  expect(Number(lossNow)).toBeGreaterThan(Number(lossBefore))
+  expect(await textOf(told)).toMatch(isFalling ? /Its slope is −\d.*So the weight should be larger\./ : /Its slope is \+\d.*So the weight should be smaller\./)
   // The ball by keys: downhill the loss falls.
   const ball = opening.getByTestId('ball')
   await ball.focus()
