@@ -722,7 +722,7 @@ export const en = {
     isRight: '✓ This order is right.',
     isRightWhy: 'Every node had been paid in full before it paid its operands.',
     isWrong: '✗ This order loses gradient.',
-    worth: (leaves: string[]) => `, so ${leaves.join(' and ')}`,
+    worth: (...leaves: string[]) => `, so ${leaves.join(' and ')}`,
     misses: (leaf: string, amount: string) => `${leaf} misses ${amount}`,
     part: (step: number, reason: string) => `It goes wrong at step ${step}: ${reason}.`,
     giveUp: 'I give up: show how all orders end',
