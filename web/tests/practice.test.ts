@@ -77,7 +77,7 @@ test('a wrong number is explained by the mistake that gives it', () => {
   const chain = 'a=2; b=5; c=a*b; d=7; e=c*d' // along e → c → a: 7 and 5
   expect(told(chain, 'a', 7)).toBe('One factor is missing: the ×5 between c and a.')
   expect(told(chain, 'a', 5)).toBe('One factor is missing: the ×7 between e and c.')
-  expect(told(chain, 'a', 12)).toBe('Those are the numbers along the path, added. Along a path, multiply.')
+  expect(told(chain, 'a', 12)).toBe('You added the numbers along the path. Multiply them instead.')
   expect(told(chain, 'a', -35)).toBe('The size is right, the sign is not.')
   expect(told(chain, 'a', 2)).toBe('That is the data of a. Its gradient says how fast the root moves with it.')
   expect(told(chain, 'a', 14)).toBe('That is the gradient of b.')

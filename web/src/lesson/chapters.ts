@@ -44,7 +44,7 @@ const layer = {
     [-1, 1, -2, 2],
   ],
 }
-const ownText = 'x=0.5; y=3; p=x*y+1; q=exp(x)/p; L=(q-y)**2'
+const ownText = 'x=0.5; y=3; p=x*y; q=exp(p)-y; L=q**2'
 
 export const chapters: Chapter[] = [
   { id: 'start', title: start.title, isOpening: true, blocks: [{ figure: 'opening', id: 'start-network' }], tasks: [] },

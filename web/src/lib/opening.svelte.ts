@@ -37,6 +37,8 @@ export class Opening {
   /** Layers whose gradients are in view, from the last. */
   wave = $state(0)
   verdict: '' | 'right' | 'wrong' | 'found' = $state('')
+  /** After a wrong answer: the loss before the ball went uphill. It is NaN while the ball moves, and where it cannot climb. */
+  lossBefore = $state(NaN)
   isPaused = $state(false)
   #timer: ReturnType<typeof setTimeout> | undefined
 
@@ -106,6 +108,7 @@ export class Opening {
   /** By hand; at the bottom it has been found. */
   drag(weight: number) {
     clearTimeout(this.#timer)
+    this.lossBefore = NaN
     this.put(weight)
     if (this.phase === 'asking' && Math.abs(this.gradient) < 0.02) {
       this.verdict = 'found'
@@ -117,9 +120,26 @@ export class Opening {
   answer(direction: -1 | 1) {
     if (this.phase !== 'asking') return
     this.verdict = direction === -Math.sign(this.gradient) ? 'right' : 'wrong'
-    if (this.verdict === 'wrong') return
+    clearTimeout(this.#timer)
+    this.lossBefore = NaN
+    if (this.verdict === 'wrong') return this.#climb(direction, 5, this.loss)
     this.phase = 'answered'
     this.#timer = setTimeout(() => this.#roll(16), isStill() ? 0 : 900)
+  }
+
+  /** Uphill in the direction of a wrong answer, while the slope still says so. */
+  #climb(direction: -1 | 1, left: number, from: number) {
+    const isUphill = Math.sign(this.gradient) === direction && Math.abs(this.gradient) > 0.04
+    const isInside = this.weight + 0.1 * direction > this.curve[0]!.weight && this.weight + 0.1 * direction < this.curve.at(-1)!.weight
+    if (left === 0 || !isUphill || !isInside) {
+      if (this.loss > from) this.lossBefore = from
+      return
+    }
+    const { weight } = this
+    this.put(weight + 0.1 * direction)
+    // The answer has to stay the same, so the ball stops before a top.
+    if (Math.sign(this.gradient) !== direction || Math.abs(this.gradient) < 0.04) this.put(weight)
+    this.#timer = setTimeout(() => this.#climb(direction, left - 1, from), isStill() ? 0 : 120)
   }
 
   #roll(left: number) {

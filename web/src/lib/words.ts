@@ -66,13 +66,16 @@ export function depositLine(walk: Walk, step: Step, deposit: Deposit): string {
   return `${gradOf(called(walk.nodes[deposit.to]!))} ${sign} ${from} · ${factor} = ${term(upstream)} · ${term(deposit.local)}`
 }
 
+/** Each name once, however often its node is visited. */
+const namesOf = (walk: Walk, nodes: number[]) => [...new Set(nodes)].map((node) => shownName(called(walk.nodes[node]!))).join(', ')
+
 /** The words for one press: leaves that are visited one after the other are named together. */
 export function actionAt(walk: Walk, steps: Step[], position: number): string {
   const step = steps[position]
   if (!step) return ''
   const [from, to] = together(walk, steps, position)
   if (to - from === 1) return action(walk, step)
-  return words.steps.visit(shortened(steps.slice(position, to).map((one) => shownName(called(walk.nodes[one.node]!))).join(', '), 24))
+  return words.steps.visit(shortened(namesOf(walk, steps.slice(position, to).map((one) => one.node)), 24))
 }
 
 /** The words for a step, on its button: "compute e", "start backward", "visit f". */
@@ -150,7 +153,7 @@ function tellVisit(walk: Walk, frame: Frame, step: Step & { kind: 'visit' | 'dep
   const arrived = step.deposits.slice(0, come)
   const late = arrived.find((one) => one.late)
   const wiped = arrived.find((one) => isReplacing(walk, one) && one.before !== 0)
-  if (frame.leaves.length > 1) return tellLeaves(walk, frame)
+  if (new Set(frame.leaves).size > 1) return tellLeaves(walk, frame)
   const title = `${say.visit(name)}, ${say.has} ${signed(step.grad)}.`
   if (late) return { title, lines, remark: say.late(shownName(walk.nodes[late.to]!.name), plain(frame.door[late.to] ?? late.before), signed(late.amount)), isWrong: true }
   if (wiped) return { title, lines, remark: say.wiped(plain(wiped.before), plain(wiped.after)), isWrong: true }
@@ -162,12 +165,12 @@ function tellVisit(walk: Walk, frame: Frame, step: Step & { kind: 'visit' | 'dep
 /** Leaves that were visited together: each with what it has. */
 function tellLeaves(walk: Walk, { leaves, grad }: Frame): Telling {
   const say = words.story
-  const list = (of: (node: number) => string) => leaves.map(of).join(', ')
+  const list = (of: (node: number) => string) => [...new Set(leaves)].map(of).join(', ')
   const name = (node: number) => shownName(called(walk.nodes[node]!))
   const isPaid = (walk.rule === 'right' || walk.rule === 'code') && leaves.every((node) => grad[node] === walk.outcomes[node]!.right_grad)
   const root = shownName(walk.nodes[walk.root]!.name)
   const remark = isPaid ? say.leaves(list((node) => `∂${root}/∂${name(node)} = ${plain(grad[node]!)}`)) : say.leavesKeep(list((node) => `${name(node)} ${signed(grad[node]!)}`))
-  return { title: `${say.visit(list(name))}.`, lines: [], remark, isWrong: false }
+  return { title: `${say.visit(namesOf(walk, leaves))}.`, lines: [], remark, isWrong: false }
 }
 
 /** A leaf pays nobody: with all its deposits it is done; before them its place does not matter; by a broken rule nothing is claimed. */

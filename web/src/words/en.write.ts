@@ -30,7 +30,7 @@ const mistakes: Record<MistakeName, { title: string; why: (facts: Facts) => stri
   },
   recursion: {
     title: 'Naive recursion',
-    why: ({ node }) => `${node} pays on as soon as it is paid, before its other users have paid it. Then it pays again, with all it has so far. Sort the nodes first, and visit each of them once.`,
+    why: ({ node }) => `${node} pays its operands as soon as it is paid, before its other users have paid it. Then it pays again, with all it has so far. Sort the nodes first, and visit each of them once.`,
   },
   preorder: {
     title: 'The list is in preorder',
@@ -66,7 +66,7 @@ const mistakes: Record<MistakeName, { title: string; why: (facts: Facts) => stri
   },
   'paid-again': {
     title: 'One operand is paid too often',
-    why: ({ node, by, at }) => `${by} pays ${node} once more than it uses it${at}. Check self and other: each is paid once.`,
+    why: ({ node, by, at }) => `${by} makes one deposit too many at ${node}${at}. Check self and other: each is paid once.`,
   },
   zeroing: {
     title: 'A gradient is set to zero during the walk',
@@ -82,7 +82,7 @@ const mistakes: Record<MistakeName, { title: string; why: (facts: Facts) => stri
   },
   'own-grad': {
     title: 'The operand’s own gradient is used',
-    why: ({ node, by, right, at }) => `${node} is paid with its own gradient${at}. It is ${by} that pays: use out.grad. Then ${node} gets ${right}.`,
+    why: ({ node, by, right, at }) => `${node} is paid with its own gradient${at}. The payer is ${by}, so use out.grad. Then ${node} gets ${right}.`,
   },
   'data-for-grad': {
     title: 'data where grad belongs',
@@ -118,7 +118,7 @@ const mistakes: Record<MistakeName, { title: string; why: (facts: Facts) => stri
   },
   gradient: {
     title: 'A gradient is wrong',
-    why: ({ node, got, right }) => `${node} ends with ${got}. The engine has ${right}.`,
+    why: ({ node, got, right }) => `${node} ends with ${got}. It should be ${right}.`,
   },
 }
 
@@ -126,14 +126,14 @@ export const enWrite = {
   label: 'write the Value class yourself',
   keys: 'your code and what it does; arrow keys step',
   exercises: {
-    add: { title: '+', task: 'f is a sum: it moves one for one with each of its operands. Replace `pass` in `__add__`: pay `self` and `other` with what `out` has.' },
-    mul: { title: '·', task: 'Multiply swaps: each factor gets the gradient times the other factor. Write `_backward` in `__mul__`. You need `self.data`, `other.data` and `out.grad`.' },
+    add: { title: 'add', task: 'f is a sum: it moves one for one with each of its operands. Replace `pass` in `__add__`: pay `self` and `other` with what `out` has.' },
+    mul: { title: 'multiply', task: 'Multiply swaps: each factor gets the gradient times the other factor. Write `_backward` in `__mul__`. You need `self.data`, `other.data` and `out.grad`.' },
     tanh: { title: 'tanh', task: 'tanh lets part of the gradient through: 1 − t², where t is its result. Write `_backward` in `tanh`, and walk the neuron.' },
-    double: { title: 'a + a', task: 'The same class, and one node used twice. Does `a` get 2? If not, look at how you write to `grad`.' },
+    double: { title: 'a + a', task: 'Now one node is used twice. Does `a` get 2? If not, look at how you write to `grad`.' },
     backward: { title: 'backward()', task: 'So far the page found the order and called each `_backward`. Now write `backward` yourself: sort the graph, seed the root, visit every node. `self._prev` has the operands of a node.' },
-    both: { title: 'a and b, used twice', task: 'Here `a` and `b` each feed two nodes. Walk it with your own `backward`.' },
+    both: { title: 'a and b, used twice', task: 'Here `a` and `b` each feed two nodes. Walk the graph with your own `backward`.' },
     reduce: { title: '− and /', task: 'You need no new rule for these. Write −x, x − y and x / y with the operations you have, and their gradients come for free.' },
-    random: { title: 'random graphs', task: 'Is it right on every graph? Your class runs on forty random ones, and each gradient is compared with the engine’s.' },
+    random: { title: 'random graphs', task: 'Is your class right on every graph? It runs on forty random graphs, and each gradient is compared with the engine’s.' },
     own: { title: 'your own program', task: 'Write or paste any program that builds Values. It may bring a `Value` class of its own, such as micrograd’s, as long as the rules are in `_backward`.' },
   },
   exercise: 'exercise',
@@ -163,9 +163,9 @@ export const enWrite = {
   isRight: 'Right.',
   rightWhy: (gradients: string) => `Your code gives every node the engine’s gradient: ${gradients}.`,
   allRight: (n: number) => `${n} of ${n} random graphs are right.`,
-  allRightWhy: 'Your class gives every node of every graph the gradient that the engine has.',
-  someRight: (right: number, all: number) => `${right} of ${all} random graphs came out right, then this one did not.`,
-  wrongGraph: (text: string) => `Your program computes another formula than ${text}.`,
+  allRightWhy: 'Your class gives every node of every graph the same gradient as the engine.',
+  someRight: (right: number, all: number) => `${right} of ${all} random graphs came out right. Then this one did not.`,
+  wrongGraph: (text: string) => `Your program does not compute ${text}.`,
   nextExercise: (title: string) => `Next: ${title} →`,
   at: (line: number) => ` (line ${line})`,
   mistakes,
@@ -179,7 +179,7 @@ export const enWrite = {
   tooLong: (seconds: number) => `Your program was still running after ${seconds} seconds. Is there a loop that does not end?`,
   brokenTitle: 'Python could not go on',
   broken: (why: string) => `The program needed more than the page can give (${why}). Python has been started again.`,
-  tooMuchText: (most: string, got: string) => `The editor takes up to ${most} characters, got ${got}. Paste less of it.`,
+  tooMuchText: (most: string, got: string) => `The editor takes up to ${most} characters, got ${got}. Paste less text.`,
   noBackwardTitle: 'There is nothing to walk',
   noBackward: 'The program ended without calling backward() on a Value. Add a line such as f.backward().',
   refused: 'This graph cannot be walked',

@@ -88,7 +88,7 @@ test('a leaf that is visited early says why its place does not matter, a leaf th
   const story = () => textOf(graph.getByTestId('story'))
   // a b c d: a comes first, with nothing.
   while (!(await story()).startsWith('Visit a')) await next(graph).click()
-  expect(await story()).toContain('a is a leaf: it pays nobody, so it does not matter when it is visited. Deposits that arrive later count all the same.')
+  expect(await story()).toContain('a is a leaf: it pays nobody, so it does not matter when it is visited. Deposits that arrive later still count.')
   await open('#back/back-graph?s=7')
   const right = figure(page, 'back-graph')
   expect(await textOf(right.getByTestId('story'))).toMatch(/b is a leaf, so we are done here: ∂f\/∂b = 10\./)
@@ -128,6 +128,8 @@ test('at 200 % the bar leaves most of the window to the figure, and the card of 
   const last = Number(await graph.getByTestId('scrubber').getAttribute('max'))
   for (let i = 0; i < last; i++) {
     await page.keyboard.press('ArrowRight')
+    // The bar grows with its sentences, which the page hears of a frame later.
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
     const { bar, card } = await graph.evaluate((one) => {
       const box = (query: string) => {
         const { top, bottom, height } = one.querySelector(query)!.getBoundingClientRect()

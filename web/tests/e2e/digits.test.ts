@@ -9,7 +9,7 @@ import { plain } from '../../src/lib/number.ts'
 import { arithmetic } from '../digit_arithmetic.ts'
 import { drawDigit, three, why } from './digits.ts'
 import { dist } from './server.ts'
-import { figure, narrow, test, textOf, wide } from './lesson.ts'
+import { advance, figure, narrow, test, textOf, virtualClock, wide } from './lesson.ts'
 
 /** Keeps what the page and its worker last said to each other, so that a test can compute from it. */
 const listen = (page: Page) =>
@@ -61,14 +61,13 @@ describe.each([wide, narrow])('at $width px', (viewport) => {
     expect(seconds).toBeLessThan(30)
     expect(await isDone(page, 'digits-train')).toBe(true)
     await drawDigit(digits, three)
-    await expect.poll(() => textOf(digits.getByTestId('digits-told'))).toContain('The network reads a 3.')
+    await expect.poll(() => textOf(digits.getByTestId('digits-told'))).toContain('The network reads a 3, with a probability of ')
     expect(await isDone(page, 'digits-draw')).toBe(true)
     await expect.poll(async () => (await keptBy(page)).pixels.filter((pixel) => pixel > 0).length).toBeGreaterThan(60)
     const { weights, pixels, scores } = await keptBy(page)
     const expected = arithmetic(weights, pixels)
     for (const [k, score] of scores.entries()) expect(Math.abs(score - expected.scores[k]!)).toBeLessThan(1e-6)
-    const shown = await digits.getByTestId('score-value').allTextContents()
-    expect(shown).toEqual(expected.scores.map((score) => plain(Number(score.toFixed(2)))))
+    await expect.poll(() => digits.getByTestId('score-value').allTextContents()).toEqual(expected.scores.map((score) => plain(Number(score.toFixed(2)))))
     // As in MNIST: 20 pixels high, and its centre of mass in the middle.
     const rows = pixels.flatMap((pixel, i) => (pixel > 0.1 ? [Math.floor(i / 28)] : []))
     expect(Math.abs(Math.max(...rows) - Math.min(...rows) - 19)).toBeLessThanOrEqual(1)
@@ -93,9 +92,9 @@ describe.each([wide, narrow])('at $width px', (viewport) => {
     const { heat } = await keptBy(page)
     const strongest = heat!.reduce((best, one, i) => (Math.abs(one) > Math.abs(heat![best]!) ? i : best), 0)
     expect(await textOf(digits.getByTestId('digits-told'))).toContain(`in row ${Math.floor(strongest / 28) + 1}, column ${(strongest % 28) + 1}: ${heat![strongest]! > 0 ? '+' : '−'}`)
-    const alpha = await digits.getByTestId('digit-heat').evaluate((canvas, i) => (canvas as HTMLCanvasElement).getContext('2d')!.getImageData((i % 28) * 10 + 1, Math.floor(i / 28) * 10 + 1, 1, 1).data[3]!, strongest)
-    expect(alpha).toBeGreaterThan(200)
-    expect(await digits.getByTestId('digit-heat').evaluate((canvas) => getComputedStyle(canvas).opacity)).toBe('1')
+    const alpha = () => digits.getByTestId('digit-heat').evaluate((canvas, i) => (canvas as HTMLCanvasElement).getContext('2d')!.getImageData((i % 28) * 10 + 1, Math.floor(i / 28) * 10 + 1, 1, 1).data[3]!, strongest)
+    await expect.poll(alpha).toBeGreaterThan(200)
+    await expect.poll(() => digits.getByTestId('digit-heat').evaluate((canvas) => getComputedStyle(canvas).opacity)).toBe('1')
     // Neurons open where they stand, and give the focus back.
     await digits.getByTestId('digit-neuron').nth(6).click()
     const panel = digits.getByTestId('neuron-panel')
@@ -104,10 +103,10 @@ describe.each([wide, narrow])('at $width px', (viewport) => {
     expect(await isDone(page, 'digits-neuron')).toBe(true)
     await page.keyboard.press('Escape')
     await expect.poll(() => panel.count()).toBe(0)
-    expect(await page.evaluate(() => document.activeElement?.getAttribute('data-neuron'))).toBe('0 6')
+    await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('data-neuron'))).toBe('0 6')
     await digits.getByTestId('score-neuron').nth(5).click()
     await panel.getByRole('heading', { name: 'The neuron of score 5' }).waitFor()
-    expect(await textOf(panel)).toContain('the gradient of the score of 5')
+    expect(await textOf(panel)).toContain('Data and gradients for the score of 5.')
     await panel.getByRole('button', { name: 'close' }).click()
     await expect.poll(() => textOf(digits.getByTestId('digits-told'))).toContain('Why 5?')
   })
@@ -124,7 +123,7 @@ test('everything works from the keyboard: the pen draws, lifts, and the digit is
   expect(await isDone(page, 'digits-draw')).toBe(false)
   await page.keyboard.press('Space')
   expect(await isDone(page, 'digits-draw')).toBe(true)
-  await expect.poll(() => textOf(digits.getByTestId('digits-told'))).toContain('The network reads a 1.')
+  await expect.poll(() => textOf(digits.getByTestId('digits-told'))).toContain('The network reads a 1, with a probability of ')
   await why(digits, 1).press('Enter')
   await expect.poll(() => textOf(digits.getByTestId('digits-told'))).toContain('Why 1?')
   await digits.getByTestId('digits-clear').press('Enter')
@@ -137,7 +136,7 @@ test('held-out digits can be taken, and those that are read wrong', async ({ vis
   const digits = figure(page, 'digits-live')
   await train(digits)
   await digits.getByTestId('digits-held').click()
-  await expect.poll(() => textOf(digits.getByTestId('digits-told'))).toMatch(/^This held-out digit is a 7\. The network reads a 7\. .*That is right\.$/)
+  await expect.poll(() => textOf(digits.getByTestId('digits-told'))).toMatch(/^This held-out digit is a 7\. The network reads a 7, with a probability of .*That is right\.$/)
   for (let i = 0; i < 3; i++) {
     await digits.getByTestId('digits-wrong').click()
     await expect.poll(() => textOf(digits.getByTestId('digits-told'))).toMatch(/That is wrong\.$/)
@@ -152,15 +151,14 @@ test('in motion the gradient comes back bit by bit: the neurons before the pixel
   await train(digits)
   await digits.getByTestId('digits-held').click()
   await expect.poll(() => why(digits, 7).isEnabled()).toBe(true)
+  await page.evaluate(virtualClock)
   await why(digits, 7).click()
-  const seen = await digits.getByTestId('digit-heat').evaluate(async (heat) => {
-    const all: { lit: boolean; heat: number }[] = []
-    for (let begin = performance.now(); performance.now() - begin < 2500; ) {
-      await new Promise((drawn) => requestAnimationFrame(drawn))
-      all.push({ lit: document.querySelector('[data-testid=digit-neuron]')!.classList.contains('isLit'), heat: Number(getComputedStyle(heat).opacity) })
-    }
-    return all
-  })
+  await expect.poll(() => textOf(digits.getByTestId('digits-told'))).toContain('Why 7?')
+  const seen: { lit: boolean; heat: number }[] = []
+  for (let i = 0; i < 50; i++) {
+    seen.push(await digits.getByTestId('digit-heat').evaluate((heat) => ({ lit: document.querySelector('[data-testid=digit-neuron]')!.classList.contains('isLit'), heat: Number((heat as HTMLElement).style.opacity) })))
+    await advance(page, 50)
+  }
   expect(seen[0]).toMatchObject({ heat: 0 })
   expect(seen.findIndex((one) => one.lit)).toBeLessThan(seen.findIndex((one) => one.heat > 0))
   expect(seen.at(-1)).toEqual({ lit: true, heat: 1 })

@@ -50,7 +50,7 @@ test('the ringed point has loss, and a neuron opens where it stands and closes t
   expect(await page.getByTestId('task-learn-inside').getAttribute('data-done')).toBe('true')
   await page.keyboard.press('Escape')
   await expect.poll(() => panel.count()).toBe(0)
-  expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe('open neuron k₂')
+  await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe('open neuron k₂')
   // A picked point's graph ends in a loss that is not zero.
   await train.getByTestId('walk-point').click()
   const walk = train.getByTestId('point-walk')
@@ -75,7 +75,7 @@ test('settings and own points are in the link', async ({ visit }) => {
   await expect.poll(() => same.getByTestId('plane').getAttribute('aria-label')).toContain('101 points')
   expect(await other.page.getByTestId('link-problem').count()).toBe(0)
   await open('#learn/learn-network?t=nonsense')
-  expect(await textOf(page.getByTestId('link-problem'))).toContain('means nothing here')
+  await expect.poll(() => textOf(page.getByTestId('link-problem'))).toContain('means nothing here')
 })
 
 test('a finger drags a point and a name, and a swipe over a figure scrolls the page', async ({ visit }) => {

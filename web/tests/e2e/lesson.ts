@@ -45,7 +45,7 @@ export const test = plainTest.extend<{ visit: Visiting }>({
       // Stills unless a test is about motion: a step then takes no time.
       const context = await browser.newContext({ viewport: wide, reducedMotion: 'reduce', ...options })
       closers.push(() => context.close())
-      context.setDefaultTimeout(8000)
+      context.setDefaultTimeout(30_000)
       const page = await context.newPage()
       page.on('pageerror', (error) => problems.push(`thrown: ${error.message}`))
       page.on('console', (message) => mayComplain || problems.push(`console: ${message.text()}`))
@@ -61,6 +61,10 @@ export const test = plainTest.extend<{ visit: Visiting }>({
         async open(hash = '') {
           await page.goto(server.address + hash)
           await page.getByRole('heading', { level: 2 }).first().waitFor()
+          // In a page that is open already, the event that turns to the chapter comes after the address.
+          const chapter = hash.match(/^#(\w+)/)?.[1] ?? ''
+          if (chapters.includes(chapter)) await page.locator(`[data-chapter=${chapter}]`).waitFor()
+          await page.evaluate(() => new Promise((drawn) => setTimeout(() => setTimeout(drawn))))
           // Some figures are loaded with their chapter.
           await expect.poll(() => page.getByTestId('loading-figure').count(), { timeout: 60_000 }).toBe(0)
         },
@@ -129,3 +133,44 @@ export const cellsOf = (table: Locator) =>
 
 export const textOf = async (locator: Locator) => (await locator.innerText()).replace(/\s+/g, ' ').trim()
 export const count = async (figure: Locator) => Number(await figure.getByTestId('scrubber').inputValue())
+
+/** For `addInitScript` or `evaluate`: time stands still but for advance(ms), which runs one frame. */
+export function virtualClock() {
+  let now = 0
+  let waiting: [number, FrameRequestCallback][] = []
+  let last = 0
+  Object.assign(window, {
+    requestAnimationFrame: (run: FrameRequestCallback) => {
+      waiting.push([++last, run])
+      return last
+    },
+    cancelAnimationFrame: (id: number) => (waiting = waiting.filter(([one]) => one !== id)),
+    advance: (ms: number) => {
+      now += ms
+      const due = waiting
+      waiting = []
+      for (const [, run] of due) run(now)
+    },
+  })
+  performance.now = () => now
+}
+
+/** One frame of a page with a virtual clock, and what follows from it. */
+export const advance = (page: Page, ms: number) =>
+  page.evaluate(async (by) => {
+    ;(window as unknown as { advance(ms: number): void }).advance(by)
+    await new Promise((done) => setTimeout(done))
+  }, ms)
+
+/** The main thread's own time for what `act` sets off, in milliseconds: tasks counted by the browser, not by the wall. */
+export async function busy(page: Page, act: () => Promise<unknown>): Promise<number> {
+  const session = await page.context().newCDPSession(page)
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' })
+  const taken = async () => (await session.send('Performance.getMetrics')).metrics.find((one) => one.name === 'TaskDuration')!.value
+  const before = await taken()
+  await act()
+  await page.evaluate(() => new Promise((painted) => requestAnimationFrame(() => setTimeout(painted))))
+  const time = 1000 * ((await taken()) - before)
+  await session.detach()
+  return time
+}

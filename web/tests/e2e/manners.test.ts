@@ -44,15 +44,15 @@ test('skip links come first and lead to the chapter and to its steps', async ({ 
   const { page, open } = await visit()
   await open('#back')
   await page.keyboard.press('Tab')
-  expect(await focused(page)).toBe('to the chapter')
-  expect((await page.getByRole('button', { name: 'to the chapter' }).boundingBox())!.x).toBeGreaterThanOrEqual(0) // seen while it has the focus
+  expect(await focused(page)).toBe('skip to the chapter')
+  expect((await page.getByRole('button', { name: 'skip to the chapter' }).boundingBox())!.x).toBeGreaterThanOrEqual(0) // seen while it has the focus
   await page.keyboard.press('Enter')
   expect(await focused(page)).toBe('chapter-title')
   await page.reload()
   await next(figure(page, 'back-graph')).waitFor()
   await page.keyboard.press('Tab')
   await page.keyboard.press('Tab')
-  expect(await focused(page)).toBe('to the steps')
+  expect(await focused(page)).toBe('skip to the steps')
   await page.keyboard.press('Enter')
   expect(await focused(page)).toBe('step forward: compute e')
   await page.keyboard.press('Enter')

@@ -9,30 +9,9 @@ import type { Walk } from '../../src/engine/types.ts'
 import { presets } from '../../src/lesson/presets.ts'
 import { plain, signed, term } from '../../src/lib/number.ts'
 import { stepsOf, together, type Step } from '../../src/lib/replay.ts'
-import { menuOf, test } from './lesson.ts'
+import { menuOf, test, virtualClock } from './lesson.ts'
 
 const engine = await createEngine(readFileSync(new URL('../../src/engine/gradwalk.wasm', import.meta.url)))
-
-/** Time stands still but for advance(ms), which runs one frame. */
-function virtualClock() {
-  let now = 0
-  let waiting: [number, FrameRequestCallback][] = []
-  let last = 0
-  Object.assign(window, {
-    requestAnimationFrame: (run: FrameRequestCallback) => {
-      waiting.push([++last, run])
-      return last
-    },
-    cancelAnimationFrame: (id: number) => (waiting = waiting.filter(([one]) => one !== id)),
-    advance: (ms: number) => {
-      now += ms
-      const due = waiting
-      waiting = []
-      for (const [, run] of due) run(now)
-    },
-  })
-  performance.now = () => now
-}
 
 interface Seen {
   tokens: [kind: string, text: string, x: number, y: number][]
@@ -278,7 +257,7 @@ test('the sort beside its code: the line at work is marked, a chip goes from sta
     }
     return [...said]
   })
-  expect(reading).toEqual(['The list is complete. Now it is read from its end.', 'Read from its end, the list has every node after the nodes that use it. This is the order of the backward pass.'])
+  expect(reading).toEqual(['The list is complete. Now it is read from its end.', 'Read from its end, the list puts every node after the nodes that use it. This is the order of the backward pass.'])
   await page.evaluate(() => document.getElementById('sort-steps')!.dispatchEvent(new KeyboardEvent('keydown', { key: 'End', bubbles: true })))
   const figure = page.locator('#sort-steps')
   await expect.poll(() => figure.locator('[data-testid=sort-code] [aria-current=step]').textContent()).toContain('for v in reversed(topo): v.pay()')

@@ -1,27 +1,31 @@
 // SPDX-License-Identifier: MIT
 // The first screen: alive before it is read, a weight held up, a question, and what a gradient is by feeling for it.
 import { expect } from 'vitest'
-import { narrow, test, textOf, wide } from './lesson.ts'
+import { advance, narrow, test, textOf, virtualClock, wide } from './lesson.ts'
 
 test('a network learns, then one weight is held and the question asked; a wrong answer is shown the slope, a right one rolls', async ({ visit }) => {
   const { page, open } = await visit({ viewport: wide, reducedMotion: 'no-preference' })
+  await page.addInitScript(virtualClock)
   await open()
   const opening = page.getByTestId('opening-figure')
   expect(await opening.getAttribute('data-phase')).toBe('learning')
   const picture = () => opening.locator('canvas').evaluate((canvas: HTMLCanvasElement) => canvas.toDataURL())
-  const first = await picture()
-  await expect.poll(async () => (await picture()) === first).toBe(false)
-  await page.getByRole('button', { name: 'pause' }).click()
-  const step = () => textOf(opening.getByText(/^learning: step/)).catch(() => opening.getByText(/^learning: step/).textContent())
-  // A step that was under way when it was pressed may still be shown.
-  const stands = async () => {
-    const at = await step()
-    await page.waitForTimeout(200)
-    return (await step()) === at
+  const step = () => opening.getByText(/^learning: step/).textContent()
+  const frames = async (count: number) => {
+    for (let i = 0; i < count; i++) await advance(page, 16)
   }
-  await expect.poll(stands).toBe(true)
+  await frames(3)
+  const [first, firstStep] = [await picture(), await step()]
+  await frames(12)
+  expect(await picture()).not.toBe(first)
+  expect(await step()).not.toBe(firstStep)
+  await page.getByRole('button', { name: 'pause' }).click()
+  await frames(1)
+  const paused = await step()
+  await frames(12)
+  expect(await step()).toBe(paused)
   await page.getByRole('button', { name: 'go on' }).click()
-  await page.waitForSelector('[data-phase=asking]', { timeout: 60_000 })
+  await expect.poll(async () => (await frames(10), opening.getAttribute('data-phase'))).toBe('asking')
   const told = page.getByTestId('opening-told')
   // The loss has numbers beside it, and the tangent ends where the plot does, wherever the ball is.
   const levels = (await opening.getByTestId('loss-level').allTextContents()).map(Number)
@@ -39,7 +43,11 @@ test('a network learns, then one weight is held and the question asked; a wrong 
   expect(await opening.getByTestId('slope').textContent()).toContain('how steep, and which way?')
   const isFalling = (await opening.getByTestId('tangent').getAttribute('stroke-dasharray')) !== null
   await page.getByRole('button', { name: isFalling ? '← smaller' : 'larger →' }).click()
-  expect(await textOf(told)).toMatch(isFalling ? /^Look at the line through the ball\. Its slope is −\d.*So the weight should be larger\./ : /^Look at the line through the ball\. Its slope is \+\d.*So the weight should be smaller\./)
+// The ball goes the wrong way first, and the loss grows.
+  await expect.poll(() => textOf(told)).toMatch(/^That way, the loss grows from 0\.\d+ to 0\.\d+\. Look at the line through the ball\./)
+  const [, lossBefore, lossNow] = (await textOf(told)).match(/from (\S+) to (\S+)\. Look/)!
+  expect(Number(lossNow)).toBeGreaterThan(Number(lossBefore))
+  expect(await textOf(told)).toMatch(isFalling ? /Its slope is −\d.*So the weight should be larger\./ : /Its slope is \+\d.*So the weight should be smaller\./)
   // The ball by keys: downhill the loss falls.
   const ball = opening.getByTestId('ball')
   await ball.focus()
@@ -54,12 +62,13 @@ test('a network learns, then one weight is held and the question asked; a wrong 
     }
   if ((await opening.getAttribute('data-phase')) !== 'asking') {
     await page.reload()
-    await page.waitForSelector('[data-phase=asking]', { timeout: 60_000 })
+    await opening.waitFor()
+    await expect.poll(async () => (await frames(10), opening.getAttribute('data-phase'))).toBe('asking')
   }
   await page.getByRole('button', { name: isFalling ? 'larger →' : '← smaller' }).click()
   expect(await textOf(told)).toContain('Yes.')
   await page.waitForSelector('[data-phase=done]', { timeout: 60_000 })
-  expect(await textOf(page.locator('.opening'))).toContain('To move them all at once we need the gradient of every weight: here is how.')
+  expect(await textOf(page.locator('.opening'))).toContain('To move them all at once, we need the gradient of every weight. Here is how to find them.')
   await page.getByRole('link', { name: 'Start walking' }).click()
   await expect.poll(() => textOf(page.getByRole('heading', { level: 2 }).first())).toBe('1 Fill in the data')
 })
@@ -76,5 +85,5 @@ test('on a phone the question and its answers are on the first screen; dragged t
   const isFalling = (await page.getByTestId('tangent').getAttribute('stroke-dasharray')) !== null
   await ball.focus()
   for (let i = 0; i < 60 && (await page.getByTestId('opening-figure').getAttribute('data-phase')) === 'asking'; i++) await page.keyboard.press(isFalling ? 'ArrowRight' : 'ArrowLeft')
-  expect(await textOf(page.getByTestId('opening-told'))).toContain('You found the bottom by feel.')
+  await expect.poll(() => textOf(page.getByTestId('opening-told'))).toContain('You found the bottom by feel.')
 })

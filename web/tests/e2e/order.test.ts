@@ -5,7 +5,7 @@ import { cellsOf, choose, figure, narrow, next, sizes, test, textOf, wide } from
 import type { Locator } from 'playwright-core'
 
 const tray = async (graph: Locator) => (await graph.getByTestId('tray').locator('li span').allInnerTexts()).join(' ')
-const deepDiamond = 'deep diamond: the same after a = x·x'
+const deepDiamond = 'deep diamond, with a = x·x'
 
 async function runBroken(graph: Locator) {
   await graph.getByRole('button', { name: 'run all' }).click()
@@ -29,7 +29,7 @@ describe.each(sizes)('at $width px', (viewport) => {
     await graph.getByRole('button', { name: 'run all' }).click()
     const verdict = await textOf(graph.getByTestId('order-verdict'))
     expect(verdict).toContain('This order loses gradient.')
-    expect(verdict).toContain('b was visited before the deposit from d arrived: 6 lost, worth 6 at a')
+    expect(verdict).toContain('b was visited before the deposit from d arrived: 6 lost, so a misses 6')
     expect(verdict).toContain('b was visited with 0, before its full gradient of 6 had arrived')
     expect(await cellsOf(graph.getByTestId('order-result'))).toEqual([
       ['b', '0', '+6', '+6'],
@@ -81,7 +81,7 @@ describe.each(sizes)('at $width px', (viewport) => {
     expect(words).toBe('It goes wrong at step 3: a held 1, and the next deposit replaced it. a ends with 1; it should be 2.')
     await choose(graph, '(a + b) · c')
     await graph.getByRole('button', { name: 'run all' }).click()
-    expect(await textOf(graph.getByTestId('parting'))).toContain('the result is right all the same')
+    expect(await textOf(graph.getByTestId('parting'))).toContain('the result is still right')
     await graph.getByRole('radio', { name: 'backward twice, nothing zeroed' }).check()
     await choose(graph, 'c = a·b, d = c+a, e = d²')
     ;({ rows, words, marked } = await runBroken(graph))
@@ -105,6 +105,8 @@ describe.each(sizes)('at $width px', (viewport) => {
     ;({ rows, words } = await runBroken(graph))
     expect(rows['x']).toBe('4 +168 ✗ +108')
     expect(words).toContain('a was visited with 15')
+    // A leaf that is visited twice is named once.
+    expect(await textOf(graph.getByTestId('story'))).toContain('Visit x, which has +168.')
     await graph.getByRole('radio', { name: 'forward order' }).check()
     ;({ rows, words } = await runBroken(graph))
     expect(rows).toMatchObject({ x: '1 0 ✗ +108', a: '1 0 ✗ +27', d: '1 +1 +1' })

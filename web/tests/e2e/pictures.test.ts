@@ -110,7 +110,7 @@ test.for(Object.entries(pictures))('docs/images/%s.png shows the page as it is',
       .filter((i) => !isClose(now[i], pictured[i]))
       .map((i) => `the picture has ${pictured[i]}, the page ${now[i]}`)
   }
-  await expect.poll(differences, { message: remedy, timeout: 8000 }).toEqual([])
+  await expect.poll(differences, { message: remedy, timeout: 30_000 }).toEqual([])
 })
 
 test('every picture of the lesson is made here', async () => {

@@ -28,7 +28,7 @@ const level = (practice: Locator) => practice.getByTestId('practice-level').inpu
 const nextLabel = (practice: Locator) => textOf(practice.getByTestId('next-question'))
 
 describe.each([wide, narrow])('at $width px', (viewport) => {
-  test('two in a row at the first try lead to the next level, and the next visit goes on there', async ({ visit }) => {
+  test('two in a row on the first try lead to the next level, and the next visit goes on there', async ({ visit }) => {
     const visiting = await visit({ viewport })
     const practice = await openPractice(visiting)
     const first = freshExercise(engine, 1, 1)
@@ -37,7 +37,7 @@ describe.each([wide, narrow])('at $width px', (viewport) => {
     expect(await answer(practice, -first.answer)).toBe('✗ The size is right, the sign is not.')
     expect(await answer(practice, first.answer)).toContain('✓ Right')
     expect(await visiting.page.getByTestId('task-practice-first').getAttribute('data-done')).toBe('false')
-    expect(await textOf(practice.getByTestId('practice-score'))).toBe('0 of 1 right at the first try')
+    expect(await textOf(practice.getByTestId('practice-score'))).toBe('0 of 1 right on the first try')
     for (const number of [2, 3]) {
       expect(await nextLabel(practice)).toBe('next exercise')
       await practice.getByTestId('next-question').click()
@@ -84,7 +84,7 @@ test('show me plays the walk, by the mistake where that is asked for, and is no 
   await practice.focus()
   await page.keyboard.press('End')
   await expect.poll(() => textOf(practice.getByTestId('verdict'))).toMatch(/^The engine says /)
-  expect(await textOf(practice.getByTestId('practice-score'))).toBe('0 of 1 right at the first try')
+  expect(await textOf(practice.getByTestId('practice-score'))).toBe('0 of 1 right on the first try')
   await practice.getByTestId('practice-level').selectOption('4')
   expect(await practice.getByTestId('controls').count()).toBe(0)
   const { rule, wrong, ask } = freshExercise(engine, 4, 2)

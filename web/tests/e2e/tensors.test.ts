@@ -6,7 +6,7 @@ import { describe, expect } from 'vitest'
 import { chapters as lesson } from '../../src/lesson/chapters.ts'
 import type { LayerNumbers } from '../../src/lib/layer.ts'
 import { plain, signed } from '../../src/lib/number.ts'
-import { figure, narrow, next, test, textOf, walkToEnd, wide } from './lesson.ts'
+import { advance, figure, narrow, next, test, textOf, virtualClock, walkToEnd, wide } from './lesson.ts'
 
 const { x, w } = lesson.flatMap((chapter) => chapter.blocks).find((one) => typeof one === 'object' && one.figure === 'layer') as unknown as LayerNumbers
 const h = w.map((row) => row.reduce((sum, one, j) => sum + one * x[j]!, 0))
@@ -82,7 +82,7 @@ describe.each([wide, narrow])('at $width px', (viewport) => {
     await open('#tensors')
     const layer = figure(page, 'tensors-layer')
     await cell(layer, 'w₁₂').click()
-    expect(await textOf(page.getByTestId('layer-cell'))).toContain(`w₁₂.grad gets one deposit: what h₁ has, times x₂: (${plain(2 * h[0]!)}) · (${plain(x[1]!)}) = ${expected['w₁₂']}.`)
+    await expect.poll(() => textOf(page.getByTestId('layer-cell'))).toContain(`w₁₂.grad gets one deposit: what h₁ has, times x₂: (${plain(2 * h[0]!)}) · (${plain(x[1]!)}) = ${expected['w₁₂']}.`)
     const scalars = figure(page, 'tensors-layer-cell')
     await walkToEnd(scalars)
     expect(await scalars.locator('[data-testid=node][data-node=w12]').getByTestId('grad').textContent()).toBe(expected['w₁₂'])
@@ -127,11 +127,16 @@ test('what is done with the walk playing by itself, or at a jump, is no task', a
 
 test('in motion a neuron has its number when its row has been added up, not before', async ({ visit }) => {
   const { page, open } = await visit({ reducedMotion: 'no-preference' })
-  await page.addInitScript(() => localStorage.setItem('gradwalk-lesson-view', JSON.stringify({ speed: 'slow' })))
+  await page.addInitScript(virtualClock)
   await open('#tensors')
   const layer = figure(page, 'tensors-layer')
   await next(layer).click()
-  await expect.poll(() => cell(layer, 'w₁₁').getByTestId('cell-line').count()).toBe(1)
-  expect(await cell(layer, 'h₁').getByTestId('cell-data').textContent()).toBe('')
-  await expect.poll(() => cell(layer, 'h₁').getByTestId('cell-data').textContent(), { timeout: 20_000 }).toBe(plain(h[0]!))
+  const seen: string[] = []
+  for (let i = 0; i < 60; i++) {
+    await advance(page, 50)
+    seen.push(`${await cell(layer, 'w₁₁').getByTestId('cell-line').count()} ${await cell(layer, 'h₁').getByTestId('cell-data').textContent()}`)
+  }
+  expect(seen).toContain('1 ')
+  expect(seen.at(-1)).toMatch(new RegExp(` ${plain(h[0]!)}$`))
+  expect(seen.indexOf('1 ')).toBeLessThan(seen.findIndex((one) => one.endsWith(` ${plain(h[0]!)}`)))
 })

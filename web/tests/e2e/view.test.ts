@@ -122,7 +122,7 @@ describe.each(screens)('at $width × $height', (viewport) => {
     // Sentences that grow and shrink elsewhere move the page under the window; what the learner looks at stays where it is.
     const place = async () => Math.round((await figure(page, 'neuron-quiz').getByTestId('answer').boundingBox())!.y)
     const before = await place()
-    await expect.poll(() => figure(page, 'neuron-graph').getByTestId('scrubber').inputValue(), { timeout: 20_000 }).toMatch(/^([4-9]|1\d)/)
+    await expect.poll(() => figure(page, 'neuron-graph').getByTestId('scrubber').inputValue(), { timeout: 60_000 }).toMatch(/^([4-9]|1\d)/)
     expect(Math.abs((await place()) - before)).toBeLessThanOrEqual(2)
   })
 })

@@ -8,7 +8,7 @@ import { describe, expect } from 'vitest'
 import { exercises, solved, starter } from '../../src/lesson/exercises.ts'
 import { signed } from '../../src/lib/number.ts'
 import { wrongCodes } from '../wrongcodes.ts'
-import { cardOf, figure, narrow, test, textOf, wide, type Visit } from './lesson.ts'
+import { busy, cardOf, figure, narrow, test, textOf, wide, type Visit } from './lesson.ts'
 
 async function openWrite({ page, open }: Visit): Promise<Locator> {
   await open('#write')
@@ -21,7 +21,7 @@ const choose = (write: Locator, id: string) => write.locator(`[data-exercise=${i
 const verdictOf = (write: Locator) => write.getByTestId('verdict').getAttribute('data-verdict')
 async function run(write: Locator): Promise<string> {
   await write.getByTestId('run').click()
-  await expect.poll(() => verdictOf(write), { timeout: 20_000 }).not.toBe('')
+  await expect.poll(() => verdictOf(write), { timeout: 60_000 }).not.toBe('')
   return (await verdictOf(write))!
 }
 async function runOwn(write: Locator, program: string): Promise<string> {
@@ -140,7 +140,7 @@ test('random graphs find what single ones do not, and show the first that goes w
   }
   await choose(write, 'random')
   expect(await run(write)).toBe('overwrite')
-  expect(await textOf(write.getByTestId('verdict'))).toMatch(/\d+ of 40 random graphs came out right, then this one did not\./)
+  expect(await textOf(write.getByTestId('verdict'))).toMatch(/\d+ of 40 random graphs came out right\. Then this one did not\./)
   expect(await write.getByTestId('node').count()).toBeGreaterThan(1)
   expect(await marked(write, 'wrong')).toEqual(['self.grad = (1 - out.data ** 2) * out.grad'])
 })
@@ -159,19 +159,30 @@ const harmful: [what: string, program: string, verdict: RegExp, message: string]
   ['endless printing', 'while True:\n    print("again")', /too-long/, ''],
 ]
 
-test('code that means harm ends with a message, and the page goes on', async ({ visit }) => {
+/** Milliseconds from the press of "run" to its verdict. The page draws meanwhile, or this never ends. */
+const timeOfRun = (write: Locator): Promise<number> =>
+  write.evaluate(async (figure) => {
+    const verdict = () => figure.querySelector('[data-testid=verdict]')?.getAttribute('data-verdict') ?? ''
+    const began = performance.now()
+    figure.querySelector<HTMLButtonElement>('[data-testid=run]')!.click()
+    do await new Promise((drawn) => requestAnimationFrame(drawn))
+    while (verdict() === '')
+    return performance.now() - began
+  })
+
+test('code that means harm ends with a message within 3 s, and the page goes on', async ({ visit }) => {
   const { page, ...rest } = await visit()
   const write = await openWrite({ page, ...rest })
   await write.getByTestId('editor').fill(solved)
   for (const [what, program, verdict, message] of harmful) {
     await choose(write, 'own')
     await write.getByTestId('program-editor').fill(program)
-    const began = Date.now()
-    await write.getByTestId('run').click()
-    // The page draws while the program runs.
-    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
-    await expect.poll(() => verdictOf(write), { timeout: 20_000 }).toMatch(verdict)
-    console.log(`${what}: ${Date.now() - began} ms`)
+    // A busy machine may need more time than a laptop: the least of up to three counts.
+    let least = Infinity
+    for (let i = 0; i < 3 && least > 3000; i++) least = Math.min(least, await timeOfRun(write))
+    console.log(`${what}: ${least.toFixed(0)} ms`)
+    expect(least, what).toBeLessThan(3000)
+    expect(await verdictOf(write), what).toMatch(verdict)
     expect(await textOf(write.getByTestId('verdict')), what).toContain(message)
     await choose(write, 'mul')
     expect(await run(write), `after ${what}`).toBe('right')
@@ -183,7 +194,8 @@ test('a paste of 1 MB is refused, and the class stays as it was', async ({ visit
   const write = await openWrite(visiting)
   const editor = write.getByTestId('editor')
   await visiting.page.evaluate(() => navigator.clipboard.writeText('x = 1\n'.repeat(170_000)))
-  await editor.press('Control+v')
+  const time = await busy(visiting.page, () => editor.press('Control+v'))
+  expect(time).toBeLessThan(3000)
   await expect.poll(() => verdictOf(write)).toBe('too-much')
   expect(await textOf(write.getByTestId('verdict'))).toContain('The editor takes up to 40,000 characters, got 1,02')
   expect(await editor.inputValue()).toBe(starter)
@@ -211,7 +223,7 @@ test('the editor indents, unindents, runs with Ctrl+Enter, and lets the keyboard
   await page.keyboard.press('Shift+Tab')
   expect(await editor.inputValue()).toBe('if True:\nx = 1   ')
   await page.keyboard.press('Control+Enter')
-  await expect.poll(() => verdictOf(write), { timeout: 20_000 }).toBe('error')
+  await expect.poll(() => verdictOf(write), { timeout: 60_000 }).toBe('error')
   await page.keyboard.press('Escape')
   await page.keyboard.press('Tab')
   expect(await page.evaluate(() => document.activeElement?.getAttribute('data-testid'))).not.toBe('editor')
