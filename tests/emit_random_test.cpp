@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Compares emitted C with the engine on 500 random graphs, in both precisions, straight and with loops, compiled by gcc
-// and by clang with sanitizers. Many graphs share a C file.
+// with sanitizers and by clang. Many graphs share a C file.
 #include <gtest/gtest.h>
 
 #include "emitted.hpp"
@@ -89,9 +89,8 @@ TEST_P(RandomGraphs, GiveTheNumbersOfTheEngine) {
   EXPECT_LT(seed / shards, all.size() * 5 / 4 + 2) << "too many were left out";
   const tests::Folder folder;
   folder.write("graphs.c", text + "#include <stdio.h>\nint main(void) {\n" + calls + "return 0;\n}\n");
-  const bool is_gcc = shard % 4 < 2;
-  folder.run(is_gcc ? "gcc -O1 " + tests::c_flags + " graphs.c -o graphs -lm"
-                    : "clang -O0 -fsanitize=address,undefined -fno-sanitize-recover=all " + tests::c_flags + " graphs.c -o graphs -lm");
+  const std::string compiler = shard % 4 < 2 ? tests::sanitized_gcc : tests::clang() + " -O1 ";
+  folder.run(compiler + tests::c_flags + " graphs.c -o graphs -lm");
   const std::vector<double> numbers = tests::numbers_in(folder.run("./graphs"));
 
   Compared compared;

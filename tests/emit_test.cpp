@@ -17,14 +17,14 @@ namespace gradwalk::emit_test {
 
 using testing::HasSubstr, testing::Not;
 
-const std::string gcc = "gcc -O1 " + tests::c_flags, clang = "clang -O0 " + tests::c_flags;
+const std::string gcc = "gcc -O1 " + tests::c_flags;
 
 // Compiles a file with gcc and clang, runs both, and returns the numbers that they print, which must be the same.
 std::vector<double> numbers_of(const std::string& text) {
   const tests::Folder folder;
   folder.write("model.c", text);
-  folder.run(gcc + " model.c -o by_gcc -lm");
-  folder.run(clang + " -fsanitize=address,undefined -fno-sanitize-recover=all model.c -o by_clang -lm");
+  folder.run(tests::sanitized_gcc + tests::c_flags + " model.c -o by_gcc -lm");
+  folder.run(tests::clang() + " -O1 " + tests::c_flags + " model.c -o by_clang -lm");
   const std::string printed = folder.run("./by_gcc");
   EXPECT_EQ(printed, folder.run("./by_clang"));
   return tests::numbers_in(printed);
@@ -235,7 +235,7 @@ TEST(EmitC, MakesIdentifiersOfAnyLabels) {
   const tests::Folder folder;
   folder.write("hostile.c", text);
   folder.run(gcc + " hostile.c -o hostile -lm");
-  folder.run(clang + " hostile.c -o hostile -lm");
+  folder.run(tests::clang() + " " + tests::c_flags + " hostile.c -o hostile -lm");
   EXPECT_THAT(folder.run("./hostile"), HasSubstr("value = 5.99281"));
 }
 

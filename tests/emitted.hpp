@@ -45,6 +45,13 @@ class Folder {
   std::string path_;
 };
 
+// clang, where it is installed; otherwise gcc again.
+inline std::string clang() {
+  static const std::string name = std::system("command -v clang-19 >/dev/null 2>&1") == 0 ? "clang-19" : "gcc";
+  return name;
+}
+inline const std::string sanitized_gcc = "gcc -O1 -fsanitize=address,undefined -fno-sanitize-recover=all ";
+
 inline const std::string c_flags = "-std=c99 -Wall -Wextra -Werror -pedantic";
 
 // The numbers that a program prints, one per line, as %a.

@@ -90,6 +90,7 @@ class File {
     if (options.gradient && variables() > 0) add_gradient();
     if (adds_) add_rows();
     if (options.step) add_step();
+    if (options.parameter_values && parameters() > 0) add_parameter_values();
     if (options.jacobian) add_jacobian();
     if (options.hessian) add_hessian();
   }
@@ -335,6 +336,12 @@ class File {
     functions_.push_back(step);
   }
 
+  void add_parameter_values() {
+    const std::string type = "const " + real() + " " + name_ + "_parameters[" + std::to_string(parameters()) + "]";
+    public_tables_ += "/* The parameters. */\n" + type + " = {\n" + numbers(options_.parameters) + "};\n\n";
+    public_declarations_ += "/* The parameters. */\nextern " + type + ";\n\n";
+  }
+
   // ---- matrices ----
 
   // The entries of a matrix and their places: row by row, or only those that can differ from 0.
@@ -528,7 +535,7 @@ class File {
   std::string numbers(const std::vector<Value>& leaves) const {
     std::string line;
     for (std::size_t i = 0; i < leaves.size(); ++i) line += (i == 0 ? "" : ", ") + dialect_.literal(leaves[i].data());
-    return emit::wrapped(line, 2);
+    return emit::wrapped(line, 4);
   }
   std::string main_text() const;
 

@@ -415,11 +415,10 @@ class Lowerer {
     std::vector<Run> runs;
     if (start != 0) text.pattern = text.add(number(start));
     for (std::size_t k = 0; k < terms.size();) {
-      const std::size_t end = options_.is_straight ? k + 1 : end_of_run(terms, k);
-      if (end - k >= least_run) {
-        runs.push_back(run({terms.begin() + static_cast<std::ptrdiff_t>(k), terms.begin() + static_cast<std::ptrdiff_t>(end)},
-                           is_gradient));
-        k = end;
+      const Repeat repeat = options_.is_straight ? Repeat{} : repeat_at(terms, k);
+      if (repeat.count > 0) {
+        runs.push_back(run(std::span(terms).subspan(k, repeat.length * repeat.count), repeat.length, is_gradient));
+        k += repeat.length * repeat.count;
       } else {
         add_term(text, terms[k++], is_gradient);
       }
@@ -428,32 +427,41 @@ class Lowerer {
     return assign(std::move(text), std::move(runs));
   }
 
-  static constexpr std::size_t least_run = 4;
-
-  // Terms whose operands follow one another.
-  static std::size_t end_of_run(const std::vector<Term>& terms, std::size_t k) {
-    const auto step = [](const Operand& from, const Operand& to) { return to.index - from.index; };
-    const auto follows = [&](const Term& x, const Term& y) {
-      return x.has_b == y.has_b && x.a.array == y.a.array && x.a.array != Array::number &&
-             (!x.has_b || (x.b.array == y.b.array && x.b.array != Array::number)) &&
-             std::abs(x.factor) == 1 && x.factor == y.factor;
+  // Several terms that follow each other several times, with operands that grow evenly.
+  struct Repeat {
+    std::size_t length = 0, count = 0;
+  };
+  static Repeat repeat_at(const std::vector<Term>& terms, std::size_t k) {
+    constexpr std::size_t longest = 8, least = 4;
+    const auto is_alike = [](const Operand& x, const Operand& y) {
+      return x.array == y.array && x.array != Array::number;
     };
-    std::size_t end = k + 1;
-    for (; end < terms.size() && follows(terms[k], terms[end]); ++end)
-      if (end > k + 1 && (step(terms[end - 1].a, terms[end].a) != step(terms[k].a, terms[k + 1].a) ||
-                          step(terms[end - 1].b, terms[end].b) != step(terms[k].b, terms[k + 1].b)))
-        break;
-    return end;
+    const auto follows = [&](std::size_t at, std::size_t length, bool is_first) {
+      const Term &x = terms[at - length], &y = terms[at];
+      if (x.factor != y.factor || x.has_b != y.has_b || !is_alike(x.a, y.a) || (x.has_b && !is_alike(x.b, y.b))) return false;
+      if (is_first) return true;
+      const Term& w = terms[at - 2 * length];
+      return y.a.index - x.a.index == x.a.index - w.a.index && y.b.index - x.b.index == x.b.index - w.b.index;
+    };
+    Repeat best;
+    for (std::size_t length = 1; length <= longest && k + least * length <= terms.size(); ++length) {
+      std::size_t end = k + length;
+      while (end < terms.size() && follows(end, length, end < k + 2 * length)) ++end;
+      const std::size_t count = (end - k) / length;
+      if (count >= least && count * length > best.count * best.length) best = {length, count};
+    }
+    return best;
   }
 
-  Run run(const std::vector<Term>& terms, bool is_gradient) {
-    Run made{static_cast<std::uint32_t>(terms.size()), {}};
-    Text first;
-    add_term(first, terms[0], is_gradient);
-    made.term = expression(first);
-    for (std::size_t k = 1; k < terms.size(); ++k) {
+  Run run(std::span<const Term> terms, std::size_t length, bool is_gradient) {
+    Run made{static_cast<std::uint32_t>(terms.size() / length), {}};
+    for (std::size_t k = 0; k < terms.size(); k += length) {
       Text text;
-      add_term(text, terms[k], is_gradient);
+      for (const Term& term : terms.subspan(k, length)) add_term(text, term, is_gradient);
+      if (k == 0) {
+        made.term = expression(text);
+        continue;
+      }
       for (std::size_t i = 0; i < text.operands.size(); ++i) made.term.operands[i].push_back(text.operands[i]);
     }
     return made;

@@ -298,7 +298,7 @@ class Printer {
     for (const Run& run : statement.runs) {
       open_loop(run.count, text, depth, false);
       std::string term = text_of(run.term);
-      const bool is_minus = term[0] == '-' && term.find(' ') != 1;
+      const bool is_minus = term[0] == '-' && (term + " ").find_first_of("+-", 1) == std::string::npos;
       text += wrapped(sum + (is_minus ? " -= " + term.substr(1) : " += " + term) + ";", 2 * depth + 2);
       close_loop();
     }
