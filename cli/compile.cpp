@@ -121,8 +121,8 @@ void add_compile(CLI::App& app) {
       ->delimiter(',')
       ->option_text("NAME,...");
   command->add_flag("--json", arguments->json, "Print JSON");
-  CLI::Option* emit =
-      command->add_option("--emit", arguments->emit, "Write the value and the gradient as a C file")->option_text("FILE");
+  CLI::Option* emit = command->add_option("--emit", arguments->emit, "Write the value and the gradient as a C file")
+                          ->option_text("FILE");
   command->add_flag("--float", arguments->is_float, "In the C file, compute in float instead of double")->needs(emit);
   command->add_flag("--hessian", arguments->hessian, "In the C file, add the second derivatives")->needs(emit);
   command->add_flag("--main", arguments->main, "In the C file, add a main() that prints the results")->needs(emit);

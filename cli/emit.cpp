@@ -33,7 +33,8 @@ void emit_model(const EmitArguments& arguments) {
                                  .main = arguments.main};
   const std::string text = std::visit([&](const auto& model) { return emit_c(model, options); }, file.any_model);
   write_file(arguments.output, text);
-  fmt::print("wrote {}: {} parameters, {} bytes\n", arguments.output, file.model().network.parameter_count(), text.size());
+  fmt::print("wrote {}: {} parameters, {} bytes\n", arguments.output, file.model().network.parameter_count(),
+             text.size());
 }
 
 #else
@@ -50,11 +51,13 @@ void add_emit(CLI::App& app) {
   const auto arguments = std::make_shared<EmitArguments>();
   CLI::App* command = app.add_subcommand("emit", "Write a saved model as a C file");
   command->add_option("model", arguments->model, "File that train --save wrote")->required()->option_text("FILE");
-  command->add_option("-o,--output", arguments->output, "C file to write. Its name is the first part of every name in it")
+  command
+      ->add_option("-o,--output", arguments->output, "C file to write. Its name is the first part of every name in it")
       ->required()
       ->option_text("FILE");
   command->add_flag("--float", arguments->is_float, "Compute in float instead of double");
-  command->add_flag("--train-step", arguments->step, "Add a step of stochastic gradient descent, for training on a device");
+  command->add_flag("--train-step", arguments->step,
+                    "Add a step of stochastic gradient descent, for training on a device");
   command->add_flag("--main", arguments->main, "Add a main() that reads rows and prints predictions");
   command->footer(
       "Examples:\n"

@@ -45,7 +45,8 @@ Emitted emitted(const Subject& subject, std::size_t seed, const Results<Rounded>
   std::string workspace = name;
   workspace[0] = 'G';
   calls += "  " + real + " work[" + workspace + "_WORKSPACE];\n";
-  array("g", of), array("dx", rows * in), array("out", graph.outputs.size()), array("jac", graph.outputs.size() * (of + in));
+  array("g", of), array("dx", rows * in), array("out", graph.outputs.size()),
+      array("jac", graph.outputs.size() * (of + in));
   calls += "  (void)x, (void)dx, (void)jac;\n";
   for (std::size_t r = 0; r < rows; ++r) {
     const std::string at = std::to_string(r * in), row = has_inputs ? ", x + " + at : "";
@@ -61,8 +62,8 @@ Emitted emitted(const Subject& subject, std::size_t seed, const Results<Rounded>
     calls += tests::c_print("out", graph.outputs.size()) + tests::c_print("jac", of + in);  // of the first output
   }
   if (has_rows)
-    calls += "  out[0] = " + name + "_rows(p, x, " + std::to_string(rows) + ", g, dx, work);\n" + tests::c_print("out", 1) +
-             tests::c_print("g", of) + tests::c_print("dx", rows * in);
+    calls += "  out[0] = " + name + "_rows(p, x, " + std::to_string(rows) + ", g, dx, work);\n" +
+             tests::c_print("out", 1) + tests::c_print("g", of) + tests::c_print("dx", rows * in);
   calls += " }\n";
   return made;
 }

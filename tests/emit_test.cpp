@@ -10,6 +10,7 @@
 
 #include "emitted.hpp"
 #include "gradwalk/derivatives.hpp"
+#include "gradwalk/emit_model.hpp"
 #include "random_function.hpp"
 #include "support.hpp"
 
@@ -65,7 +66,8 @@ TEST(EmitC, WritesLayersAndTheirBackwardPassAsLoops) {
   const std::string text =
       emit_c(loss, {.name = "net", .inputs = x, .parameters = network.parameters(), .rows = true, .step = true});
   EXPECT_LT(text.size(), 6000);
-  EXPECT_THAT(text, HasSubstr("    for (int j = 0; j < 16; ++j)\n      t1 += parameters[17 * i + j + 48] * work[j];\n"));
+  EXPECT_THAT(text,
+              HasSubstr("    for (int j = 0; j < 16; ++j)\n      t1 += parameters[17 * i + j + 48] * work[j];\n"));
   EXPECT_THAT(text, HasSubstr("      gradient[17 * i + j + 48] += work[79 - i] * work[2 * j + 1];\n"));
 }
 
@@ -80,7 +82,9 @@ TEST_P(EveryOp, GivesItsValueAndDerivatives) {
   std::string text, calls;
   std::vector<double> wanted;
   std::vector<std::string> about;
-  const auto rounded = [&](double number) { return is_float ? static_cast<double>(static_cast<float>(number)) : number; };
+  const auto rounded = [&](double number) {
+    return is_float ? static_cast<double>(static_cast<float>(number)) : number;
+  };
   for (auto op = Op::add; op != Op::custom; op = Op(static_cast<int>(op) + 1)) {
     const std::string name = "op_" + std::string(gradwalk::name(op));
     const auto count = static_cast<std::size_t>(info(op).operands);
@@ -104,7 +108,8 @@ TEST_P(EveryOp, GivesItsValueAndDerivatives) {
       calls += "  { " + real + " p[] = {";
       for (const double one : in)
         calls += std::isnan(one) ? "NAN, " : std::isinf(one) ? "HUGE_VAL, " : std::to_string(one) + ", ";
-      calls += "}; r = " + name + "_gradient(p, g, work); printf(\"%a\\n\", (double)r); }\n" + tests::c_print("g", count);
+      calls +=
+          "}; r = " + name + "_gradient(p, g, work); printf(\"%a\\n\", (double)r); }\n" + tests::c_print("g", count);
     }
     calls += " }\n";
   }
@@ -146,39 +151,44 @@ TEST(EmitC, GivesDenseAndSparseJacobiansAndHessians) {
   };
   const std::vector<Numbers> jacobian = gradwalk::jacobian(f, point), hessian = gradwalk::hessian(sum, point);
   for (const bool sparse : {false, true}) {
-      const std::size_t straight = sparse ? 0 : 100000;
-      const std::string text =
-          emit_c(outputs, {.name = "f", .parameters = x, .gradient = false, .jacobian = true, .sparse = sparse, .straight = straight}) +
-          emit_c(energy, {.name = "e", .parameters = x, .hessian = true, .sparse = sparse, .straight = straight});
-      const std::string matrix = sparse
-                                     ? "  for (int r = 0; r < ROWS; ++r) for (int c = 0; c < 12; ++c) {\n    double at = 0;\n"
-                                       "    for (int k = NAME_starts[r]; k < NAME_starts[r + 1]; ++k) if (NAME_columns[k] == c) at = m[k];\n"
-                                       "    printf(\"%a\\n\", at);\n  }\n"
-                                     : "  for (int k = 0; k < ROWS * 12; ++k) printf(\"%a\\n\", m[k]);\n";
-      const auto printed = [&](const std::string& rows, const std::string& name) {
-        std::string made = matrix;
-        for (const auto& [from, to] : {std::pair<std::string, std::string>{"ROWS", rows}, {"NAME", name}})
-          for (std::size_t at = 0; (at = made.find(from)) != std::string::npos;) made.replace(at, from.size(), to);
-        return made;
-      };
-      const std::vector<double> got = numbers_of(with_main(
-          text, tests::c_table("double", "p", point) +
-                    "  double work[F_WORKSPACE > E_WORKSPACE ? F_WORKSPACE : E_WORKSPACE], m[144], out[12];\n"
-                    "  f_jacobian(p, out, m, work);\n" +
-                    printed("11", "f_jacobian") + "  printf(\"%a\\n\", e_hessian(p, out, m, work));\n" +
-                    printed("12", "e_hessian") + tests::c_print("out", 12)));
-      ASSERT_EQ(got.size(), 11 * 12 + 1 + 144 + 12);
-      std::size_t at = 0;
-      for (const Numbers& row : jacobian)
-        for (const double one : row) EXPECT_NEAR(got[at++], one, 1e-14);
-      EXPECT_NEAR(got[at++], energy.data(), 1e-14);
-      for (const Numbers& row : hessian)
-        for (const double one : row) EXPECT_NEAR(got[at++], one, 1e-13);
-      const Numbers slope = gradwalk::gradient(sum, point);
-      for (const double one : slope) EXPECT_NEAR(got[at++], one, 1e-14);
-      EXPECT_THAT(text, HasSubstr(sparse ? "#define F_JACOBIAN_ENTRIES 22 " : "#define F_JACOBIAN_ENTRIES 132 "));
-      EXPECT_THAT(text, HasSubstr(sparse ? "#define E_HESSIAN_ENTRIES 34 " : "#define E_HESSIAN_ENTRIES 144 "));
-    }
+    const std::size_t straight = sparse ? 0 : 100000;
+    const std::string text =
+        emit_c(outputs, {.name = "f",
+                         .parameters = x,
+                         .gradient = false,
+                         .jacobian = true,
+                         .sparse = sparse,
+                         .straight = straight}) +
+        emit_c(energy, {.name = "e", .parameters = x, .hessian = true, .sparse = sparse, .straight = straight});
+    const std::string matrix =
+        sparse ? "  for (int r = 0; r < ROWS; ++r) for (int c = 0; c < 12; ++c) {\n    double at = 0;\n"
+                 "    for (int k = NAME_starts[r]; k < NAME_starts[r + 1]; ++k) if (NAME_columns[k] == c) at = m[k];\n"
+                 "    printf(\"%a\\n\", at);\n  }\n"
+               : "  for (int k = 0; k < ROWS * 12; ++k) printf(\"%a\\n\", m[k]);\n";
+    const auto printed = [&](const std::string& rows, const std::string& name) {
+      std::string made = matrix;
+      for (const auto& [from, to] : {std::pair<std::string, std::string>{"ROWS", rows}, {"NAME", name}})
+        for (std::size_t at = 0; (at = made.find(from)) != std::string::npos;) made.replace(at, from.size(), to);
+      return made;
+    };
+    const std::vector<double> got = numbers_of(
+        with_main(text, tests::c_table("double", "p", point) +
+                            "  double work[F_WORKSPACE > E_WORKSPACE ? F_WORKSPACE : E_WORKSPACE], m[144], out[12];\n"
+                            "  f_jacobian(p, out, m, work);\n" +
+                            printed("11", "f_jacobian") + "  printf(\"%a\\n\", e_hessian(p, out, m, work));\n" +
+                            printed("12", "e_hessian") + tests::c_print("out", 12)));
+    ASSERT_EQ(got.size(), 11 * 12 + 1 + 144 + 12);
+    std::size_t at = 0;
+    for (const Numbers& row : jacobian)
+      for (const double one : row) EXPECT_NEAR(got[at++], one, 1e-14);
+    EXPECT_NEAR(got[at++], energy.data(), 1e-14);
+    for (const Numbers& row : hessian)
+      for (const double one : row) EXPECT_NEAR(got[at++], one, 1e-13);
+    const Numbers slope = gradwalk::gradient(sum, point);
+    for (const double one : slope) EXPECT_NEAR(got[at++], one, 1e-14);
+    EXPECT_THAT(text, HasSubstr(sparse ? "#define F_JACOBIAN_ENTRIES 22 " : "#define F_JACOBIAN_ENTRIES 132 "));
+    EXPECT_THAT(text, HasSubstr(sparse ? "#define E_HESSIAN_ENTRIES 34 " : "#define E_HESSIAN_ENTRIES 144 "));
+  }
 }
 
 TEST(EmitC, TrainsOnDeviceAsSgdDoes) {
@@ -194,11 +204,13 @@ TEST(EmitC, TrainsOnDeviceAsSgdDoes) {
   table.replace(table.find("const "), 6, "");
   const std::vector<double> got = numbers_of(with_main(
       text, table + tests::c_table("double", "rows", rows) +
-                "  double work[NET_STEP_WORKSPACE];\n  for (int i = 0; i < 20; ++i) printf(\"%a\\n\", net_step(p, rows, 3, 0.1, work));\n" +
+                "  double work[NET_STEP_WORKSPACE];\n  for (int i = 0; i < 20; ++i) printf(\"%a\\n\", net_step(p, "
+                "rows, 3, 0.1, work));\n" +
                 tests::c_print("p", parameters.size()) + "  printf(\"%a\\n\", net_step(p, rows, 0, 0.1, work));\n"));
   const Program program = compile(loss, {.inputs = x, .parameters = parameters});
   Trainer trainer(program, SGD{.lr = 0.1});
-  for (std::size_t i = 0; i < 20; ++i) EXPECT_NEAR(got[i], trainer.step(rows, {.result = RunOptions::Result::mean}), 1e-12);
+  for (std::size_t i = 0; i < 20; ++i)
+    EXPECT_NEAR(got[i], trainer.step(rows, {.result = RunOptions::Result::mean}), 1e-12);
   trainer.write_back();
   for (std::size_t i = 0; i < parameters.size(); ++i) EXPECT_NEAR(got[20 + i], parameters[i].data(), 1e-12);
   EXPECT_EQ(got.back(), 0);
@@ -213,23 +225,30 @@ TEST(EmitC, PassesNothingOnFromAGradientOfZero) {
     x.grad() = 0, y.grad() = 0;
     root.backward();
     const std::string text = emit_c(root, {.name = "f", .parameters = {x, y}});
-    const std::vector<double> got =
-        numbers_of(with_main(text, "  double p[] = {0, 3}, g[2], work[F_WORKSPACE];\n  f_gradient(p, g, work);\n" + tests::c_print("g", 2)));
+    const std::vector<double> got = numbers_of(with_main(
+        text, "  double p[] = {0, 3}, g[2], work[F_WORKSPACE];\n  f_gradient(p, g, work);\n" + tests::c_print("g", 2)));
     for (const auto& [number, leaf] : {std::pair{got[0], x}, {got[1], y}})
-      EXPECT_TRUE(number == leaf.grad() || (std::isnan(number) && std::isnan(leaf.grad()))) << number << " " << leaf.grad();
+      EXPECT_TRUE(number == leaf.grad() || (std::isnan(number) && std::isnan(leaf.grad())))
+          << number << " " << leaf.grad();
     EXPECT_THAT(emit_c(root, {.name = "f", .parameters = {x, y}, .guard_zeros = false}), Not(HasSubstr("f_times")));
   }
 }
 
 TEST(EmitC, MakesIdentifiersOfAnyLabels) {
   std::vector<Value> leaves;
-  for (const char* label : {"double", "sin", "work", "t0", "*/ int x; /*", "\n#error\n", "\xc3\xa4\xe2\x82\xac", "", "a b", "a-b", "EOF", "NULL",
-                            "1st", "__x", "i", "main", "linux", "parameters", "\"", "\\", "?\?/", "restrict", "a_b", "a_b_2"})
+  for (const char* label :
+       {"double",   "sin",  "work",  "t0",         "*/ int x; /*", "\n#error\n", "\xc3\xa4\xe2\x82\xac",
+        "",         "a b",  "a-b",   "EOF",        "NULL",         "1st",        "__x",
+        "i",        "main", "linux", "parameters", "\"",           "\\",         "?\?/",
+        "restrict", "a_b",  "a_b_2"})
     leaves.push_back(labelled(0.5, label));
   leaves.push_back(Value(0.5).label(std::string(5000, 'x')));
   Value sum = 0;
   for (const Value& leaf : leaves) sum += sin(leaf) * leaf;
-  const std::string text = emit_c(sum, {.name = "*/ \"hostile\" \\", .parameters = leaves, .main = true, .straight = 10000,
+  const std::string text = emit_c(sum, {.name = "*/ \"hostile\" \\",
+                                        .parameters = leaves,
+                                        .main = true,
+                                        .straight = 10000,
                                         .about = "a comment */ int broken; /* with ?\?/ trigraphs \\"});
   EXPECT_THAT(text, HasSubstr("double hostile_value("));
   const tests::Folder folder;
@@ -272,15 +291,58 @@ TEST(EmitC, KeepsTheStackBoundInItsComment) {
   }
 }
 
+TEST(EmitC, WritesTheControllerOfTheExample) {
+  std::stringstream text;
+  text << std::ifstream(GRADWALK_SOURCE "/examples/expected/13_controller.txt").rdbuf();
+  const tests::Folder folder;
+  folder.write("pendulum.c", text.str());
+  folder.run(gcc + " pendulum.c -o pendulum -lm");
+  EXPECT_THAT(folder.run("./pendulum"), testing::StartsWith("value = 143.41"));
+  EXPECT_THAT(text.str(), HasSubstr("  for (int i = 0; i < 19; ++i) {\n"));
+}
+
+// The classes and numbers of a model, for features that are not standardised.
+TEST(EmitC, WritesModelsWithTheirScalingAndClasses) {
+  const Standardisation scaling{{1.5, -2}, {0.5, 4}};
+  const Classifier classifier{{MLP(2, {8, 3}, {.seed = 5}), LossKind::softmax, {"length", "width"}, scaling, {}},
+                              {"setosa", "a \"quoted\" \\ name?\?/", "\xc3\xa4"}};
+  const Regressor regressor{
+      {MLP(2, {8, 1}, {.seed = 6}), LossKind::mse, {"length", "width"}, scaling, {}}, "price", 100, 20};
+  std::string rows, classes;
+  std::vector<double> numbers;
+  for (int i = 0; i < 12; ++i) {
+    const std::vector<double> row{0.25 * i, 3 - 1.0 * i};
+    rows += std::to_string(row[0]) + "," + std::to_string(row[1]) + "\n";
+    classes += classifier.label_names[classifier.predict(row)] + "\n";
+    numbers.push_back(regressor.predict(row));
+  }
+  for (const Precision precision : {Precision::float64, Precision::float32}) {
+    const tests::Folder folder;
+    folder.write("rows.csv", rows);
+    folder.write("classifier.c",
+                 emit_c(classifier, {.name = "classifier", .precision = precision, .step = true, .main = true}));
+    folder.write("regressor.c",
+                 emit_c(regressor, {.name = "regressor", .precision = precision, .step = true, .main = true}));
+    folder.run(tests::sanitized_gcc + tests::c_flags + " classifier.c -o classifier -lm");
+    folder.run(tests::clang() + " -O1 " + tests::c_flags + " regressor.c -o regressor -lm");
+    EXPECT_EQ(folder.run("./classifier <rows.csv"), classes);
+    const std::vector<double> got = tests::numbers_in(folder.run("./regressor <rows.csv"));
+    ASSERT_EQ(got.size(), numbers.size());
+    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], numbers[i], 1e-4);
+  }
+}
+
 TEST(EmitC, DeclaresItsFunctionsForCAndCpp) {
   const Value x = 1.0, w = 2.0;
   const std::vector<Value> outputs{x * w, sin(w)};
-  const EmitOptions options{.name = "pair", .inputs = {x}, .parameters = {w}, .rows = true, .step = true, .jacobian = true, .sparse = true};
+  const EmitOptions options{
+      .name = "pair", .inputs = {x}, .parameters = {w}, .rows = true, .step = true, .jacobian = true, .sparse = true};
   const tests::Folder folder;
   folder.write("pair.h", emit_c_header(outputs, options));
   folder.write("pair.c", "#include \"pair.h\"\n" + emit_c(outputs, options));
-  folder.write("use.cpp", "#include \"pair.h\"\nint main() { double p[1] = {2}, x[1] = {1}, out[2], work[PAIR_STEP_WORKSPACE];\n"
-                          "  pair_outputs(p, x, out, work);\n  return out[0] == 2 && pair_jacobian_starts[2] == 2 ? 0 : 1; }\n");
+  folder.write("use.cpp",
+               "#include \"pair.h\"\nint main() { double p[1] = {2}, x[1] = {1}, out[2], work[PAIR_STEP_WORKSPACE];\n"
+               "  pair_outputs(p, x, out, work);\n  return out[0] == 2 && pair_jacobian_starts[2] == 2 ? 0 : 1; }\n");
   folder.run(gcc + " -c pair.c");
   folder.run("g++ -std=c++20 -Wall -Wextra -Werror use.cpp pair.o -o use -lm");
   folder.run("./use");
@@ -293,10 +355,12 @@ TEST(EmitC, RefusesWhatItCannotDo) {
             "emit_c: needs inputs for rows, got none; name the numbers that differ from row to row in .inputs");
   EXPECT_EQ(tests::error_of([&] { emit_c(y, {.inputs = {x}, .step = true}); }),
             "emit_c: needs parameters for the gradient over rows, got none; name them in .parameters");
-  EXPECT_EQ(tests::error_of([&] { emit_c(y, {.inputs = {x}, .parameters = {w}, .input_gradients = true, .step = true}); }),
-            "emit_c: needs a step without input gradients, got both; emit two files, or leave one out");
-  EXPECT_EQ(tests::error_of([&] { emit_c(y, {.jacobian = true}); }),
-            "emit_c: needs parameters to differentiate by, got none; name them in .parameters, or set .input_gradients");
+  EXPECT_EQ(
+      tests::error_of([&] { emit_c(y, {.inputs = {x}, .parameters = {w}, .input_gradients = true, .step = true}); }),
+      "emit_c: needs a step without input gradients, got both; emit two files, or leave one out");
+  EXPECT_EQ(
+      tests::error_of([&] { emit_c(y, {.jacobian = true}); }),
+      "emit_c: needs parameters to differentiate by, got none; name them in .parameters, or set .input_gradients");
   EXPECT_THAT(tests::error_of([&] { emit_c(y, {.parameters = {w}, .max_bytes = 100}); }),
               HasSubstr("emit_c: needs a file of at most 100 bytes (.max_bytes), got one of more than "));
   EXPECT_THAT(tests::error_of([&] { emit_c(y, {.parameters = {y}}); }), HasSubstr("needs leaves as parameters"));

@@ -57,17 +57,17 @@ struct Statement {
 
 // A statement, or a loop.
 struct Item {
-  std::uint32_t count = 0;      // iterations of a loop; 0: a statement
-  std::vector<Item> body;       // of a loop
-  Statement statement;          // of a statement
-  std::uint64_t shape = 0;      // a hash of everything but indices and numbers
+  std::uint32_t count = 0;  // iterations of a loop; 0: a statement
+  std::vector<Item> body;   // of a loop
+  Statement statement;      // of a statement
+  std::uint64_t shape = 0;  // a hash of everything but indices and numbers
   bool is_loop() const { return count > 0; }
 };
 
 struct Code {
   std::vector<Item> items;
   std::vector<std::string> patterns;
-  std::uint32_t nodes = 0;   // numbers that statements compute for other statements
+  std::uint32_t nodes = 0;  // numbers that statements compute for other statements
   bool calls_digamma = false, calls_trigamma = false, calls_times = false;
 
   std::uint32_t pattern(const std::string& text) {

@@ -25,8 +25,7 @@ std::string C99::literal(double number) const {
 }
 
 std::string C99::function(std::string_view name) const {
-  if (name == "digamma" || name == "trigamma")
-    return (is_float_ ? "(float)" : "") + prefix_ + "_" + std::string(name);
+  if (name == "digamma" || name == "trigamma") return (is_float_ ? "(float)" : "") + prefix_ + "_" + std::string(name);
   return (name == "abs" ? "fabs" : std::string(name)) + (is_float_ ? "f" : "");
 }
 

@@ -59,7 +59,8 @@ std::vector<Id> add_backward(Terms& all, const Terms& forward, Id output) {
   const auto moved = [&](Id id) { return id == none || id < first ? id : id + shift; };
   const auto operands = static_cast<std::uint32_t>(all.operands.size() - forward.operands.size());
   const auto products = static_cast<std::uint32_t>(all.products.size() - forward.products.size());
-  for (std::size_t i = forward.operands.size(); i < own.operands.size(); ++i) all.operands.push_back(moved(own.operands[i]));
+  for (std::size_t i = forward.operands.size(); i < own.operands.size(); ++i)
+    all.operands.push_back(moved(own.operands[i]));
   for (std::size_t i = forward.products.size(); i < own.products.size(); ++i)
     all.products.push_back({own.products[i].factor, moved(own.products[i].a), moved(own.products[i].b)});
   for (std::size_t i = first; i < own.nodes.size(); ++i) {
@@ -176,12 +177,16 @@ class File {
     std::vector<std::string> all;
     if (parameters() > 0) all.push_back("const " + real() + " *restrict parameters");
     if (inputs() > 0) all.push_back("const " + real() + " *restrict " + rows);
-    for (std::string& one : more) all.push_back(one[0] == '*' ? real() + " *restrict " + one.substr(1) : std::move(one));
+    for (std::string& one : more)
+      all.push_back(one[0] == '*' ? real() + " *restrict " + one.substr(1) : std::move(one));
     all.push_back(real() + " *restrict work");
     return all;
   }
-  static std::string argument_name(const std::string& argument) { return argument.substr(argument.find_last_of(" *") + 1); }
-  static std::string call(const Function& function, const std::vector<std::pair<std::string, std::string>>& instead = {}) {
+  static std::string argument_name(const std::string& argument) {
+    return argument.substr(argument.find_last_of(" *") + 1);
+  }
+  static std::string call(const Function& function,
+                          const std::vector<std::pair<std::string, std::string>>& instead = {}) {
     std::string text = function.name + "(";
     for (std::size_t i = 0; i < function.arguments.size(); ++i) {
       std::string name = argument_name(function.arguments[i]);
@@ -259,9 +264,12 @@ class File {
     }
     Function whole = function;
     std::string zero, is_finite;
-    if (print_.adds_gradients) zero = "for (int i = 0; i < " + std::to_string(parameters()) + "; ++i) gradient[i] = " + dialect_.literal(0) + ";\n";
+    if (print_.adds_gradients)
+      zero =
+          "for (int i = 0; i < " + std::to_string(parameters()) + "; ++i) gradient[i] = " + dialect_.literal(0) + ";\n";
     for (const auto& [array, count] : results)
-      is_finite += (is_finite.empty() ? "" : " && ") + name_ + "_is_finite(" + array + ", " + std::to_string(count) + ")";
+      is_finite +=
+          (is_finite.empty() ? "" : " && ") + name_ + "_is_finite(" + array + ", " + std::to_string(count) + ")";
     const bool returns = function.type != "void";
     if (!zero.empty()) whole.body += "  " + zero;
     if (!has_guard) {
@@ -296,17 +304,20 @@ class File {
     stores.push_back({{Array::result, 0, 0}, terms.outputs[0]});
     print_.adds_gradients = adds_;
     const std::string of = outputs_.size() == 1 ? "the value" : "the first output";
-    add_guarded({real(), name_ + "_gradient", "Returns " + of + " and writes its gradient.", arguments(more), "", false},
-                terms, stores, results);
+    add_guarded(
+        {real(), name_ + "_gradient", "Returns " + of + " and writes its gradient.", arguments(more), "", false}, terms,
+        stores, results);
     print_.adds_gradients = false;
   }
 
   void add_rows() {
-    Function rows{real(), name_ + "_rows",
+    Function rows{real(),
+                  name_ + "_rows",
                   "Returns the sum over the rows, which follow each other in memory, and writes its gradient.",
-                  arguments({"size_t count", "*gradient"}, "rows"), "", false};
-    std::vector<std::pair<std::string, std::string>> instead{
-        {"inputs", "rows + i * " + std::to_string(inputs())}};
+                  arguments({"size_t count", "*gradient"}, "rows"),
+                  "",
+                  false};
+    std::vector<std::pair<std::string, std::string>> instead{{"inputs", "rows + i * " + std::to_string(inputs())}};
     if (options_.input_gradients) {
       rows.arguments.insert(rows.arguments.end() - 1, real() + " *restrict input_gradients");
       instead.emplace_back("input_gradient", "input_gradients + i * " + std::to_string(inputs()));
@@ -317,22 +328,27 @@ class File {
     };
     rows.body = "  " + real() + " sum = " + dialect_.literal(0) + ";\n" + loop(*pass_);
     if (careful_)
-      rows.body += "  if (" + name_ + "_is_finite(gradient, " + std::to_string(parameters()) + ")) return sum;\n  sum = " +
-                   dialect_.literal(0) + ";\n" + loop(*careful_);
+      rows.body += "  if (" + name_ + "_is_finite(gradient, " + std::to_string(parameters()) +
+                   ")) return sum;\n  sum = " + dialect_.literal(0) + ";\n" + loop(*careful_);
     rows.body += "  return sum;\n";
     functions_.push_back(rows);
   }
 
   void add_step() {
-    Function step{real(), name_ + "_step",
-                  "Moves the parameters by -rate times the gradient of the mean over the rows, which it returns. work has " +
-                      upper() + "_STEP_WORKSPACE numbers.",
-                  arguments({"size_t count", real() + " rate"}, "rows"), "", false};
+    Function step{
+        real(),
+        name_ + "_step",
+        "Moves the parameters by -rate times the gradient of the mean over the rows, which it returns. work has " +
+            upper() + "_STEP_WORKSPACE numbers.",
+        arguments({"size_t count", real() + " rate"}, "rows"),
+        "",
+        false};
     step.arguments[0] = real() + " *restrict parameters";
     step.body = "  " + real() + " *gradient = work + " + upper() + "_WORKSPACE;\n  if (count == 0) return " +
-                dialect_.literal(0) + ";\n  const " + real() + " sum = " + call(functions_.back()) + ";\n  for (int i = 0; i < " +
-                std::to_string(parameters()) + "; ++i) parameters[i] -= rate * (gradient[i] / (" + real() +
-                ")count);\n  return sum / (" + real() + ")count;\n";
+                dialect_.literal(0) + ";\n  const " + real() + " sum = " + call(functions_.back()) +
+                ";\n  for (int i = 0; i < " + std::to_string(parameters()) +
+                "; ++i) parameters[i] -= rate * (gradient[i] / (" + real() + ")count);\n  return sum / (" + real() +
+                ")count;\n";
     functions_.push_back(step);
   }
 
@@ -363,9 +379,11 @@ class File {
     if (!options_.sparse) return stores;
     if (columns.empty()) columns.emplace_back("0");  // C has no empty tables
     const auto table = [&](const char* name, const std::string& about, const std::vector<std::string>& entries) {
-      const std::string type = "const int " + name_ + "_" + what + "_" + name + "[" + std::to_string(entries.size()) + "]";
+      const std::string type =
+          "const int " + name_ + "_" + what + "_" + name + "[" + std::to_string(entries.size()) + "]";
       std::string line;
-      for (std::size_t i = 0; i < entries.size(); ++i) line += (i == 0 ? "" : " ") + entries[i] + (i + 1 < entries.size() ? "," : "");
+      for (std::size_t i = 0; i < entries.size(); ++i)
+        line += (i == 0 ? "" : " ") + entries[i] + (i + 1 < entries.size() ? "," : "");
       public_tables_ += "/* " + about + " */\n" + type + " = {\n" + emit::wrapped(line, 2) + "};\n\n";
       public_declarations_ += "/* " + about + " */\nextern " + type + ";\n\n";
     };
@@ -387,14 +405,15 @@ class File {
     const std::vector<Store> entries = matrix(rows, "jacobian");
     stores.insert(stores.end(), entries.begin(), entries.end());
     if (entries.empty()) {
-      add({"void", name_ + "_jacobian", "Writes the outputs. The Jacobian has no entries.", arguments({"*outputs", "*jacobian"}), "", false},
+      add({"void", name_ + "_jacobian", "Writes the outputs. The Jacobian has no entries.",
+           arguments({"*outputs", "*jacobian"}), "", false},
           terms, stores, false);
       return;
     }
-    add_guarded({"void", name_ + "_jacobian",
-                 "Writes the outputs and their derivatives: " + shape(outputs_.size()) + ".",
-                 arguments({"*outputs", "*jacobian"}), "", false},
-                terms, stores, {{"jacobian", entries.size()}});
+    add_guarded(
+        {"void", name_ + "_jacobian", "Writes the outputs and their derivatives: " + shape(outputs_.size()) + ".",
+         arguments({"*outputs", "*jacobian"}), "", false},
+        terms, stores, {{"jacobian", entries.size()}});
   }
   std::string shape(std::size_t rows) const {
     return options_.sparse ? "the entries that can differ from 0"
@@ -424,10 +443,13 @@ class File {
     const std::vector<Store> entries = matrix(rows, "hessian");
     stores.insert(stores.end(), entries.begin(), entries.end());
     stores.push_back({{Array::result, 0, 0}, forward.outputs[0]});
-    Function function{real(), name_ + "_hessian",
+    Function function{real(),
+                      name_ + "_hessian",
                       "Returns the value and writes its " + std::to_string(variables()) +
                           " first derivatives and its second derivatives: " + shape(variables()) + ".",
-                      arguments({"*gradient", "*hessian"}), "", false};
+                      arguments({"*gradient", "*hessian"}),
+                      "",
+                      false};
     if (entries.empty())
       add(function, terms, stores, false);
     else
@@ -437,15 +459,22 @@ class File {
   // ---- the file ----
 
   std::string comment() const {
-    std::string text = "/* " + name_ + ".c was emitted by gradwalk's emit_c() from a recorded graph. Emit it again instead of editing it.\n";
+    std::string text =
+        "/* " + name_ +
+        ".c was emitted by gradwalk's emit_c() from a recorded graph. Emit it again instead of editing it.\n";
     if (!options_.about.empty()) text += "\n" + indented(options_.about);
-    text += "\nC99 in " + real() + ". Needs <math.h> and nothing else; allocates no memory; has no variables outside its functions.\n";
-    text += "Functions call only <math.h> and each other, so any number of threads may use them, each with its own work.\n\n";
+    text += "\nC99 in " + real() +
+            ". Needs <math.h> and nothing else; allocates no memory; has no variables outside its functions.\n";
+    text +=
+        "Functions call only <math.h> and each other, so any number of threads may use them, each with its own "
+        "work.\n\n";
     text += "Compile:   cc -std=c99 -O2 -c " + name_ + ".c      and link with -lm\n";
     if (options_.main) text += "Try it:    cc -std=c99 -O2 " + name_ + ".c -lm && ./a.out\n";
     text += "Stack:     at most " + std::to_string(stack()) + " bytes, besides <math.h>'s own\n";
-    text += "Workspace: " + upper() + "_WORKSPACE numbers in work, which the caller provides. Its contents do not matter.\n";
-    text += "Sizes:     " + detail::counted(parameters(), "parameter", "parameters") + ", " + detail::counted(inputs(), "input", "inputs") + ", " +
+    text += "Workspace: " + upper() +
+            "_WORKSPACE numbers in work, which the caller provides. Its contents do not matter.\n";
+    text += "Sizes:     " + detail::counted(parameters(), "parameter", "parameters") + ", " +
+            detail::counted(inputs(), "input", "inputs") + ", " +
             detail::counted(outputs_.size(), "output", "outputs") + "\n";
     const auto list = [&](const char* what, const std::vector<std::string>& names) {
       constexpr std::size_t most = 32;
@@ -469,7 +498,8 @@ class File {
   std::size_t stack() const { return (options_.precision == Precision::float32 ? 4 : 8) * locals_ + 512; }
 
   std::string includes() const {
-    return std::string("#include <math.h>\n") + (adds_ ? "#include <stddef.h>\n" : "") + (options_.main ? "#include <stdio.h>\n" : "") + "\n";
+    return std::string("#include <math.h>\n") + (adds_ ? "#include <stddef.h>\n" : "") +
+           (options_.main ? "#include <stdio.h>\n" : "") + "\n";
   }
   std::string definitions() const {
     const std::size_t work = std::max<std::size_t>(workspace_, 1);
@@ -480,11 +510,13 @@ class File {
   }
   std::string finite_text() const {
     return "static int " + name_ + "_is_finite(const " + real() + " *numbers, int count) {\n  int bad = 0;\n" +
-           "  for (int i = 0; i < count; ++i) bad |= numbers[i] - numbers[i] != " + dialect_.literal(0) + ";\n  return !bad;\n}\n\n";
+           "  for (int i = 0; i < count; ++i) bad |= numbers[i] - numbers[i] != " + dialect_.literal(0) +
+           ";\n  return !bad;\n}\n\n";
   }
   std::string times_text() const {
-    return "/* A gradient of 0 passes nothing on. */\nstatic " + real() + " " + name_ + "_times(" + real() + " gradient, " + real() +
-           " derivative) {\n  return gradient == " + dialect_.literal(0) + " ? " + dialect_.literal(0) + " : gradient * derivative;\n}\n\n";
+    return "/* A gradient of 0 passes nothing on. */\nstatic " + real() + " " + name_ + "_times(" + real() +
+           " gradient, " + real() + " derivative) {\n  return gradient == " + dialect_.literal(0) + " ? " +
+           dialect_.literal(0) + " : gradient * derivative;\n}\n\n";
   }
   std::string digamma_text() const {
     std::string text = digamma_lines();
@@ -528,7 +560,8 @@ class File {
   static bool mentions(const std::string& body, const std::string& name) {
     const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
     for (std::size_t at = body.find(name); at != std::string::npos; at = body.find(name, at + 1))
-      if ((at == 0 || !is_part(body[at - 1])) && (at + name.size() == body.size() || !is_part(body[at + name.size()]))) return true;
+      if ((at == 0 || !is_part(body[at - 1])) && (at + name.size() == body.size() || !is_part(body[at + name.size()])))
+        return true;
     return false;
   }
 
@@ -558,17 +591,20 @@ class File {
 // Prints the value and the gradient for the numbers that the leaves have now.
 std::string File::main_text() const {
   std::string text = "int main(void) {\n";
-  if (parameters() > 0) text += "  static const " + real() + " parameters[] = {\n" + numbers(options_.parameters) + "  };\n";
+  if (parameters() > 0)
+    text += "  static const " + real() + " parameters[] = {\n" + numbers(options_.parameters) + "  };\n";
   if (inputs() > 0) text += "  static const " + real() + " inputs[] = {\n" + numbers(options_.inputs) + "  };\n";
   text += "  " + real() + " work[" + upper() + "_WORKSPACE];\n";
   const auto array = [&](const std::string& name, std::size_t count) {
     return "  " + real() + " " + name + "[" + std::to_string(count) + "];\n";
   };
   const auto print = [&](const std::string& name, std::size_t count) {
-    return "  for (int i = 0; i < " + std::to_string(count) + "; ++i) printf(\"" + name + "[%d] = %.9g\\n\", i, (double)" + name + "[i]);\n";
+    return "  for (int i = 0; i < " + std::to_string(count) + "; ++i) printf(\"" + name +
+           "[%d] = %.9g\\n\", i, (double)" + name + "[i]);\n";
   };
   const auto find = [&](const std::string& name) {
-    return std::find_if(functions_.begin(), functions_.end(), [&](const Function& one) { return one.name == name_ + name; });
+    return std::find_if(functions_.begin(), functions_.end(),
+                        [&](const Function& one) { return one.name == name_ + name; });
   };
   if (const auto outputs = find("_outputs"); outputs != functions_.end())
     text += array("outputs", outputs_.size()) + "  " + call(*outputs) + ";\n" + print("outputs", outputs_.size());
@@ -587,7 +623,9 @@ std::string File::main_text() const {
 
 }  // namespace
 
-std::string emit_c(std::span<const Value> outputs, const EmitOptions& options) { return File(outputs, options).source(); }
+std::string emit_c(std::span<const Value> outputs, const EmitOptions& options) {
+  return File(outputs, options).source();
+}
 
 std::string emit_c(const Value& output, const EmitOptions& options) { return emit_c(std::span(&output, 1), options); }
 

@@ -219,7 +219,8 @@ class Lowerer {
     if (rule.root().kind == RuleTree::Kind::operand) return slots[rule.root().operand];  // stop(x) is x
     Text text;
     Rule print{rule, slots, text, op, false, {}};
-    if (rule.root().kind == RuleTree::Kind::call && is_function(rule.root().name)) return call(print, rule.nodes.size() - 1, false);
+    if (rule.root().kind == RuleTree::Kind::call && is_function(rule.root().name))
+      return call(print, rule.nodes.size() - 1, false);
     text.pattern = printed(print, rule.nodes.size() - 1).text;
     return assign(std::move(text));
   }
@@ -369,7 +370,8 @@ class Lowerer {
   // A rule that another rule calls, as max in softplus, with the arguments in place of its operands.
   Printed inlined(Rule& rule, std::size_t at) {
     const RuleTree::Node& node = rule.tree.nodes[at];
-    const auto row = std::find_if(op_table.begin(), op_table.end(), [&](const OpInfo& one) { return one.name == node.name; });
+    const auto row =
+        std::find_if(op_table.begin(), op_table.end(), [&](const OpInfo& one) { return one.name == node.name; });
     const Op op = static_cast<Op>(row - op_table.begin());
     Rule inside{tree(op, row->value), rule.slots, rule.text, op, rule.is_local, {}};
     for (const RuleTree::Node& one : inside.tree.nodes)
@@ -432,13 +434,14 @@ class Lowerer {
     std::size_t length = 0, count = 0;
   };
   static Repeat repeat_at(const std::vector<Term>& terms, std::size_t k) {
-    constexpr std::size_t longest = 8, least = 4;
+    constexpr std::size_t longest = 8, least = 4, least_terms = 8;  // shorter sums are faster as they are
     const auto is_alike = [](const Operand& x, const Operand& y) {
       return x.array == y.array && x.array != Array::number;
     };
     const auto follows = [&](std::size_t at, std::size_t length, bool is_first) {
       const Term &x = terms[at - length], &y = terms[at];
-      if (x.factor != y.factor || x.has_b != y.has_b || !is_alike(x.a, y.a) || (x.has_b && !is_alike(x.b, y.b))) return false;
+      if (x.factor != y.factor || x.has_b != y.has_b || !is_alike(x.a, y.a) || (x.has_b && !is_alike(x.b, y.b)))
+        return false;
       if (is_first) return true;
       const Term& w = terms[at - 2 * length];
       return y.a.index - x.a.index == x.a.index - w.a.index && y.b.index - x.b.index == x.b.index - w.b.index;
@@ -448,7 +451,8 @@ class Lowerer {
       std::size_t end = k + length;
       while (end < terms.size() && follows(end, length, end < k + 2 * length)) ++end;
       const std::size_t count = (end - k) / length;
-      if (count >= least && count * length > best.count * best.length) best = {length, count};
+      if (count >= least && count * length >= least_terms && count * length > best.count * best.length)
+        best = {length, count};
     }
     return best;
   }
@@ -503,7 +507,8 @@ std::size_t size_of(const Terms& terms, std::span<const Store> stores) {
   std::size_t size = 0;
   for (Id id = terms.first_computed(); id < terms.nodes.size(); ++id)
     if (uses[id] > 0)
-      size += 1 + (terms.nodes[id].kind == Kind::sum || terms.nodes[id].kind == Kind::extreme ? terms.nodes[id].count : 0);
+      size +=
+          1 + (terms.nodes[id].kind == Kind::sum || terms.nodes[id].kind == Kind::extreme ? terms.nodes[id].count : 0);
   return size;
 }
 

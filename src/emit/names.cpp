@@ -39,23 +39,23 @@ std::string cleaned(std::string_view label) {
 }  // namespace
 
 Names::Names()
-    : taken_{
-          // C99 and C++20
-          "alignas", "alignof", "and", "asm", "auto", "bool", "break", "case", "catch", "char", "class", "compl",
-          "concept", "const", "consteval", "constexpr", "constinit", "continue", "decltype", "default", "delete", "do",
-          "double", "else", "enum", "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "if",
-          "inline", "int", "long", "mutable", "namespace", "new", "noexcept", "not", "nullptr", "operator", "or",
-          "private", "protected", "public", "register", "requires", "restrict", "return", "short", "signed", "sizeof",
-          "static", "struct", "switch", "template", "this", "thread_local", "throw", "true", "try", "typedef", "typeid",
-          "typename", "typeof", "union", "unsigned", "using", "virtual", "void", "volatile", "while", "xor", "bitand",
-          "bitor",
-          // macros of compilers
-          "linux", "unix", "i386", "main",
-          // <math.h>, <stddef.h>, <stdio.h>
-          "fabs", "trigamma", "lgammaf", "size_t", "printf", "double_t", "float_t", "isnan", "isinf", "isfinite",
-          "signbit", "fpclassify", "isnormal",
-          // names in emitted functions
-          "parameters", "inputs", "outputs", "gradient", "input_gradient", "jacobian", "hessian", "work", "i", "j", "k", "l", "m", "n"} {
+    : taken_{// C99 and C++20
+             "alignas", "alignof", "and", "asm", "auto", "bool", "break", "case", "catch", "char", "class", "compl",
+             "concept", "const", "consteval", "constexpr", "constinit", "continue", "decltype", "default", "delete",
+             "do", "double", "else", "enum", "explicit", "export", "extern", "false", "float", "for", "friend", "goto",
+             "if", "inline", "int", "long", "mutable", "namespace", "new", "noexcept", "not", "nullptr", "operator",
+             "or", "private", "protected", "public", "register", "requires", "restrict", "return", "short", "signed",
+             "sizeof", "static", "struct", "switch", "template", "this", "thread_local", "throw", "true", "try",
+             "typedef", "typeid", "typename", "typeof", "union", "unsigned", "using", "virtual", "void", "volatile",
+             "while", "xor", "bitand", "bitor",
+             // macros of compilers
+             "linux", "unix", "i386", "main",
+             // <math.h>, <stddef.h>, <stdio.h>
+             "fabs", "trigamma", "lgammaf", "size_t", "printf", "double_t", "float_t", "isnan", "isinf", "isfinite",
+             "signbit", "fpclassify", "isnormal",
+             // names in emitted functions
+             "parameters", "inputs", "outputs", "gradient", "input_gradient", "jacobian", "hessian", "work", "i", "j",
+             "k", "l", "m", "n"} {
   for (const OpInfo& row : op_table) {
     taken_.insert(std::string(row.name));
     taken_.insert(std::string(row.name) + "f");

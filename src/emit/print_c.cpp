@@ -21,7 +21,8 @@ std::size_t last_break(const std::string& line, std::size_t after) {
   for (std::size_t at = 0; at < line.size() && (at <= width || found == std::string::npos); ++at) {
     brackets += line[at] == '[' ? 1 : line[at] == ']' ? -1 : 0;
     if (at <= after || line[at] != ' ' || brackets > 0 || at + 1 == line.size()) continue;
-    if (line[at - 1] == ',' || (line[at + 1] != '*' && std::string_view("+-?:").find(line[at + 1]) != std::string_view::npos))
+    if (line[at - 1] == ',' ||
+        (line[at + 1] != '*' && std::string_view("+-?:").find(line[at + 1]) != std::string_view::npos))
       found = at;
   }
   return found;
@@ -102,8 +103,9 @@ class Printer {
     const Statement* statement;
     std::vector<std::uint32_t> path;  // the loops around it
     std::size_t iterations;
-    bool is_local = true;
-    std::string name = {};
+    bool is_local = true;         // no other place needs its result
+    bool is_used_nearby = false;  // some use is in the same iteration
+    std::string name = {};        // of its variable, if it has one
   };
   struct Definition {
     std::uint32_t statement = none;
@@ -131,7 +133,11 @@ class Printer {
   void find_locals() {
     for (std::uint32_t user = 0; user < statements_.size(); ++user) {
       const auto use = [&](const Operands& operands) {
-        if (operands[0].array != Array::node || is_local_use(user, operands)) return;
+        if (operands[0].array != Array::node) return;
+        if (is_local_use(user, operands)) {
+          statements_[definitions_[operands[0].index].statement].is_used_nearby = true;
+          return;
+        }
         for (const Operand& operand : operands) statements_[definitions_[operand.index].statement].is_local = false;
       };
       const Statement& statement = *statements_[user].statement;
@@ -141,7 +147,8 @@ class Printer {
     }
     std::size_t number = 0;
     for (Position& position : statements_) {
-      if (position.statement->target[0].array != Array::node || !position.is_local) continue;
+      if (position.statement->target[0].array != Array::node || !(position.is_local || position.is_used_nearby))
+        continue;
       position.name = "t" + std::to_string(number++);
       ++body_.locals;
     }
@@ -149,7 +156,8 @@ class Printer {
   bool is_local_use(std::uint32_t user, const Operands& operands) const {
     const std::uint32_t number = definitions_[operands[0].index].statement;
     const Position &from = statements_[number], &to = statements_[user];
-    if (from.path.size() > to.path.size() || !std::equal(from.path.begin(), from.path.end(), to.path.begin())) return false;
+    if (from.path.size() > to.path.size() || !std::equal(from.path.begin(), from.path.end(), to.path.begin()))
+      return false;
     if (user - number > farthest_use) return false;
     const std::size_t inside = operands.size() / from.iterations;  // iterations of the user per one of the definition
     for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -202,9 +210,10 @@ class Printer {
     if (first.array == Array::number) return number(operands);
     if (first.array == Array::node) {
       const Position& definition = statements_[definitions_[first.index].statement];
-      if (definition.is_local) return definition.name;
+      if (user_ != none && is_local_use(user_, operands)) return definition.name;
     }
-    if (const auto named = leaf_names_.find({first.array, first.index}); named != leaf_names_.end()) return named->second;
+    if (const auto named = leaf_names_.find({first.array, first.index}); named != leaf_names_.end())
+      return named->second;
     std::vector<std::int64_t> indices;
     for (const Operand& operand : operands)
       indices.push_back(operand.array == Array::node ? slots_[operand.index] : operand.index);
@@ -212,7 +221,9 @@ class Printer {
   }
 
   std::string number(const Operands& operands) {
-    const auto is_first = [&](const Operand& one) { return dialect_.literal(one.number) == dialect_.literal(operands[0].number); };
+    const auto is_first = [&](const Operand& one) {
+      return dialect_.literal(one.number) == dialect_.literal(operands[0].number);
+    };
     if (std::all_of(operands.begin(), operands.end(), is_first)) return dialect_.literal(operands[0].number);
     std::vector<double> numbers;
     for (const Operand& operand : operands) numbers.push_back(operand.number);
@@ -233,8 +244,10 @@ class Printer {
       if (strides[d] == 0) continue;
       const std::int64_t size = std::abs(strides[d]);
       const std::string term = (size == 1 ? "" : std::to_string(size) + " * ") + variable(d);
-      if (text.empty() && strides[d] < 0) text = std::to_string(base) + " - " + term, base = 0;
-      else text += (text.empty() ? "" : strides[d] < 0 ? " - " : " + ") + term;
+      if (text.empty() && strides[d] < 0)
+        text = std::to_string(base) + " - " + term, base = 0;
+      else
+        text += (text.empty() ? "" : strides[d] < 0 ? " - " : " + ") + term;
     }
     if (text.empty()) return std::to_string(base);
     return base == 0 ? text : text + (base < 0 ? " - " : " + ") + std::to_string(std::abs(base));
@@ -285,10 +298,18 @@ class Printer {
       text += indentation(depth) + "}\n";
       return;
     }
-    const Position& position = statements_[printed_++];
+    const Position& position = statements_[printed_];
     const Statement& statement = item.statement;
-    const bool is_variable = statement.target[0].array == Array::node && position.is_local;
+    const bool is_variable = !position.name.empty();
     const std::string target = target_text(statement, position);
+    user_ = static_cast<std::uint32_t>(printed_++);
+    print_value(statement, position, is_variable, target, text, depth);
+    user_ = none;
+    if (is_variable && !position.is_local)
+      text += wrapped(text_of(statement.target) + " = " + position.name + ";", 2 * depth);
+  }
+  void print_value(const Statement& statement, const Position& position, bool is_variable, const std::string& target,
+                   std::string& text, std::size_t depth) {
     if (statement.runs.empty()) {
       text += wrapped((is_variable ? "const " : "") + target + text_of(statement.value) + ";", 2 * depth);
       return;
@@ -307,7 +328,7 @@ class Printer {
   std::string target_text(const Statement& statement, const Position& position) {
     const Array array = statement.target[0].array;
     if (array == Array::result) return "return ";
-    if (array == Array::node && position.is_local) return dialect_.real() + " " + position.name + " = ";
+    if (!position.name.empty()) return dialect_.real() + " " + position.name + " = ";
     const bool adds = options_.adds_gradients && array == Array::gradient;
     return text_of(statement.target) + (adds ? " += " : " = ");
   }
@@ -332,6 +353,7 @@ class Printer {
   std::vector<std::uint32_t> counts_;  // of the loops around the statement at hand
   std::uint32_t loops_ = 0;
   std::size_t printed_ = 0;
+  std::uint32_t user_ = none;  // the statement whose operands are printed
 };
 
 }  // namespace

@@ -13,7 +13,8 @@
 namespace gradwalk::emit {
 namespace {
 
-constexpr std::size_t least_blocks = 4;     // in a loop
+constexpr std::size_t least_blocks = 4;      // in a loop
+constexpr std::size_t least_single = 8;      // in a loop of one statement; shorter ones are faster as they are
 constexpr std::size_t longest_block = 4096;  // items of one iteration
 constexpr std::size_t most_candidates = 24;  // lengths of a block that are tried
 
@@ -24,7 +25,8 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t with) {
 
 std::uint64_t shape_of(const Expression& expression, std::uint64_t hash) {
   hash = mixed(hash, expression.pattern);
-  for (const Operands& operands : expression.operands) hash = mixed(hash, static_cast<std::uint64_t>(operands[0].array));
+  for (const Operands& operands : expression.operands)
+    hash = mixed(hash, static_cast<std::uint64_t>(operands[0].array));
   return hash;
 }
 
@@ -123,26 +125,30 @@ class Roller {
   Repeat best_repeat(std::size_t at) const {
     Repeat best;
     std::size_t most = 0, tried = 0;
-    for (std::size_t other = next_[at]; other < items_.size() && tried < most_candidates; other = next_[other], ++tried) {
+    for (std::size_t other = next_[at]; other < items_.size() && tried < most_candidates;
+         other = next_[other], ++tried) {
       const std::size_t length = other - at;
       if (length > longest_block || (of_one_item_ && length > 1)) break;
       std::size_t equal = 0;
       while (other + equal < items_.size() && have_same_shape(items_[at + equal], items_[other + equal])) ++equal;
       const std::size_t blocks = equal / length + 1;
-      if (blocks < least_blocks) continue;
+      if (blocks < (length == 1 && !items_[at].is_loop() ? least_single : least_blocks)) continue;
       const std::size_t saved = (blocks - 1) * length;
       if (saved > most) most = saved, best = {length, blocks};
     }
     return best;
   }
 
-  std::span<const Item> block(std::size_t at, std::size_t length) const { return std::span(items_).subspan(at, length); }
+  std::span<const Item> block(std::size_t at, std::size_t length) const {
+    return std::span(items_).subspan(at, length);
+  }
 
-  // Cuts the blocks where their indices stop to grow evenly. Even parts become loops, two nested ones where parts follow
-  // each other evenly. Several blocks that follow no rule become a loop with tables.
+  // Cuts the blocks where their indices stop to grow evenly. Even parts become loops, two nested ones where parts
+  // follow each other evenly. Several blocks that follow no rule become a loop with tables.
   bool add_loops(std::size_t at, const Repeat& repeat, std::vector<Item>& made) {
     std::vector<std::vector<std::int64_t>> indices;
-    for (std::size_t b = 0; b < repeat.blocks; ++b) indices.push_back(indices_of(block(at + b * repeat.length, repeat.length)));
+    for (std::size_t b = 0; b < repeat.blocks; ++b)
+      indices.push_back(indices_of(block(at + b * repeat.length, repeat.length)));
     const auto step = [&](std::size_t from, std::size_t to) {
       std::vector<std::int64_t> steps(indices[from].size());
       for (std::size_t i = 0; i < steps.size(); ++i) steps[i] = indices[to][i] - indices[from][i];
@@ -151,7 +157,8 @@ class Roller {
     bool has_found = false;
     std::size_t uneven = 0;  // blocks before b that are in no loop yet
     const auto move = [&](std::size_t b, std::size_t blocks, std::vector<Item>& to) {
-      for (std::size_t i = 0; i < blocks * repeat.length; ++i) to.push_back(std::move(items_[at + b * repeat.length + i]));
+      for (std::size_t i = 0; i < blocks * repeat.length; ++i)
+        to.push_back(std::move(items_[at + b * repeat.length + i]));
     };
     const auto add_uneven = [&](std::size_t end) {
       if (uneven >= 2 * least_blocks) {

@@ -27,7 +27,8 @@ class Parser {
   using Kind = RuleTree::Kind;
 
   [[noreturn]] void refuse() const {
-    throw Error("emit", "a rule of the op table", "'" + std::string(text_) + "'", "teach src/emit/rule_text.cpp its form");
+    throw Error("emit", "a rule of the op table", "'" + std::string(text_) + "'",
+                "teach src/emit/rule_text.cpp its form");
   }
   void skip_spaces() {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
