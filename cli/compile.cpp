@@ -77,7 +77,7 @@ void write_c(const CompileArguments& arguments, const Expression& expression, co
                       .about = "The expression: " + arguments.input.text()};
   const std::string text = emit_c(expression.root, options);
   write_file(arguments.emit, text);
-  fmt::print("wrote {}: {} bytes\n", arguments.emit, text.size());
+  fmt::print("wrote {}\n", arguments.emit);
 }
 
 void show(const CompileArguments& arguments) {

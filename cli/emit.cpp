@@ -33,8 +33,7 @@ void emit_model(const EmitArguments& arguments) {
                                  .main = arguments.main};
   const std::string text = std::visit([&](const auto& model) { return emit_c(model, options); }, file.any_model);
   write_file(arguments.output, text);
-  fmt::print("wrote {}: {} parameters, {} bytes\n", arguments.output, file.model().network.parameter_count(),
-             text.size());
+  fmt::print("wrote {}: {} parameters\n", arguments.output, file.model().network.parameter_count());
 }
 
 #else
@@ -61,7 +60,7 @@ void add_emit(CLI::App& app) {
   command->add_flag("--main", arguments->main, "Add a main() that reads rows and prints predictions");
   command->footer(
       "Examples:\n"
-      "  gradwalk train --data moons --save moons.safetensors\n"
+      "  gradwalk train moons --save moons.safetensors\n"
       "  gradwalk emit moons.safetensors -o moons.c --float --main\n"
       "\n"
       "docs/emit-c.md describes the functions of the file.");

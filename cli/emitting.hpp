@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the commands that write C files share: the name of a file gives the names in it.
+// Helpers of the commands that write C files: the name of a file gives the names in it.
 #pragma once
 
 #include <filesystem>

@@ -31,7 +31,7 @@ check() {
     -semihosting-config enable=on,target=native -kernel "$name.elf" >"$name.txt" 2>&1 || { cat "$name.txt"; echo "$name: failed"; exit 1; }
   arm-none-eabi-size "$name.elf" | awk -v name="$name" -v ram="$ram" \
     'NR == 2 { print name ": " $1 " bytes of code and tables; " $2 + $3 " bytes of data, of " ram }'
-  # With -icount shift=0 an instruction takes a nanosecond.
+  # With -icount shift=0 each instruction takes one nanosecond.
   "$python" - "$hertz" host.txt "$name.txt" <<'PY'
 import struct, sys
 hertz = int(sys.argv[1])

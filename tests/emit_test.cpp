@@ -340,11 +340,11 @@ TEST(EmitC, DeclaresItsFunctionsForCAndCpp) {
   const tests::Folder folder;
   folder.write("pair.h", emit_c_header(outputs, options));
   folder.write("pair.c", "#include \"pair.h\"\n" + emit_c(outputs, options));
-  folder.write("use.cpp",
+  folder.write("use.cc",
                "#include \"pair.h\"\nint main() { double p[1] = {2}, x[1] = {1}, out[2], work[PAIR_STEP_WORKSPACE];\n"
                "  pair_outputs(p, x, out, work);\n  return out[0] == 2 && pair_jacobian_starts[2] == 2 ? 0 : 1; }\n");
   folder.run(gcc + " -c pair.c");
-  folder.run("g++ -std=c++20 -Wall -Wextra -Werror use.cpp pair.o -o use -lm");
+  folder.run("g++ -std=c++20 -Wall -Wextra -Werror use.cc pair.o -o use -lm");
   folder.run("./use");
 }
 

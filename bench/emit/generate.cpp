@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Records the functions of functions.hpp and writes them as C files with headers. usage: gradwalk-emit-functions FOLDER
+// Records the functions of functions.hpp and writes them as C files. usage: gradwalk-emit-functions FOLDER
 #include <fstream>
 #include <string>
 
@@ -15,7 +15,6 @@ void write(const std::string& folder, const char* name, F f, std::size_t paramet
   const Value result = f(std::span<const Value>(p), std::span<const Value>(x));
   const EmitOptions options{.name = name, .inputs = x, .parameters = p};
   std::ofstream(folder + "/" + name + ".c") << emit_c(result, options);
-  std::ofstream(folder + "/" + name + ".h") << emit_c_header(std::span(&result, 1), options);
 }
 
 }  // namespace

@@ -10,11 +10,15 @@
 #include <random>
 #include <vector>
 
-#include "arm.h"
-#include "camera.h"
 #include "hand.h"
-#include "imu.h"
-#include "quaternion.h"
+
+// Emitted by generate.cpp.
+extern "C" {
+double arm_gradient(const double* parameters, const double* inputs, double* gradient, double* work);
+double camera_gradient(const double* parameters, const double* inputs, double* gradient, double* work);
+double imu_gradient(const double* parameters, const double* inputs, double* gradient, double* work);
+double quaternion_gradient(const double* parameters, const double* inputs, double* gradient, double* work);
+}
 
 namespace {
 

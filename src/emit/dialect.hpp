@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What differs between the languages that we emit: literals and the names of functions.
+// The differences between the languages that we emit: literals and the names of functions.
 #pragma once
 
 #include <string>

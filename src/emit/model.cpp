@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Models as C: their graphs are recorded with Values that stand for a row, and emitted as any other graph. What is
-// added is the choice of a class, its name, and main().
+// Models as C: their graphs are recorded with Values that stand for a row, and emitted as any other graph. The
+// choice of a class, its name, and main() are added here.
 #include "gradwalk/emit_model.hpp"
 
 #include <algorithm>

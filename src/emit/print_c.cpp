@@ -14,7 +14,7 @@ constexpr std::size_t farthest_use = 1000;
 
 std::string indentation(std::size_t depth) { return std::string(2 * depth, ' '); }
 
-// The last place for a line break: after a comma or before an operator, outside an index.
+// The last position for a line break: after a comma or before an operator, outside an index.
 std::size_t last_break(const std::string& line, std::size_t after) {
   std::size_t found = std::string::npos;
   int brackets = 0;

@@ -22,7 +22,7 @@ struct RuleTree {
     negative,  // minus a child
     select,    // three children: if the first holds the second, otherwise the third
   };
-  // What an operand's name stands for: the operands of an op are 0 ... 2, in the order of its nodes; r is 3.
+  // The meaning of an operand's name: the operands of an op are 0 ... 2, in the order of its nodes; r is 3.
   static constexpr std::size_t result = 3;
   struct Node {
     Kind kind;
