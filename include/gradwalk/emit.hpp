@@ -2,7 +2,7 @@
 // emit_c() writes a recorded graph as C: its value and derivatives as one file that needs only <math.h>. Part of
 // gradwalk::compile.
 //
-//   Value angle{0.3, "angle"}, rate{0.1, "rate"}, gain{2.0, "gain"};
+//   Value angle = Value(0.3).label("angle"), rate = Value(0.1).label("rate"), gain = Value(2.0).label("gain");
 //   Value cost = pow(sin(angle) + gain * rate, 2);
 //   std::string text = emit_c(cost, {.name = "cost", .inputs = {angle, rate}, .parameters = {gain}});
 //

@@ -18,10 +18,10 @@
 #include "text/numbers.hpp"
 
 namespace gradwalk {
+namespace emit {
 namespace {
 
 using compiler::Id, compiler::none, compiler::Terms;
-using emit::Array, emit::Store;
 
 // digamma as text, one statement per line.
 std::string digamma_lines() {
@@ -622,15 +622,16 @@ std::string File::main_text() const {
 }
 
 }  // namespace
+}  // namespace emit
 
 std::string emit_c(std::span<const Value> outputs, const EmitOptions& options) {
-  return File(outputs, options).source();
+  return emit::File(outputs, options).source();
 }
 
 std::string emit_c(const Value& output, const EmitOptions& options) { return emit_c(std::span(&output, 1), options); }
 
 std::string emit_c_header(std::span<const Value> outputs, const EmitOptions& options) {
-  return File(outputs, options).header();
+  return emit::File(outputs, options).header();
 }
 
 }  // namespace gradwalk
