@@ -10,6 +10,7 @@ namespace gradwalk::cli {
 void add_compile(CLI::App& app);
 void add_completion(CLI::App& app);
 void add_draw(CLI::App& app);
+void add_emit(CLI::App& app);
 void add_eval(CLI::App& app);
 void add_explain(CLI::App& app);
 void add_inspect(CLI::App& app);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// gradwalk compile: prints an expression after each pass of compile().
+// gradwalk compile: prints an expression after each pass of compile(), or writes it as a C file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,10 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "emitting.hpp"
 #include "gradwalk/error.hpp"
+#include "gradwalk/files.hpp"
 #include "input.hpp"
 #ifdef GRADWALK_HAS_COMPILE
 #include "gradwalk/compile.hpp"
+#include "gradwalk/emit.hpp"
 #include "gradwalk/expression.hpp"
 #endif
 
@@ -21,6 +24,8 @@ struct CompileArguments {
   Input input;
   std::vector<std::string> inputs;
   bool json = false;
+  std::string emit;
+  bool is_float = false, hessian = false, main = false;
 };
 
 #ifdef GRADWALK_HAS_COMPILE
@@ -57,9 +62,28 @@ void print_names(char letter, const char* what, const std::vector<std::string>& 
   fmt::print("\n");
 }
 
+// Writes a C file with everything that the names allow: gradients by all names, and rows if there are inputs.
+void write_c(const CompileArguments& arguments, const Expression& expression, const Leaves& leaves) {
+  check_c_name("compile", "--emit", arguments.emit);
+  const bool has_rows = !leaves.inputs.empty() && !leaves.parameters.empty();
+  EmitOptions options{.name = c_name(arguments.emit),
+                      .inputs = leaves.options.inputs,
+                      .parameters = leaves.options.parameters,
+                      .precision = arguments.is_float ? Precision::float32 : Precision::float64,
+                      .input_gradients = !leaves.inputs.empty(),
+                      .rows = has_rows,
+                      .hessian = arguments.hessian,
+                      .main = arguments.main,
+                      .about = "The expression: " + arguments.input.text()};
+  const std::string text = emit_c(expression.root, options);
+  write_file(arguments.emit, text);
+  fmt::print("wrote {}\n", arguments.emit);
+}
+
 void show(const CompileArguments& arguments) {
   const Expression expression = parse(arguments.input.text());
   const Leaves leaves = leaves_of(expression, arguments.inputs);
+  if (!arguments.emit.empty()) return write_c(arguments, expression, leaves);
   const std::vector<PassText> passes = compile_passes({&expression.root, 1}, leaves.options);
   const Program::Description about = compile(expression.root, leaves.options).describe();
   if (arguments.json) {
@@ -97,11 +121,17 @@ void add_compile(CLI::App& app) {
       ->delimiter(',')
       ->option_text("NAME,...");
   command->add_flag("--json", arguments->json, "Print JSON");
+  CLI::Option* emit = command->add_option("--emit", arguments->emit, "Write the value and the gradient as a C file")
+                          ->option_text("FILE");
+  command->add_flag("--float", arguments->is_float, "In the C file, compute in float instead of double")->needs(emit);
+  command->add_flag("--hessian", arguments->hessian, "In the C file, add the second derivatives")->needs(emit);
+  command->add_flag("--main", arguments->main, "In the C file, add a main() that prints the results")->needs(emit);
   command->footer(
       "Examples:\n"
       "  gradwalk compile 'x=1; y=2; w=3; b=0; relu(w*x + b - y)' --inputs x,y\n"
+      "  gradwalk compile 'x=1; y=2; w=3; b=0; relu(w*x + b - y)' --inputs x,y --emit neuron.c\n"
       "\n"
-      "docs/compile.md explains the compiler's passes.");
+      "docs/compile.md explains the compiler's passes, docs/emit-c.md the C file.");
   command->callback([arguments] { show(*arguments); });
 }
 

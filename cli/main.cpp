@@ -75,6 +75,7 @@ int main(int argc, char** argv) {
     gradwalk::cli::add_ops(app);
     gradwalk::cli::add_train(app);
     gradwalk::cli::add_predict(app);
+    gradwalk::cli::add_emit(app);
     gradwalk::cli::add_inspect(app);
     gradwalk::cli::add_lesson(app);
     gradwalk::cli::add_completion(app);

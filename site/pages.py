@@ -32,6 +32,7 @@ SECTIONS = {
         "docs/train.md",
         "docs/csv.md",
         "docs/compile.md",
+        "docs/emit-c.md",
         "docs/solve.md",
         "docs/custom-op.md",
         "docs/python.md",

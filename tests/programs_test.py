@@ -25,7 +25,7 @@ CONTEXT = {
     "docs/csv.md": "std::string text;",
     "docs/solve.md": "std::vector<std::vector<double>> rows;",
 }
-HEADERS = ["gradwalk/gradwalk.hpp", "gradwalk/compile.hpp", "gradwalk/function.hpp", "gradwalk/draw.hpp", "gradwalk/film.hpp", "gradwalk/solve.hpp", "iostream"]
+HEADERS = ["gradwalk/gradwalk.hpp", "gradwalk/compile.hpp", "gradwalk/function.hpp", "gradwalk/emit.hpp", "gradwalk/draw.hpp", "gradwalk/film.hpp", "gradwalk/solve.hpp", "iostream"]
 
 
 def run(command, folder, environment, **options):

@@ -325,4 +325,9 @@ class Differentiator {
 
 void differentiate(Terms& terms, Groups& groups) { Differentiator(terms, groups).run(); }
 
+void differentiate(Terms& terms) {
+  Groups groups;
+  differentiate(terms, groups);
+}
+
 }  // namespace gradwalk::compiler

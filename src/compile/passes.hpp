@@ -31,6 +31,7 @@ inline constexpr std::uint64_t whole_hash = ~std::uint64_t{0};
 Groups lift(const Terms& terms, std::uint64_t hash_mask = whole_hash);  // of the forward pass
 // Adds the backward pass: the gradients of the outputs with respect to parameters and inputs.
 void differentiate(Terms& terms, Groups& groups);
+void differentiate(Terms& terms);  // of terms without inputs, which have no layers
 void lift_backward(const Terms& terms, Groups& groups, std::uint64_t hash_mask = whole_hash);
 Instructions schedule(const Terms& terms, const Groups& groups, std::uint64_t hash_mask = whole_hash);
 

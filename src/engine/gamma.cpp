@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The gamma function's logarithm, and the derivative of that, for the rules of ops.def.
 #include <cmath>
-#include <limits>
-#include <numbers>
 
 #include "gradwalk/ops.hpp"
 
@@ -23,23 +21,8 @@ double lgamma(double x) {
 #endif
 }
 
-// Shifts x above 10 by the recurrence digamma(x) = digamma(x + 1) - 1 / x. There, the asymptotic series has the
-// precision of a double. Numbers below 0 are reflected first.
-double digamma(double x) {
-  if (x == 0) return std::copysign(std::numeric_limits<double>::infinity(), -x);
-  double result = 0;
-  if (x < 0) {
-    if (x == std::floor(x)) return std::numeric_limits<double>::quiet_NaN();
-    result = -std::numbers::pi / std::tan(std::numbers::pi * (x - std::round(x)));
-    x = 1 - x;
-  }
-  for (; x < 10; ++x) result -= 1 / x;
-  const double s = 1 / (x * x);
-  // The coefficients are the Bernoulli numbers B(2k), divided by 2k.
-  const double series =
-      s *
-      (1.0 / 12 - s * (1.0 / 120 - s * (1.0 / 252 - s * (1.0 / 240 - s * (1.0 / 132 - s * (691.0 / 32760 - s / 12))))));
-  return result + (std::log(x) - 0.5 / x - series);
-}
+#define GRADWALK_C_AND_CPP(...) __VA_ARGS__
+#include "digamma.def"
+#undef GRADWALK_C_AND_CPP
 
 }  // namespace gradwalk::rules

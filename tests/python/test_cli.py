@@ -195,3 +195,39 @@ def test_compile_shows_each_pass_and_refuses_inputs_that_are_no_leaves():
         done = gradwalk("compile", "x=1; f=x*x", "--inputs", name)
         assert (done.returncode, done.stdout) == (1, "")
         assert f"needs --inputs that are names of leaves in the expression, got '{name}'; name the numbers that differ" in done.stderr
+
+
+def c_program(source, folder):
+    """Compiles a C file without warnings and returns the program's name."""
+    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
+    subprocess.run(["gcc", *flags, str(source), "-o", str(folder / "program"), "-lm"], check=True, timeout=60)
+    return str(folder / "program")
+
+
+def test_compile_writes_an_expression_as_c(tmp_path):
+    source = tmp_path / "neuron.c"
+    expression = "x=1; y=2; w=3; b=0; (w*x + b - y)**2"
+    done = gradwalk("compile", expression, "--inputs", "x,y", "--emit", str(source), "--hessian", "--main", "--float")
+    assert (done.returncode, done.stdout) == (0, f"wrote {source}\n")
+    printed = subprocess.run([c_program(source, tmp_path)], capture_output=True, text=True, check=True, timeout=60).stdout
+    assert printed.splitlines() == ["value = 1", "gradient[0] = 2", "gradient[1] = 2", "input_gradient[0] = 6", "input_gradient[1] = -2"]
+    for name, message in ((tmp_path / "missing" / "a.c", "needs a folder that takes a new file"), (tmp_path / "a.txt", "ends in .c")):
+        done = gradwalk("compile", "x=1; x*x", "--emit", str(name))
+        assert done.returncode == 1 and message in done.stderr and not name.exists()
+    assert gradwalk("compile", "x=1; x*x", "--float").returncode == 2
+
+
+def test_emit_writes_a_model_as_c_that_predicts_the_same(tmp_path):
+    model, source, rows = tmp_path / "m.safetensors", tmp_path / "m.c", tmp_path / "rows.csv"
+    assert gradwalk("train", "moons", "--steps", "30", "--save", str(model)).returncode == 0
+    done = gradwalk("emit", str(model), "-o", str(source), "--train-step", "--main")
+    assert (done.returncode, done.stdout) == (0, f"wrote {source}: 337 parameters\n")
+    points = [(0.1 * i, 0.5 - 0.07 * i) for i in range(-10, 20)]
+    rows.write_text("x0,x1\n" + "".join(f"{x},{y}\n" for x, y in points))
+    predicted = gradwalk("predict", str(model), str(rows))
+    assert predicted.returncode == 0, predicted.stderr
+    text = "".join(f"{x},{y}\n" for x, y in points)
+    printed = subprocess.run([c_program(source, tmp_path)], input=text, capture_output=True, text=True, check=True, timeout=60).stdout
+    assert printed.splitlines() == [line.split(",")[0] for line in predicted.stdout.splitlines()[1:]]
+    assert gradwalk("emit", str(source), "-o", str(tmp_path / "x.c")).returncode == 1
+    assert "needs -o with the name of a C file" in gradwalk("emit", str(model), "-o", str(tmp_path / "x")).stderr
