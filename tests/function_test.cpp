@@ -195,6 +195,29 @@ TEST(AFunction, StopsLookingForPathsIfEveryRowHasItsOwn) {
   EXPECT_EQ(function.describe().programs, 0u);
 }
 
+// The sum is rounded otherwise in the two programs: the first adds x0 + x1 first, because only the second needs x1 +
+// x2. So each program sends the row to the other one.
+TEST(AFunction, RecordsARowThatEachOfTwoProgramsSendsToTheOther) {
+  Function function(
+      [](const Inputs& x) {
+        const Value part = x[1] + x[2], sum = x[0] + part;
+        return sum < x[3] ? 2 * sum : -exp(part);
+      },
+      {.inputs = 4, .compile_after = 2});
+  std::vector<double> rows, outputs(8);
+  for (int i = 0; i < 8; ++i) rows.insert(rows.end(), {0.1, 0.2, 0.3, i % 2 == 0 ? 1.0 : 0.0});
+  function.evaluate(rows, outputs);
+  const Function::Description before = function.describe();
+  ASSERT_EQ(before.programs, 2u);
+  ASSERT_NE(0.1 + 0.2 + 0.3, 0.1 + (0.2 + 0.3));
+  for (std::size_t i = 0; i < 8; ++i) rows[4 * i + 3] = 0.1 + 0.2 + 0.3;
+  function.evaluate(rows, outputs);
+  const Function::Description after = function.describe();
+  EXPECT_EQ(after.eager_rows - before.eager_rows, 8u);
+  EXPECT_EQ(after.moved_rows - before.moved_rows, 16u);
+  for (const double output : outputs) EXPECT_EQ(output, 2 * (0.1 + (0.2 + 0.3)));
+}
+
 TEST(AFunction, DescribesItsPathsAndWhereTheyPart) {
   Value limit = Value(0.25).label("limit");
   Function function(
