@@ -2,8 +2,10 @@
 #include "state.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "gradwalk/error.hpp"
@@ -23,6 +25,17 @@ constexpr std::size_t sample = 32;            // rows that show how many will le
 constexpr std::size_t first_programs = 8;     // that are compiled before any has paid for itself
 constexpr std::size_t least_fresh = 512;      // rows without a remembered path that go through the programs together
 constexpr std::size_t max_loops = 8;          // of a function, one after another
+
+// Comparisons that fail are the bits of a number, the first one the highest. This is a number of bits for which sums of
+// them are exact.
+std::size_t bits_per_mask(Precision precision) { return precision == Precision::float64 ? 48 : 20; }
+
+// The number of comparisons before the first that failed, or nothing if none did.
+std::optional<std::size_t> first_failed(std::span<const double> masks, std::size_t bits) {
+  for (std::size_t i = 0; i < masks.size(); ++i)
+    if (masks[i] != 0) return i * bits + bits - 1 - static_cast<std::size_t>(std::ilogb(masks[i]));
+  return std::nullopt;
+}
 
 // The first numbers of a buffer, which only grows: growing sets numbers to 0, which costs time.
 std::span<double> room(std::vector<double>& buffer, std::size_t size) {
@@ -294,12 +307,13 @@ std::span<const double> Function::State::gather(const Call& call, const Rows& ro
 void Function::State::run_program(Call& call, std::int32_t index, Work work) {
   paths::Path& path = paths_.path(index);
   const std::uint32_t depth = paths_.node(work.node).depth;
-  const std::size_t width = path.program->outputs(), guards = path.outcomes.size();
-  const bool has_guards = guards > 0;
+  const std::size_t width = path.program->outputs(), bits = bits_per_mask(options_.precision);
+  const bool has_guards = !path.outcomes.empty();
   // If many of the first rows leave, all run forward only until it is known which stay.
   bool forward_first = !call.is_backward;
-  const auto stays = [&](std::size_t i) {
-    return !has_guards || outputs_and_held_[i * width + width - 1] == static_cast<double>(guards);
+  const auto failed = [&](std::size_t i) {
+    return first_failed(std::span(outputs_and_held_).subspan(i * width + outputs_, has_guards ? width - outputs_ : 0),
+                        bits);
   };
   const auto forward = [&](const Rows& rows) {
     path.program->evaluate(gather(call, rows), room(outputs_and_held_, rows.size() * width));
@@ -308,7 +322,7 @@ void Function::State::run_program(Call& call, std::int32_t index, Work work) {
     const Rows first(work.rows.begin(), work.rows.begin() + sample);
     forward(first);
     std::size_t stay = 0;
-    for (std::size_t i = 0; i < sample; ++i) stay += stays(i) ? 1 : 0;
+    for (std::size_t i = 0; i < sample; ++i) stay += failed(i) ? 0 : 1;
     forward_first = 3 * stay < 2 * sample;
   }
   if (forward_first)
@@ -317,17 +331,18 @@ void Function::State::run_program(Call& call, std::int32_t index, Work work) {
     run_on(call, path, work.rows);
 
   Rows stayed, left;
-  std::vector<double> held;
+  std::vector<std::size_t> held;
   for (std::size_t i = 0; i < work.rows.size(); ++i) {
     const std::uint32_t row = work.rows[i];
-    if (stays(i)) {
+    const std::optional<std::size_t> comparison = failed(i);
+    if (!comparison) {
       remembered_[row] = index;
       if (!call.outputs.empty())
         std::copy_n(outputs_and_held_.data() + i * width, outputs_, call.outputs.data() + row * outputs_);
       stayed.push_back(row);
     } else {
       left.push_back(row);
-      held.push_back(outputs_and_held_[i * width + width - 1]);
+      held.push_back(*comparison);
     }
   }
   if (forward_first && call.is_backward && !stayed.empty()) run_on(call, path, stayed);
@@ -367,10 +382,10 @@ void Function::State::run_on(Call& call, paths::Path& path, const Rows& rows) {
 // Rows that left a path go on where they left it. Rounding may decide a comparison otherwise in another program, so a
 // row could come back; a row that does not get further than it was is recorded.
 void Function::State::hand_on(Call& call, const paths::Path& path, std::uint32_t depth, const Rows& rows,
-                              std::span<const double> held) {
+                              std::span<const std::size_t> held) {
   std::map<std::size_t, Rows> by_comparison;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto at = static_cast<std::size_t>(held[i]);
+    const std::size_t at = held[i];
     if (at < depth)
       run_eagerly(call, rows[i]);
     else
@@ -451,8 +466,8 @@ void Function::State::run_eagerly(Call& call, std::uint32_t index) {
 
 // ---- compiling ----
 
-// The program's outputs are those of the function and, if it branches, the number of comparisons that came out as on
-// this path before the first that did not. The first output counts only if all did.
+// The program's outputs are those of the function and, if it branches, numbers whose bits are the comparisons that came
+// out otherwise than on this path. The first output counts only if none did.
 void Function::State::compile_path(std::int32_t index, std::span<const double> numbers) {
   const paths::Recording recorded = paths::record(function_, numbers, options_.parameters);
   const std::vector<bool> outcomes = paths_.outcomes(index);
@@ -465,13 +480,19 @@ void Function::State::compile_path(std::int32_t index, std::span<const double> n
 
   std::vector<Value> outputs = recorded.outputs;
   if (!outcomes.empty()) {
-    Value held = 0.0;
-    for (std::size_t i = outcomes.size(); i-- > 0;) {
-      const Value outcome(recorded.decided[i]);
-      held = (outcomes[i] ? outcome : 1 - outcome) * (1 + held);
+    const std::size_t bits = bits_per_mask(options_.precision);
+    Value all = 0.0;
+    for (std::size_t begin = 0; begin < outcomes.size(); begin += bits) {
+      Value mask = 0.0;
+      for (std::size_t i = begin; i < std::min(begin + bits, outcomes.size()); ++i) {
+        const double bit = std::ldexp(1.0, static_cast<int>(bits - 1 - (i - begin)));
+        const Value outcome(recorded.decided[i]);
+        mask = outcomes[i] ? mask + bit - bit * outcome : mask + bit * outcome;
+      }
+      all = begin == 0 ? mask : all + mask;
+      outputs.push_back(mask);
     }
-    outputs[0] = select(held > static_cast<double>(outcomes.size()) - 0.5, outputs[0], 0.0);
-    outputs.push_back(held);
+    outputs[0] = select(all < 0.5, outputs[0], 0.0);
   }
   try {
     Program program = compile(outputs, {.inputs = recorded.inputs,

@@ -82,7 +82,7 @@ class Function::State {
   void run_program(Call& call, std::int32_t path, Work work);
   void run_on(Call& call, paths::Path& path, const Rows& rows);
   void hand_on(Call& call, const paths::Path& path, std::uint32_t depth, const Rows& rows,
-               std::span<const double> held);
+               std::span<const std::size_t> held);
   void run_eagerly(Call& call, std::uint32_t row);
   std::int32_t record_watched(Call& call, std::uint32_t row, std::vector<Value>& outputs, std::vector<Value>& inputs);
   void notice(bool is_new_path);
