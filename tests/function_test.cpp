@@ -263,13 +263,13 @@ TEST(AFunction, RefusesNumbersThatLeaveTheGraph) {
   Function cast([](const Inputs& x) { return x[0] * static_cast<double>(x[1]); }, {.inputs = 2});
   EXPECT_EQ(tests::error_of([&] { cast.run(std::vector{1.0, 2.0}); }),
             "Function: needs a function whose numbers stay in the graph, got the leaf with data 2, which was detached, "
-            "cast to a number or computed under NoGrad; write stop(x) in place of x.detach(), and select(condition, a, "
-            "b) in place of a branch or an index");
+            "cast to a number or computed under NoGrad; write stop(x) in place of x.detach(), and branch on Values, as "
+            "in if (x < 1), not on numbers");
   Function detached([](const Inputs& x) { return x[0] * exp(x[0]).label("growth").detach(); }, {.inputs = 1});
   EXPECT_EQ(tests::error_of([&] { detached.run(std::vector{0.0}); }),
             "Function: needs a function whose numbers stay in the graph, got the result of exp \"growth\" with data 1, "
             "which was detached, cast to a number or computed under NoGrad; write stop(x) in place of x.detach(), and "
-            "select(condition, a, b) in place of a branch or an index");
+            "branch on Values, as in if (x < 1), not on numbers");
 }
 
 TEST(AFunction, RefusesRandomNumbersHiddenStateAndData) {
