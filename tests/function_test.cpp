@@ -220,6 +220,29 @@ TEST(AFunction, RecordsARowThatEachOfTwoProgramsSendsToTheOther) {
   for (const double output : outputs) EXPECT_EQ(output, 2 * (0.1 + (0.2 + 0.3)));
 }
 
+// More comparisons than one number has bits: rows that leave a path are sent on from the right comparison.
+TEST(AFunction, FollowsAHundredComparisonsInEachPrecision) {
+  for (const Precision precision : {Precision::float64, Precision::float32}) {
+    Function function(
+        [](const Inputs& x) {
+          Value sum = x[0];
+          for (int i = 0; i < 100; ++i)
+            if (x[0] > i + 0.5) sum += 1;
+          return sum;
+        },
+        {.inputs = 1, .precision = precision, .compile_after = 2, .max_programs = 40});
+    std::vector<double> rows, outputs(606);
+    for (int i = 0; i < 606; ++i) rows.push_back(i % 101);
+    for (int call = 0; call < 3; ++call) {
+      function.evaluate(rows, outputs);
+      for (std::size_t i = 0; i < rows.size(); ++i) ASSERT_EQ(outputs[i], 2 * rows[i]) << i;
+      std::reverse(rows.begin(), rows.end());  // remembered paths are wrong then
+    }
+    EXPECT_GT(function.describe().programs, 7u);
+    EXPECT_GT(function.describe().moved_rows, 100u);
+  }
+}
+
 TEST(AFunction, DescribesItsPathsAndWhereTheyPart) {
   Value limit = Value(0.25).label("limit");
   Function function(
