@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Random functions with control flow of their own: nested branches, loops whose number of rounds depends on the data,
-// early returns, sorting, the index of the smallest, std::max, rejection, and comparisons with NaN.
+// some of them as loop(), early returns, sorting, the index of the smallest, std::max, rejection, and comparisons with
+// NaN.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "gradwalk/function.hpp"
 #include "gradwalk/gradwalk.hpp"
 
 namespace gradwalk::tests {
@@ -86,6 +88,10 @@ class BranchingFunction {
           if (b < c + s.number ? run(s.first, v) : run(s.second, v)) return true;
           break;
         case Kind::loop:
+          if (s.op % 3 == 0) {
+            run_loop(s, v);
+            break;
+          }
           for (int round = 0; round < 12 && abs(v[s.a % v.size()]) > 0.2; ++round) {
             v[s.a % v.size()] *= 0.6;
             if (run(s.first, v)) return true;
@@ -111,6 +117,23 @@ class BranchingFunction {
       }
     }
     return false;
+  }
+
+  // The same with loop(). A body cannot leave the function.
+  void run_loop(const Statement& s, std::vector<Value>& v) const {
+    std::vector<Value> state = v;
+    state.emplace_back(0.0);  // counts rounds
+    const std::size_t a = s.a % v.size(), count = v.size();
+    state = loop(
+        state, [&](const std::vector<Value>& at) { return at[count] < 11.5 && abs(at[a]) > 0.2; },
+        [&](const std::vector<Value>& at) {
+          std::vector<Value> next(at.begin(), at.end() - 1);
+          next[a] *= 0.6;
+          run(s.first, next);
+          next.push_back(at[count] + 1);
+          return next;
+        });
+    v.assign(state.begin(), state.end() - 1);
   }
 
   std::size_t outputs_;

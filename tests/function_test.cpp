@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <random>
+#include <sstream>
 #include <thread>
 
 #include "gradwalk/gradwalk.hpp"
@@ -195,6 +197,52 @@ TEST(AFunction, StopsLookingForPathsIfEveryRowHasItsOwn) {
   EXPECT_EQ(function.describe().programs, 0u);
 }
 
+// The sum is rounded otherwise in the two programs: the first adds x0 + x1 first, because only the second needs x1 +
+// x2. So each program sends the row to the other one.
+TEST(AFunction, RecordsARowThatEachOfTwoProgramsSendsToTheOther) {
+  Function function(
+      [](const Inputs& x) {
+        const Value part = x[1] + x[2], sum = x[0] + part;
+        return sum < x[3] ? 2 * sum : -exp(part);
+      },
+      {.inputs = 4, .compile_after = 2});
+  std::vector<double> rows, outputs(8);
+  for (int i = 0; i < 8; ++i) rows.insert(rows.end(), {0.1, 0.2, 0.3, i % 2 == 0 ? 1.0 : 0.0});
+  function.evaluate(rows, outputs);
+  const Function::Description before = function.describe();
+  ASSERT_EQ(before.programs, 2u);
+  ASSERT_NE(0.1 + 0.2 + 0.3, 0.1 + (0.2 + 0.3));
+  for (std::size_t i = 0; i < 8; ++i) rows[4 * i + 3] = 0.1 + 0.2 + 0.3;
+  function.evaluate(rows, outputs);
+  const Function::Description after = function.describe();
+  EXPECT_EQ(after.eager_rows - before.eager_rows, 8u);
+  EXPECT_EQ(after.moved_rows - before.moved_rows, 16u);
+  for (const double output : outputs) EXPECT_EQ(output, 2 * (0.1 + (0.2 + 0.3)));
+}
+
+// More comparisons than one number has bits: rows that leave a path are sent on from the right comparison.
+TEST(AFunction, FollowsAHundredComparisonsInEachPrecision) {
+  for (const Precision precision : {Precision::float64, Precision::float32}) {
+    Function function(
+        [](const Inputs& x) {
+          Value sum = x[0];
+          for (int i = 0; i < 100; ++i)
+            if (x[0] > i + 0.5) sum += 1;
+          return sum;
+        },
+        {.inputs = 1, .precision = precision, .compile_after = 2, .max_programs = 40});
+    std::vector<double> rows, outputs(606);
+    for (int i = 0; i < 606; ++i) rows.push_back(i % 101);
+    for (int call = 0; call < 3; ++call) {
+      function.evaluate(rows, outputs);
+      for (std::size_t i = 0; i < rows.size(); ++i) ASSERT_EQ(outputs[i], 2 * rows[i]) << i;
+      std::reverse(rows.begin(), rows.end());  // remembered paths are wrong then
+    }
+    EXPECT_GT(function.describe().programs, 7u);
+    EXPECT_GT(function.describe().moved_rows, 100u);
+  }
+}
+
 TEST(AFunction, DescribesItsPathsAndWhereTheyPart) {
   Value limit = Value(0.25).label("limit");
   Function function(
@@ -238,13 +286,13 @@ TEST(AFunction, RefusesNumbersThatLeaveTheGraph) {
   Function cast([](const Inputs& x) { return x[0] * static_cast<double>(x[1]); }, {.inputs = 2});
   EXPECT_EQ(tests::error_of([&] { cast.run(std::vector{1.0, 2.0}); }),
             "Function: needs a function whose numbers stay in the graph, got the leaf with data 2, which was detached, "
-            "cast to a number or computed under NoGrad; write stop(x) in place of x.detach(), and select(condition, a, "
-            "b) in place of a branch or an index");
+            "cast to a number or computed under NoGrad; write stop(x) in place of x.detach(), and branch on Values, as "
+            "in if (x < 1), not on numbers");
   Function detached([](const Inputs& x) { return x[0] * exp(x[0]).label("growth").detach(); }, {.inputs = 1});
   EXPECT_EQ(tests::error_of([&] { detached.run(std::vector{0.0}); }),
             "Function: needs a function whose numbers stay in the graph, got the result of exp \"growth\" with data 1, "
             "which was detached, cast to a number or computed under NoGrad; write stop(x) in place of x.detach(), and "
-            "select(condition, a, b) in place of a branch or an index");
+            "branch on Values, as in if (x < 1), not on numbers");
 }
 
 TEST(AFunction, RefusesRandomNumbersHiddenStateAndData) {
@@ -279,22 +327,22 @@ TEST(AFunction, ChecksItsArguments) {
               Function pairs([](const Inputs& x) { return x[0]; }, {.inputs = 2});
               pairs.run(three);
             }),
-            "gradients: needs rows of 2 numbers, got 3 numbers; give a number for each input of each row");
+            "Function::run: needs rows of 2 numbers, got 3 numbers; give a number for each input of each row");
   EXPECT_EQ(tests::error_of([&] { two.function.gradients(three, three); }),
-            "gradients: needs 1 gradient, got 3; give one number per parameter");
+            "Function::gradients: needs 1 gradient, got 3; give one number per parameter");
   EXPECT_EQ(tests::error_of([&] { two.function.run(three, {.weights = gradient}); }),
-            "gradients: needs one weight per row, got 1 weight for 3 rows; give as many weights as rows, or none");
+            "Function::run: needs one weight per row, got 1 weight for 3 rows; give as many weights as rows, or none");
   const std::vector<double> cancelling{1.0, -2.0, 1.0};
   EXPECT_EQ(
       tests::error_of([&] { two.function.run(three, {.result = RunOptions::Result::mean, .weights = cancelling}); }),
-      "gradients: needs weights whose sum is not 0, for a mean, got weights whose sum is 0; give others, or ask "
+      "Function::run: needs weights whose sum is not 0, for a mean, got weights whose sum is 0; give others, or ask "
       "for the sum");
   EXPECT_EQ(tests::error_of([&] { two.function.run(three, {.input_gradients = gradient}); }),
-            "gradients: needs input_gradients of one number per row and input, got 1 number; give 3");
+            "Function::run: needs input_gradients of one number per row and input, got 1 number; give 3");
   EXPECT_EQ(tests::error_of([&] { two.function.run(three, {.outputs = gradient}); }),
-            "gradients: needs outputs of one number per row and output, got 1 number; give 3");
+            "Function::run: needs outputs of one number per row and output, got 1 number; give 3");
   EXPECT_EQ(tests::error_of([&] { two.function.evaluate(three, gradient); }),
-            "evaluate: needs outputs of one number per row and output, got 1 number; give 3");
+            "Function::evaluate: needs outputs of one number per row and output, got 1 number; give 3");
   EXPECT_EQ(two.function.run(none), 0);
   Function moved(std::move(two.function));
   EXPECT_EQ(tests::error_of([&] { two.function.run(three); }),
@@ -337,9 +385,107 @@ TEST(AFunction, TakesOneCallAtATime) {
       },
       FunctionOptions{.inputs = 1});
   function->evaluate(rows, outputs);
-  EXPECT_EQ(error,
-            "evaluate: needs one call at a time, got a call while another one is running; make one Function per "
-            "thread, or take turns");
+  EXPECT_EQ(
+      error,
+      "Function::evaluate: needs one call at a time, got a call while another one is running; make one Function per "
+      "thread, or take turns");
+}
+
+TEST(AFunction, PrintsItsSummary) {
+  TwoSides two;
+  two.function.run(grid(100, 0, 0.75));
+  Function::Description description = two.function.describe();
+  description.bytes = 1000;
+  std::ostringstream text;
+  text << description;
+  EXPECT_EQ(text.str(),
+            "2 paths, 2 programs of 1,000 bytes, 94 rows compiled, 6 recorded, 33 moved\n67 rows, 1 comparison, "
+            "compiled\n33 rows, 1 comparison, compiled; comparison 1: input 0 < 0.5 is false");
+}
+
+// A function that is a parabola with its lowest point at a on one side and a line on the other.
+struct Fit {
+  Value a{0.0}, b{0.0};
+  Function function{[this](const Inputs& x) {
+                      const Value error = x[0] < 0.5 ? a - x[1] : a + b * (x[0] - 0.5) - x[1];
+                      return error * error;
+                    },
+                    {.inputs = 2, .parameters = {a, b}, .compile_after = 3}};
+  std::vector<double> rows;
+  Fit() {
+    for (const double x : grid(40, 0, 1)) rows.insert(rows.end(), {x, x < 0.5 ? 2 : 2 - 3 * (x - 0.5)});
+  }
+};
+
+TEST(ATrainerOfAFunction, MovesTheValuesOfItsParametersAtEachStep) {
+  Fit fit;
+  Trainer trainer(fit.function, SGD{.lr = 0.1});
+  const double by_a = -2 *
+                      std::accumulate(fit.rows.begin(), fit.rows.end(), 0.0,
+                                      [i = 0](double sum, double y) mutable { return i++ % 2 ? sum + y : sum; }) /
+                      40;
+  trainer.step(fit.rows, {.result = RunOptions::Result::mean});
+  EXPECT_NEAR(fit.a.data(), -0.1 * by_a, 1e-12);
+  EXPECT_EQ(fit.a.grad(), 0);
+  EXPECT_EQ(trainer.steps(), 1u);
+}
+
+TEST(ATrainerOfAFunction, TrainsWithEachOptimizer) {
+  for (const OptimizerConfig& config :
+       {OptimizerConfig(SGD{.lr = 0.5, .momentum = 0.8}), OptimizerConfig(Adam{.lr = 0.1})}) {
+    Fit fit;
+    double loss = 1;
+    {
+      Trainer trainer(fit.function, config);
+      for (int i = 0; i < 600; ++i) loss = trainer.step(fit.rows, {.result = RunOptions::Result::mean});
+    }
+    EXPECT_LT(loss, 1e-9);
+    EXPECT_NEAR(fit.a.data(), 2, 1e-4);
+    EXPECT_NEAR(fit.b.data(), -3, 1e-3);
+  }
+}
+
+TEST(ATrainerOfAFunction, WeighsRowsClipsCallsTheHookAndContinuesFromAState) {
+  Fit fit;
+  Trainer trainer(fit.function, SGD{.lr = 1, .momentum = 0.5},
+                  [](std::uint64_t step) { return step == 0 ? 1.0 : 0.0; });
+  std::vector<double> seen;
+  trainer.before_update([&](std::span<double> gradient) {
+    seen.assign(gradient.begin(), gradient.end());
+    gradient[0] = 30, gradient[1] = -40;
+  });
+  trainer.clip_norm(5);
+  const std::vector<double> weights{1, 3};
+  EXPECT_DOUBLE_EQ(trainer.step(std::vector{0.0, 1.0, 0.25, 2.0}, {.weights = weights}), 13);
+  EXPECT_EQ(seen, (std::vector<double>{-14, 0}));
+  EXPECT_NEAR(fit.a.data(), -3, 1e-6);
+  EXPECT_NEAR(fit.b.data(), 4, 1e-6);
+  const OptimizerState state = trainer.optimizer_state();
+  EXPECT_EQ(state.steps, 1u);
+  trainer.step(std::vector<float>{0, 1});
+  EXPECT_NEAR(fit.a.data(), -3, 1e-6) << "the schedule is at 0";
+  trainer.set_optimizer_state(state);
+  EXPECT_EQ(trainer.steps(), 1u);
+  EXPECT_EQ(trainer.step(std::vector<double>()), 0);
+  EXPECT_EQ(trainer.steps(), 1u);
+}
+
+TEST(ATrainerOfAFunction, OutlivesTheFunctionAndChecksItsRows) {
+  std::optional<Fit> fit(std::in_place);
+  Value w{1.0};
+  std::optional<Function> function(
+      std::in_place, [&](const Inputs& x) { return w * x[0]; }, FunctionOptions{.inputs = 1, .parameters = {w}});
+  Trainer trainer(*function, SGD{.lr = 0.5});
+  function.reset();
+  EXPECT_DOUBLE_EQ(trainer.step(std::vector{2.0}), 2);
+  EXPECT_DOUBLE_EQ(w.data(), 0);
+  EXPECT_EQ(tests::error_of([&] { Trainer(fit->function, SGD{}).step(std::vector{1.0}); }),
+            "Trainer::step: needs rows of 2 numbers, got 1 number; give a number for each input of each row");
+  EXPECT_EQ(tests::error_of([&] { trainer.step(); }),
+            "Trainer::step: needs rows of one Function, got none, or a list; give a vector with the rows of one step");
+  const std::vector<std::vector<double>> list(1);
+  EXPECT_EQ(tests::error_of([&] { trainer.step(list); }),
+            "Trainer::step: needs rows of one Function, got none, or a list; give a vector with the rows of one step");
 }
 
 TEST(AFunction, ComputesInFloat32) {

@@ -13,6 +13,27 @@ namespace {
 
 using gradwalk::Function, gradwalk::Value;
 
+// The adaptive ODE from spread starts, with loop() and with select() in place of branches.
+struct OdeWithLoop : models::AdaptiveOde<false> {
+  static double of(const std::vector<double>& p, const std::vector<double>& x) {
+    return models::AdaptiveOde<false>::of(p, x);
+  }
+  static Value of(const std::vector<Value>& p, const std::vector<Value>& x) {
+    using State = std::vector<Value>;
+    const State last = gradwalk::loop(
+        State{x[0], x[1], Value(0.0), Value(0.05)}, [](const State& s) { return s[2] < 1.5; },
+        [&](const State& s) {
+          const Value &y = s[0], &v = s[1], &t = s[2], h = select(t + s[3] > 1.5, 1.5 - t, s[3]);
+          const Value a = p[0] * (1 - y * y) * v - p[1] * y, y1 = y + h * v, v1 = v + h * a;
+          const Value b = p[0] * (1 - y1 * y1) * v1 - p[1] * y1, v2 = v + 0.5 * h * (a + b);
+          const Value error = abs(v2 - v1), is_rejected(error > 0.01);
+          return State{select(is_rejected, y, y + 0.5 * h * (v + v1)), select(is_rejected, v, v2),
+                       select(is_rejected, t, t + h), select(is_rejected, 0.5 * h, select(error < 0.002, 2 * h, h))};
+        });
+    return last[0];
+  }
+};
+
 template <class Model> class OfRows : public Task {
  public:
   explicit OfRows(std::size_t rows) : numbers_(rows * Model::inputs) {
@@ -128,6 +149,7 @@ Case paths_ode_near(const Sizes& sizes) {
 Case paths_ode_far(const Sizes& sizes) {
   return paths_case<models::AdaptiveOde<false>>("paths-ode-far", sizes, 20'000, 0.8, 6);
 }
+Case paths_ode_loop(const Sizes& sizes) { return paths_case<OdeWithLoop>("paths-ode-loop", sizes, 20'000, 4.5, 6); }
 Case paths_rejection(const Sizes& sizes) {
   return paths_case<models::Rejection>("paths-rejection", sizes, 50'000, 5, 6);
 }

@@ -185,6 +185,8 @@ GRADWALK_EXPORT Program compile(const RowOutputs& function, std::span<const doub
 // be evaluated row by row, or differentiated once more by jacobian_at(). Throws an Error if there are no parameters.
 GRADWALK_EXPORT Program compile_derivatives(const Value& output, const CompileOptions& options);
 
+class Function;  // function.hpp
+
 // Runs steps of an optimizer on its own copy of a program. The parameters and the state of the optimizer stay there, in
 // the layout and precision of the program, from step to step. write_back() and the destructor copy the parameters to
 // their Values.
@@ -195,6 +197,9 @@ class GRADWALK_EXPORT Trainer {
   // Makes a Trainer for several programs, such as one per length of a text. Throws an Error if they differ in their
   // parameters or their precision.
   Trainer(std::span<const Program> programs, const OptimizerConfig& config, Schedule schedule = {});
+  // Makes a Trainer for a Function (function.hpp), which it shares. A Function may record rows with the Values of its
+  // parameters, so each step moves these Values, and write_back() has nothing left to do.
+  Trainer(const Function& function, const OptimizerConfig& config, Schedule schedule = {});
   // Moves a Trainer.
   Trainer(Trainer&&) noexcept;
   // Deleted: a Trainer cannot be assigned to.
@@ -233,6 +238,10 @@ class GRADWALK_EXPORT Trainer {
   void set_optimizer_state(const OptimizerState& state);
 
  private:
+  using GradientsOfRows =
+      std::function<double(std::span<const double> rows, std::span<double> gradients, const RunOptions& options)>;
+  Trainer(const std::vector<Value>& parameters, GradientsOfRows gradients, const OptimizerConfig& config,
+          Schedule schedule);
   struct State;
   State& state() const;  // throws an Error if the Trainer was moved from
   std::unique_ptr<State> state_;

@@ -117,21 +117,34 @@ def _samples(rows: Any, call: str) -> Any:
 
 
 class CompiledFunction:
-    """A function of one row that is compiled when it is first given two different rows. @compile makes one.
+    """A function of one row that is compiled when it is first given rows. @compile makes one.
 
     It is called with an array of rows, or, if the function has several parameters, with one array or number for each.
-    run(), gradients() and evaluate() take rows as a Program does; program is the Program, once there is one.
+    run(), gradients() and evaluate() take rows as a Program does. A function that does not branch becomes a Program when
+    it has been given two different rows; program is that Program. A function that branches on a comparison of Values,
+    as `if`, `while`, sorted() and max() do, is compiled path by path and is right for every row; program stays None.
 
     >>> @compile
     ... def area(width, height):
     ...     return width * height
     >>> area([1.0, 2.0], 3.0).tolist(), type(area).__name__
     ([3.0, 6.0], 'CompiledFunction')
+    >>> @compile
+    ... def halvings(x, limit):
+    ...     rounds = 0
+    ...     while x > limit:
+    ...         x, rounds = x / 2, rounds + 1
+    ...     return x + rounds
+    >>> halvings([0.5, 3.0, 20.0], 1.0).tolist()
+    [0.5, 2.75, 5.625]
     """
 
     def __init__(self, function: Callable[..., Any], **options: Any) -> None:
         self.function = function
         self.program: Optional[Program] = None
+        self._function: Optional[_core._Function] = None  # of a function that branches
+        self._outputs = 0  # the number of its outputs
+        self._put_together: Any = None
         self._options = options
         self._seen: List[List[float]] = []
         self._takes_arrays = False  # whether rows were given as an array
@@ -165,6 +178,28 @@ class CompiledFunction:
             refuse(name, "rows as an array of two dimensions", f"{columns[0].ndim} dimensions", "give one row per sample and one column per input")
         return numpy.atleast_2d(columns[0]), columns[0].ndim == 1
 
+    def _values_of_row(self, row: List[Value]) -> List[Value]:
+        values, self._put_together = _take_apart("compile", self._of_row(row))
+        return values
+
+    def _branches(self, rows: Any) -> bool:
+        """Finds out whether the function branches, at the first row: a path without comparisons is the only one."""
+        if self._function is not None or self.program is not None or self._seen or len(rows) == 0:
+            return self._function is not None
+        inputs = [Value(x) for x in rows[0].tolist()]
+        values, branched = _core._record(self._values_of_row, inputs)
+        if branched:
+            self._outputs = len(values)
+            options = self._options
+            self._function = _core._Function(self._values_of_row, len(inputs), list(options["parameters"]), options["precision"], options["threads"])
+        return branched
+
+    def _trainable(self) -> Any:
+        """Returns what a Trainer trains."""
+        if self._function is None and self.program is None:
+            refuse("Trainer", "a function that was called with rows", "one that was not called yet", "call it with some rows first")
+        return self._function or self.program
+
     def _compiled(self, rows: Any) -> Optional[Program]:
         if self.program is None:
             step = max(1, len(rows) // _MOST_SAMPLES)
@@ -177,6 +212,10 @@ class CompiledFunction:
 
     def __call__(self, *arguments: Any) -> Any:
         rows, single = self._rows(arguments)
+        if self._branches(rows):
+            assert self._function is not None
+            outputs = self._function.evaluate(rows, self._outputs)
+            return self._put_together(outputs[0].tolist() if single else list(outputs.T))
         program = self._compiled(rows)
         if program is None:  # there was only one row so far
             values, put_together = _take_apart("compile", self._of_row([Value(x) for x in rows[0].tolist()]))
@@ -188,9 +227,12 @@ class CompiledFunction:
             return put_together([numpy.array([number]) for number in numbers])
         return program(rows[0] if single and program.inputs > 1 else rows[0, 0] if single else rows)
 
-    def _with_rows(self, call: str, rows: Any) -> Program:
+    def _with_rows(self, call: str, rows: Any) -> Any:
         self._takes_arrays = is_array(rows)
-        program = self._compiled(_samples(rows, call))
+        samples = _samples(rows, call)
+        if self._branches(samples):
+            return self._function
+        program = self._compiled(samples)
         if program is None:
             refuse(call, "two different rows at the first call, to see what differs", "one", "call it with more rows")
         return program
@@ -218,7 +260,17 @@ class CompiledFunction:
         >>> compile(lambda row: row[0] * row[1]).evaluate([[1.0, 2.0], [3.0, 4.0]]).tolist()
         [[2.0], [12.0]]
         """
-        return self._with_rows("evaluate", rows).evaluate(rows)
+        compiled = self._with_rows("evaluate", rows)
+        return compiled.evaluate(rows, self._outputs) if compiled is self._function else compiled.evaluate(rows)
+
+    def describe(self) -> Any:
+        """Returns a dict that describes what was compiled: that of the Program, or the paths of a function that branches.
+
+        >>> step = compile(lambda row: row[0] if row[0] > 0 else 0)
+        >>> step.run([[-1.0], [2.0], [3.0]]), step.describe()["paths"]
+        (5.0, 2)
+        """
+        return self._trainable().describe()
 
 
 def _with_rows_of(rows: Any, function: Callable[[Any], Any]) -> Callable[[List[Value]], Any]:
@@ -253,9 +305,10 @@ def _checked_options(call: str, parameters: Any, precision: Any, threads: Any) -
 def compile(outputs: Any = None, rows: Any = None, *, inputs: Any = (), parameters: Any = (), precision: str = "float64", threads: int = 1) -> Any:
     """Compiles a recorded Value, a list, tuple, dict or array of Values, or a function of a row.
 
-    A function is called on the sample rows; give at least two. A row is a list of Values, or an array if the rows are an
-    array. Without rows, as a decorator, it is compiled when it is
-    first called with rows. precision is 'float64' or 'float32'; threads=0 uses all cores.
+    With sample rows, at least two, a function becomes one Program, which raises ValueError for a row that branches
+    otherwise. Without rows, as a decorator, it becomes a CompiledFunction, which may branch and is right for every row.
+    A row is a list of Values, or an array if the rows are an array. precision is 'float64' or 'float32'; threads=0 uses
+    all cores.
 
     >>> w = Value(2.0)
     >>> program = compile(lambda row: (w * row[0] - row[1]) ** 2, [[1, 1], [2, 2]], parameters=[w])

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Bindings of compile(), Program and Trainer. Programs take and return NumPy arrays, and release the interpreter's lock
-// while they run.
+// Bindings of compile(), Program, Function and Trainer. Programs take and return NumPy arrays, and release the
+// interpreter's lock while they run. A Function may call Python code, so it keeps the lock.
 #include <memory>
 #include <set>
 #include <string>
 
 #include "convert.hpp"
 #include "gradwalk/compile.hpp"
+#include "gradwalk/function.hpp"
 
 namespace gradwalk::python {
 namespace {
@@ -18,7 +19,7 @@ std::span<double> writable_numbers(py::array_t<double>& array) {
 }
 
 // The number of rows in an array, which has the shape n x inputs, is a single row, or is n numbers for one input.
-std::size_t rows_in(const Program& program, const Array& rows) {
+template <class Runs> std::size_t rows_in(const Runs& program, const Array& rows) {
   const auto inputs = static_cast<py::ssize_t>(program.inputs());
   const bool fits =
       rows.ndim() == 2 ? rows.shape(1) == inputs : rows.ndim() == 1 && (inputs == 1 || rows.size() == inputs);
@@ -125,11 +126,119 @@ py::dict describe(const Program& program) {
                   "instruction_set"_a = d.instruction_set);
 }
 
+// ---- functions that branch ----
+
+Function function_of(py::function function, std::uint64_t inputs, const Nodes& parameters,
+                     const std::string& precision_name, std::uint64_t threads) {
+  return {RowOutputs([function = std::move(function)](const Values& row) {
+            Values outputs = returned_values(function(py::cast(row)), "compile");
+            enter();
+            return outputs;
+          }),
+          {.inputs = inputs, .parameters = parameters, .precision = precision(precision_name), .threads = threads}};
+}
+
+py::tuple function_gradients(Function& function, const Array& rows, bool mean, const std::optional<Array>& weights,
+                             bool per_row) {
+  const std::size_t count = rows_in(function, rows), inputs = function.inputs(), parameters = function.parameters();
+  const std::span<const double> from = numbers_in(rows);
+  if (!per_row) {
+    py::array_t<double> result(static_cast<py::ssize_t>(parameters));
+    const double value = function.gradients(from, writable_numbers(result), run_options(mean, weights));
+    return py::make_tuple(value, std::move(result));
+  }
+  if (mean || weights)
+    throw Error("CompiledFunction.gradients", "rows alone with per_row", "mean or weights, too",
+                "scale the gradients of each row yourself");
+  py::array_t<double> values(static_cast<py::ssize_t>(count)), all({count, parameters});
+  const std::span<double> to_values = writable_numbers(values), to = writable_numbers(all);
+  for (std::size_t i = 0; i < count; ++i)
+    to_values[i] = function.gradients(from.subspan(i * inputs, inputs), to.subspan(i * parameters, parameters));
+  return py::make_tuple(std::move(values), std::move(all));
+}
+
+py::array_t<double> function_outputs(Function& function, const Array& rows, std::uint64_t outputs) {
+  const std::size_t count = rows_in(function, rows);
+  py::array_t<double> result({count, static_cast<std::size_t>(outputs)});
+  function.evaluate(numbers_in(rows), writable_numbers(result));
+  return result;
+}
+
+py::dict describe_function(const Function& function) {
+  const Function::Description d = function.describe();
+  using namespace py::literals;
+  py::list paths, loops;
+  for (const Function::Path& path : d.most_used)
+    paths.append(py::dict("rows"_a = path.rows, "comparisons"_a = path.comparisons, "is_compiled"_a = path.is_compiled,
+                          "parts_at"_a = path.parts_at, "why_not"_a = path.why_not));
+  for (const Function::Loop& loop : d.loops)
+    loops.append(py::dict("state"_a = loop.state, "rounds"_a = loop.rounds, "paths"_a = loop.paths,
+                          "programs"_a = loop.programs, "bytes"_a = loop.bytes));
+  return py::dict("paths"_a = d.paths, "programs"_a = d.programs, "bytes"_a = d.bytes,
+                  "compiled_rows"_a = d.compiled_rows, "eager_rows"_a = d.eager_rows, "moved_rows"_a = d.moved_rows,
+                  "most_used"_a = paths, "loops"_a = loops);
+}
+
+Values run_loop(const Values& state, const py::function& goes_on, const py::function& body) {
+  const auto outcome = [&](const Values& at) {
+    py::object returned = goes_on(py::cast(at));
+    enter();
+    return returned;
+  };
+  const auto as_bool = [](const py::object& returned) {
+    const int truth = PyObject_IsTrue(returned.ptr());
+    if (truth < 0) throw py::error_already_set();
+    enter();
+    return truth != 0;
+  };
+  const detail::LoopParts parts{[&](const Values& at) { return as_bool(outcome(at)); },
+                                [&](const Values& at) { return to_value(outcome(at), {"loop", "goes_on"}); },
+                                [&](const Values& at) {
+                                  Values next = returned_values(body(py::cast(at)), "loop");
+                                  enter();
+                                  return next;
+                                }};
+  return detail::run_loop(state, parts);
+}
+
+void bind_function(py::module_& module) {
+  py::class_<Function> bound(module, "_Function", "A function that may branch, compiled path by path.");
+  define_init(bound, "_Function(function, inputs, parameters, precision, threads)",
+              [](const py::function& function, std::uint64_t inputs, const Nodes& parameters,
+                 const std::string& precision_name, std::uint64_t threads) {
+                return std::make_unique<Function>(function_of(function, inputs, parameters, precision_name, threads));
+              });
+  define(bound, "_Function.run(self, rows, *, mean=False, weights=None)", "Function::run().",
+         [](Function& self, const Array& rows, bool mean, const std::optional<Array>& weights) {
+           rows_in(self, rows);
+           return self.run(numbers_in(rows), run_options(mean, weights));
+         });
+  define(bound, "_Function.gradients(self, rows, *, mean=False, weights=None, per_row=False)", "Function::gradients().",
+         [](Function& self, const Array& rows, bool mean, const std::optional<Array>& weights, bool per_row) {
+           return function_gradients(self, rows, mean, weights, per_row);
+         });
+  define(
+      bound, "_Function.evaluate(self, rows, outputs)", "Function::evaluate().",
+      [](Function& self, const Array& rows, std::uint64_t outputs) { return function_outputs(self, rows, outputs); });
+  define(bound, "_Function.describe(self)", "Function::describe(), as a dict.",
+         [](const Function& self) { return describe_function(self); });
+  define(module, "loop(state, goes_on, body)",
+         "Runs `while goes_on(state): state = body(state)` and returns the last state, a list of Values.\n\nstate is a "
+         "list of Values or numbers, and body returns a list as long. In a function that @compile compiles, rows that "
+         "are still in the loop run the body together, so the number of rounds makes no new path.\n\n>>> y, rounds = "
+         "loop([Value(5.0), 0.0], lambda s: s[0] > 1, lambda s: [s[0] / 2, s[1] + 1])\n>>> y.data, "
+         "rounds.data\n(0.625, 3.0)",
+         [](const Values& state, const py::function& goes_on, const py::function& body) {
+           return run_loop(state, goes_on, body);
+         });
+}
+
 // A Trainer of one program, or of a list of programs, whose step takes a list of row arrays.
 struct TrainerOf {
   Trainer trainer;
   py::tuple made_of;                // the arguments of the constructor, for pickle
   std::size_t programs = 0;         // length of the list; 0: one program
+  bool has_function = false;        // of a function that branches, which needs the interpreter's lock
   bool writes_back = true;          // after each step; false inside a `with` block
   std::optional<double> most = {};  // of clip_norm()
   py::object hook = py::none();     // of before_update()
@@ -163,6 +272,7 @@ double step_once(TrainerOf& self, const py::object& rows, const RunOptions& opti
   const Array array = to_array(rows, {"Trainer.step", "rows"});
   enter();
   const std::span<const double> row_numbers = numbers_in(array);
+  if (self.has_function) return self.trainer.step(row_numbers, options);
   const WithoutLock free;
   return self.trainer.step(row_numbers, options);
 }
@@ -238,15 +348,25 @@ void bind_trainer(py::module_& module) {
       "Trains the parameters of a program with an optimizer.\n\nEach step copies the parameters to their Values. A "
       "`with` block does so only at its end, which is faster for large models. A list of programs must share their "
       "parameters, for example one program per text length. Then step() takes a list: for each program its rows, or "
-      "None. schedule is a function from the number of the step, counted from 0, to the learning rate.\n\n>>> w = "
+      "None. A function of @compile is trained like a program, after its first call with rows. schedule is a function "
+      "from the number of the step, counted from 0, to the learning rate.\n\n>>> w = "
       "Value(0.0)\n>>> program = compile(lambda row: (w * row[0] - row[1]) ** 2, [[1, 2], [2, 4]], "
       "parameters=[w])\n>>> with Trainer(program, SGD(lr=0.1)) as trainer:\n...     losses = "
       "[trainer.step([[1.0, 2.0], [2.0, 4.0]], mean=True) for _ in range(50)]\n>>> f\"{w.data:.6f}\"\n'2.000000'");
   define_init(bound, "Trainer(program, config, schedule=None)",
-              [](const py::object& program, const py::object& config, const py::object& schedule) {
+              [](const py::object& given, const py::object& config, const py::object& schedule) {
                 const OptimizerConfig rule = to_config(config, {"Trainer", "config"});
                 const Schedule rates = to_schedule(schedule, {"Trainer", "schedule"});
-                py::tuple made_of = py::make_tuple(program, config, schedule);
+                py::tuple made_of = py::make_tuple(given, config, schedule);
+                // A CompiledFunction (gradwalk/_compile.py) has a Program or a _Function.
+                const py::object program = py::hasattr(given, "_trainable") ? given.attr("_trainable")() : given;
+                if (py::isinstance<Function>(program)) {
+                  const Function& function = Convert<Function>::from(program, {"Trainer", "program"});
+                  enter();
+                  TrainerPointer made(new TrainerOf{Trainer(function, rule, rates), std::move(made_of)});
+                  made->has_function = true;
+                  return made;
+                }
                 if (!py::isinstance<Program>(program)) return trainer_of_list(program, rule, rates, made_of);
                 const Program& one = Convert<Program>::from(program, {"Trainer", "program"});
                 enter();
@@ -368,6 +488,7 @@ void bind_compile(py::module_& module) {
             std::uint64_t threads) {
            return compile_derivatives(output, compile_options(inputs, parameters, precision_name, threads));
          });
+  bind_function(module);
   bind_trainer(module);
   define(module, "instruction_sets()",
          "Returns the names of the instruction sets that this machine supports, best first.\n\n>>> 'SCALAR' in "

@@ -10,7 +10,7 @@
 namespace gradwalk::compiler {
 
 void refuse_left(const char* call, std::span<const Value> left, std::span<const Value> inputs,
-                 std::span<const Value> parameters) {
+                 std::span<const Value> parameters, const char* advice) {
   for (const Value& value : left) {
     const Reading reading({&value, 1}, call);
     const auto is_below = [&](const Value& leaf) { return reading.find(leaf).has_value(); };
@@ -22,7 +22,7 @@ void refuse_left(const char* call, std::span<const Value> left, std::span<const 
     throw Error(call, "a function whose numbers stay in the graph",
                 "the " + which + " with data " + detail::format_number(value.data()) +
                     ", which was detached, cast to a number or computed under NoGrad",
-                "write stop(x) in place of x.detach(), and select(condition, a, b) in place of a branch or an index");
+                advice);
   }
 }
 

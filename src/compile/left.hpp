@@ -9,8 +9,8 @@
 namespace gradwalk::compiler {
 
 // Throws an Error that names the first of these numbers that depends on an input or a parameter. Others are the same on
-// every row.
+// every row. `advice` is the end of the message.
 void refuse_left(const char* call, std::span<const Value> left, std::span<const Value> inputs,
-                 std::span<const Value> parameters);
+                 std::span<const Value> parameters, const char* advice);
 
 }  // namespace gradwalk::compiler

@@ -378,9 +378,10 @@ template <class T> void Machine<T>::check_guards(std::size_t begin, Columns colu
   for (std::size_t r = columns.begin; r < std::min(columns.end, rows_); ++r)
     for (std::size_t i = 0; i < program_.guards.size(); ++i)
       if ((number_of(program_.outputs[first + i], r) != 0) != program_.guards[i])
-        throw Error("Program", "rows on which every comparison comes out as it was recorded",
-                    "row " + std::to_string(begin + r) + ", where comparison " + std::to_string(i + 1) + " does not",
-                    "write select(condition, a, b) in place of a branch, or compile such rows by themselves");
+        throw Error(
+            "Program", "rows on which every comparison comes out as it was recorded",
+            "row " + std::to_string(begin + r) + ", where comparison " + std::to_string(i + 1) + " does not",
+            "write select(condition, a, b), or use a Function (in Python @compile), which follows every branch");
 }
 
 template <class T> void Machine<T>::write_outputs(std::size_t begin, Columns columns, double* outputs) const {

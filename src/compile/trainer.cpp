@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A Trainer has twins of its programs: their parameters are the machines', not the Values'. The first machine's are
-// those that are moved; the others have copies of them.
+// those that are moved; the others have copies of them. A Trainer of a Function has no program: it moves the Values.
 #include <cmath>
 #include <limits>
 
@@ -27,16 +27,35 @@ struct Trainer::State {
   std::variant<OptimizerState, OptimizerState32> moments;
   double most_norm = std::numeric_limits<double>::infinity();
   std::function<void(std::span<double>)> hook;
-  std::vector<double> gradient;  // for the hook
+  std::vector<double> gradient;       // for the hook
+  GradientsOfRows gradients_of_rows;  // of a Function; then there are no programs
+  std::vector<Value> parameters;      // of a Function
+  std::vector<double> numbers;        // their data, while they are moved
 
   static constexpr const char* call = "Trainer::step";
 
   Program::State& first() { return *programs.front(); }
   Program::State& only() {
+    if (gradients_of_rows)
+      throw Error(call, "rows of one Function", "none, or a list", "give a vector with the rows of one step");
     if (programs.size() > 1)
       throw Error(call, "rows of each of its " + std::to_string(programs.size()) + " programs", "rows of one",
                   "give a vector of vectors, empty where a program has no rows");
     return first();
+  }
+
+  double step_of_function(std::span<const double> rows, const RunOptions& options) {
+    gradient.resize(parameters.size());
+    const double result = gradients_of_rows(rows, gradient, options);
+    if (rows.empty()) return result;
+    if (hook) hook(gradient);
+    if (std::isfinite(most_norm)) gradwalk::clip_norm(std::span(gradient), most_norm);
+    auto& own = std::get<OptimizerState>(moments);
+    numbers.clear();
+    for (const Value& parameter : parameters) numbers.push_back(parameter.data());
+    update(config, schedule ? schedule(own.steps) : learning_rate(config), numbers, gradient, own);
+    for (std::size_t i = 0; i < numbers.size(); ++i) parameters[i].data() = numbers[i];
+    return result;
   }
 
   OptimizerState moments_in_doubles() const {
@@ -48,6 +67,10 @@ struct Trainer::State {
         moments);
   }
   void set_moments(const OptimizerState& from) {
+    if (gradients_of_rows) {
+      moments = from;
+      return;
+    }
     first().with_machine([&]<class T>(Machine<T>&) {
       moments =
           Moments<T>{from.steps, {from.first.begin(), from.first.end()}, {from.second.begin(), from.second.end()}};
@@ -66,6 +89,7 @@ struct Trainer::State {
   }
 
   template <class N> double step_of_all(std::span<const std::vector<N>> rows, const RunOptions& options) {
+    if (gradients_of_rows) only();
     const Program::State::Use use(first(), call);
     if (rows.size() != programs.size())
       throw Error(call, "rows of each of its programs, " + std::to_string(programs.size()) + " vectors",
@@ -150,6 +174,17 @@ Trainer::Trainer(std::span<const Program> programs, const OptimizerConfig& confi
   state_->first().load_parameters();
 }
 
+Trainer::Trainer(const std::vector<Value>& parameters, GradientsOfRows gradients, const OptimizerConfig& config,
+                 Schedule schedule)
+    : state_(std::make_unique<State>()) {
+  check_config(config);
+  state_->parameters = parameters;
+  state_->gradients_of_rows = std::move(gradients);
+  state_->config = config;
+  state_->schedule = std::move(schedule);
+  state_->set_moments(initial_state(config, parameters.size()));
+}
+
 Trainer::Trainer(Trainer&&) noexcept = default;
 
 Trainer::~Trainer() {  // NOLINT(bugprone-exception-escape): none does
@@ -166,9 +201,12 @@ Trainer::State& Trainer::state() const {
 }
 
 double Trainer::step(std::span<const double> rows, const RunOptions& options) {
+  if (state().gradients_of_rows) return state().step_of_function(rows, options);
   return state().step(rows.data(), state().only().count_rows(State::call, rows.size()), options);
 }
 double Trainer::step(std::span<const float> rows, const RunOptions& options) {
+  if (state().gradients_of_rows)
+    return state().step_of_function(std::vector<double>(rows.begin(), rows.end()), options);
   return state().step(rows.data(), state().only().count_rows(State::call, rows.size()), options);
 }
 double Trainer::step() {
@@ -188,17 +226,20 @@ void Trainer::clip_norm(double most) {
 }
 void Trainer::before_update(std::function<void(std::span<double>)> hook) { state().hook = std::move(hook); }
 void Trainer::write_back() {
+  if (state().gradients_of_rows) return;
   const Program::State::Use use(state().first(), "Trainer::write_back");
   state().first().store_parameters();
 }
 void Trainer::read_again() {
+  if (state().gradients_of_rows) return;
   const Program::State::Use use(state().first(), "Trainer::read_again");
   state().first().load_parameters();
 }
 std::uint64_t Trainer::steps() const { return state().steps(); }
 OptimizerState Trainer::optimizer_state() const { return state().moments_in_doubles(); }
 void Trainer::set_optimizer_state(const OptimizerState& from) {
-  check_state(state().config, state().first().parameters.size(), from);
+  const bool has_program = !state().gradients_of_rows;
+  check_state(state().config, has_program ? state().first().parameters.size() : state().parameters.size(), from);
   state().set_moments(from);
 }
 

@@ -36,7 +36,8 @@ Once record_once(const RowOutputs& function, const std::vector<double>& row, con
   }
   if (outputs.empty())
     throw Error("compile", "a function with outputs", "one that returns none", "return a Value or several");
-  refuse_left("compile", left, inputs, options.parameters);
+  refuse_left("compile", left, inputs, options.parameters,
+              "write stop(x) in place of x.detach(), and select(condition, a, b) in place of a branch or an index");
   for (const Condition& condition : decided) {
     outputs.emplace_back(condition);
     once.guards.push_back(condition.holds());

@@ -2,8 +2,10 @@
 // The summary of a Function.
 #include <algorithm>
 #include <numeric>
+#include <ostream>
 
-#include "state.hpp"
+#include "loops.hpp"
+#include "text/numbers.hpp"
 
 namespace gradwalk {
 namespace {
@@ -21,13 +23,19 @@ std::string parting(const std::vector<bool>& outcomes, const std::vector<bool>& 
 }  // namespace
 
 Function::Description Function::State::describe(std::size_t max_paths) const {
+  if (loops_ != nullptr) {
+    Description made = loops_->main().describe(max_paths);
+    made.loops = loops_->describe();
+    return made;
+  }
   Description made{.paths = paths_.size(),
                    .programs = programs_,
                    .bytes = bytes_,
                    .compiled_rows = compiled_rows_,
                    .eager_rows = eager_rows_,
                    .moved_rows = moved_rows_,
-                   .most_used = {}};
+                   .most_used = {},
+                   .loops = {}};
   std::vector<std::int32_t> order(paths_.size());
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
@@ -48,6 +56,27 @@ Function::Description Function::State::describe(std::size_t max_paths) const {
     made.most_used.push_back(std::move(described));
   }
   return made;
+}
+
+std::ostream& operator<<(std::ostream& out, const Function::Description& description) {
+  out << detail::counted(description.paths, "path", "paths") << ", "
+      << detail::counted(description.programs, "program", "programs") << " of "
+      << detail::shown_count(description.bytes) << " bytes, "
+      << detail::counted(description.compiled_rows, "row", "rows") << " compiled, " << description.eager_rows
+      << " recorded, " << description.moved_rows << " moved";
+  for (const Function::Loop& loop : description.loops)
+    out << "\nloop with a state of " << loop.state << ", " << detail::counted(loop.rounds, "round", "rounds") << ", "
+        << detail::counted(loop.paths, "path", "paths") << ", " << detail::counted(loop.programs, "program", "programs")
+        << " of " << detail::shown_count(loop.bytes) << " bytes";
+  for (const Function::Path& path : description.most_used) {
+    out << '\n'
+        << detail::counted(path.rows, "row", "rows") << ", "
+        << detail::counted(path.comparisons, "comparison", "comparisons")
+        << (path.is_compiled ? ", compiled" : ", recorded");
+    if (!path.parts_at.empty()) out << "; " << path.parts_at;
+    if (!path.why_not.empty()) out << "; " << path.why_not;
+  }
+  return out;
 }
 
 }  // namespace gradwalk

@@ -113,7 +113,8 @@ Recording record(const RowOutputs& function, std::span<const double> row, std::s
                                [&](const Value& value) { left.push_back(value); });
     made.outputs = function(made.inputs);
   }
-  compiler::refuse_left("Function", left, made.inputs, parameters);
+  compiler::refuse_left("Function", left, made.inputs, parameters,
+                        "write stop(x) in place of x.detach(), and branch on Values, as in if (x < 1), not on numbers");
   return made;
 }
 

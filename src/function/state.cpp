@@ -2,11 +2,14 @@
 #include "state.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "gradwalk/error.hpp"
+#include "loops.hpp"
 #include "text/numbers.hpp"
 
 namespace gradwalk {
@@ -21,6 +24,36 @@ constexpr std::size_t rows_per_check = 1000;  // recorded rows after which one i
 constexpr std::size_t sample = 32;            // rows that show how many will leave a program
 constexpr std::size_t first_programs = 8;     // that are compiled before any has paid for itself
 constexpr std::size_t least_fresh = 512;      // rows without a remembered path that go through the programs together
+constexpr std::size_t max_loops = 8;          // of a function, one after another
+
+// Comparisons that fail are the bits of a number, the first one the highest. This is a number of bits for which sums of
+// them are exact.
+std::size_t bits_per_mask(Precision precision) { return precision == Precision::float64 ? 48 : 20; }
+
+// The number of comparisons before the first that failed, or nothing if none did.
+std::optional<std::size_t> first_failed(std::span<const double> masks, std::size_t bits) {
+  for (std::size_t i = 0; i < masks.size(); ++i)
+    if (masks[i] != 0) return i * bits + bits - 1 - static_cast<std::size_t>(std::ilogb(masks[i]));
+  return std::nullopt;
+}
+
+// The first numbers of a buffer, which only grows: growing sets numbers to 0, which costs time.
+std::span<double> room(std::vector<double>& buffer, std::size_t size) {
+  if (buffer.size() < size) buffer.resize(size);
+  return std::span(buffer).first(size);
+}
+
+// Copies rows of `width` numbers. A known width is copied without a call.
+template <std::size_t width = 0>
+void copy_rows(const double* from, std::span<const std::uint32_t> rows, double* to, std::size_t given_width) {
+  for (const std::uint32_t row : rows) {
+    if constexpr (width > 0)
+      std::copy_n(from + row * width, width, to);
+    else
+      std::copy_n(from + row * given_width, given_width, to);
+    to += given_width;
+  }
+}
 
 }  // namespace
 
@@ -50,9 +83,37 @@ class Function::State::EagerGradients {
   std::vector<double> before_;
 };
 
+// Notes the loops that a row reaches, and runs them as plain loops.
+class Function::State::FindLoops final : public paths::LoopHandler {
+ public:
+  explicit FindLoops(State& state) : state_(state) {}
+  std::vector<Value> loop(std::vector<Value> state, const detail::LoopParts& parts) override {
+    const std::size_t index = next_++;
+    if (index == state_.loop_sizes_.size())
+      state_.loop_sizes_.push_back(state.size());
+    else if (state_.loop_sizes_[index] != state.size())
+      state_.loops_are_plain_ = true;
+    return paths::plain_loop(std::move(state), parts);
+  }
+
+ private:
+  State& state_;
+  std::size_t next_ = 0;
+};
+
+Function::State::State(RowOutputs function, FunctionOptions options, Part)
+    : function_(std::move(function)), options_(std::move(options)) {}
+
+Function::State::~State() = default;
+
 Function::State::State(RowOutputs function, FunctionOptions options)
-    : function_(std::move(function)), options_(std::move(options)) {
-  if (!function_) throw Error("Function", "a function", "an empty one", "give a function of the inputs of one row");
+    : options_(std::move(options)), with_loops_(std::make_shared<const RowOutputs>(std::move(function))) {
+  function_ = [this](const std::vector<Value>& inputs) {
+    FindLoops find(*this);
+    const paths::HandleLoops handle(&find);
+    return (*with_loops_)(inputs);
+  };
+  if (!*with_loops_) throw Error("Function", "a function", "an empty one", "give a function of the inputs of one row");
   if (options_.inputs == 0) throw Error("Function", "inputs", "none", "set .inputs to the number of numbers per row");
 }
 
@@ -65,7 +126,7 @@ Function::State::Use::Use(State& state, const char* call) : state_(state) {
 std::size_t Function::State::check(const char* call, std::span<const double> rows, const RunOptions& options) {
   if (rows.size() % options_.inputs != 0)
     throw Error(call, "rows of " + std::to_string(options_.inputs) + " numbers",
-                std::to_string(rows.size()) + " numbers", "give a number for each input of each row");
+                detail::counted(rows.size(), "number", "numbers"), "give a number for each input of each row");
   const std::size_t count = rows.size() / options_.inputs;
   if (!options.weights.empty() && options.weights.size() != count)
     throw Error(
@@ -111,8 +172,44 @@ void Function::State::check_repeats(std::span<const double> row) {
 
 // ---- paths ----
 
+// Runs the rows round by round if the function has loops. Returns false if it has none, or if they are plain ones.
+bool Function::State::run_loops(Call& call) {
+  while (!loop_sizes_.empty() && loop_sizes_.size() <= max_loops && !loops_are_plain_) {
+    if (loops_ == nullptr) loops_ = std::make_unique<Loops>(*with_loops_, options_, loop_sizes_);
+    call.sum = 0;
+    if (call.is_backward) call.gradient.assign(options_.parameters.size(), 0.0);
+    try {
+      loops_->run(call);
+      loops_are_plain_ = loops_->is_slow();
+      if (loops_are_plain_) loops_.reset();
+      return true;
+    } catch (const paths::CannotUnroll& loop) {
+      loops_->keep_rolled(loop.index);
+    } catch (const paths::UnknownLoop& loop) {
+      loops_.reset();
+      if (loop.index == loop_sizes_.size())
+        loop_sizes_.push_back(loop.size);
+      else
+        loops_are_plain_ = true;
+    }
+  }
+  return false;
+}
+
 void Function::State::run(Call& call) {
+  if (with_loops_ != nullptr && run_loops(call)) return;
   if (call.is_backward) call.gradient.assign(options_.parameters.size(), 0.0);
+  call.sum = 0;
+  struct Lend {
+    std::vector<std::int32_t>&own, *other;
+    Lend(std::vector<std::int32_t>& mine, std::vector<std::int32_t>* lent) : own(mine), other(lent) { exchange(); }
+    ~Lend() { exchange(); }
+    Lend(const Lend&) = delete;
+    Lend& operator=(const Lend&) = delete;
+    void exchange() {
+      if (other != nullptr) own.swap(*other);
+    }
+  } const lend(remembered_, call.remembered);
   work_.clear();
   EagerGradients eager(options_.parameters, call.gradient);
   eager_gradients_ = &eager;
@@ -129,15 +226,22 @@ bool Function::State::may_compile() const {
 void Function::State::start(Call& call, std::size_t rows) {
   if (remembered_.size() != rows) remembered_.assign(rows, unknown);
   Rows fresh, eager;
-  std::map<std::int32_t, Rows> by_path;
+  std::vector<std::pair<std::int32_t, Rows>> by_path;
+  std::vector<std::int32_t> slots(paths_.size(), none);  // of the paths, in by_path
   for (std::uint32_t i = 0; i < rows; ++i) {
     const std::int32_t path = remembered_[i];
     if (path == unknown)
       fresh.push_back(i);
     else if (path == seldom || paths_.path(path).program == nullptr)
       eager.push_back(i);
-    else
-      by_path[path].push_back(i);
+    else {
+      std::int32_t& slot = slots[static_cast<std::size_t>(path)];
+      if (slot == none) {
+        slot = static_cast<std::int32_t>(by_path.size());
+        by_path.push_back({path, {}});
+      }
+      by_path[static_cast<std::size_t>(slot)].second.push_back(i);
+    }
   }
   for (auto& [path, taken] : by_path) run_program(call, path, {paths::Paths::root, std::move(taken)});
   finish(call);
@@ -189,30 +293,36 @@ std::span<const double> Function::State::gather(const Call& call, const Rows& ro
   const std::size_t n = options_.inputs;
   const bool is_whole = rows.back() - rows.front() + 1 == rows.size() && std::is_sorted(rows.begin(), rows.end());
   if (is_whole) return call.rows.subspan(rows.front() * n, rows.size() * n);
-  numbers_.resize(rows.size() * n);
-  for (std::size_t i = 0; i < rows.size(); ++i) std::copy_n(call.rows.data() + rows[i] * n, n, numbers_.data() + i * n);
-  return numbers_;
+  const std::span<double> to = room(numbers_, rows.size() * n);
+  switch (n) {
+    case 1: copy_rows<1>(call.rows.data(), rows, to.data(), n); break;
+    case 2: copy_rows<2>(call.rows.data(), rows, to.data(), n); break;
+    case 3: copy_rows<3>(call.rows.data(), rows, to.data(), n); break;
+    case 4: copy_rows<4>(call.rows.data(), rows, to.data(), n); break;
+    default: copy_rows(call.rows.data(), rows, to.data(), n);
+  }
+  return to;
 }
 
 void Function::State::run_program(Call& call, std::int32_t index, Work work) {
   paths::Path& path = paths_.path(index);
   const std::uint32_t depth = paths_.node(work.node).depth;
-  const std::size_t width = path.program->outputs(), guards = path.outcomes.size();
-  const bool has_guards = guards > 0;
+  const std::size_t width = path.program->outputs(), bits = bits_per_mask(options_.precision);
+  const bool has_guards = !path.outcomes.empty();
   // If many of the first rows leave, all run forward only until it is known which stay.
   bool forward_first = !call.is_backward;
-  const auto stays = [&](std::size_t i) {
-    return !has_guards || outputs_and_held_[i * width + width - 1] == static_cast<double>(guards);
+  const auto failed = [&](std::size_t i) {
+    return first_failed(std::span(outputs_and_held_).subspan(i * width + outputs_, has_guards ? width - outputs_ : 0),
+                        bits);
   };
   const auto forward = [&](const Rows& rows) {
-    outputs_and_held_.resize(rows.size() * width);
-    path.program->evaluate(gather(call, rows), outputs_and_held_);
+    path.program->evaluate(gather(call, rows), room(outputs_and_held_, rows.size() * width));
   };
   if (!forward_first && has_guards && work.rows.size() >= 2 * sample) {
     const Rows first(work.rows.begin(), work.rows.begin() + sample);
     forward(first);
     std::size_t stay = 0;
-    for (std::size_t i = 0; i < sample; ++i) stay += stays(i) ? 1 : 0;
+    for (std::size_t i = 0; i < sample; ++i) stay += failed(i) ? 0 : 1;
     forward_first = 3 * stay < 2 * sample;
   }
   if (forward_first)
@@ -221,17 +331,18 @@ void Function::State::run_program(Call& call, std::int32_t index, Work work) {
     run_on(call, path, work.rows);
 
   Rows stayed, left;
-  std::vector<double> held;
+  std::vector<std::size_t> held;
   for (std::size_t i = 0; i < work.rows.size(); ++i) {
     const std::uint32_t row = work.rows[i];
-    if (stays(i)) {
+    const std::optional<std::size_t> comparison = failed(i);
+    if (!comparison) {
       remembered_[row] = index;
       if (!call.outputs.empty())
         std::copy_n(outputs_and_held_.data() + i * width, outputs_, call.outputs.data() + row * outputs_);
       stayed.push_back(row);
     } else {
       left.push_back(row);
-      held.push_back(outputs_and_held_[i * width + width - 1]);
+      held.push_back(*comparison);
     }
   }
   if (forward_first && call.is_backward && !stayed.empty()) run_on(call, path, stayed);
@@ -244,21 +355,25 @@ void Function::State::run_program(Call& call, std::int32_t index, Work work) {
 // Runs rows forward and backward. The program gives those that leave no gradient, and 0.
 void Function::State::run_on(Call& call, paths::Path& path, const Rows& rows) {
   RunOptions options;
-  outputs_and_held_.resize(rows.size() * path.program->outputs());
-  options.outputs = outputs_and_held_;
+  const std::span<const double> numbers = gather(call, rows);
+  const bool is_whole = numbers.data() != numbers_.data();
+  if (!call.outputs.empty() || !path.outcomes.empty()) {
+    options.outputs = room(outputs_and_held_, rows.size() * path.program->outputs());
+  }
   if (!call.weights.empty()) {
     weights_.clear();
     for (const std::uint32_t row : rows) weights_.push_back(call.weights[row]);
     options.weights = weights_;
   }
   if (!call.input_gradients.empty()) {
-    input_part_.resize(rows.size() * options_.inputs);
-    options.input_gradients = input_part_;
+    options.input_gradients =
+        is_whole ? call.input_gradients.subspan(rows.front() * options_.inputs, rows.size() * options_.inputs)
+                 : room(input_part_, rows.size() * options_.inputs);
   }
   part_.resize(options_.parameters.size());
-  call.sum += path.program->gradients(gather(call, rows), part_, options);
+  call.sum += path.program->gradients(numbers, part_, options);
   for (std::size_t i = 0; i < part_.size(); ++i) call.gradient[i] += part_[i];
-  if (!call.input_gradients.empty())
+  if (!call.input_gradients.empty() && !is_whole)
     for (std::size_t i = 0; i < rows.size(); ++i)
       std::copy_n(input_part_.data() + i * options_.inputs, options_.inputs,
                   call.input_gradients.data() + rows[i] * options_.inputs);
@@ -267,10 +382,10 @@ void Function::State::run_on(Call& call, paths::Path& path, const Rows& rows) {
 // Rows that left a path go on where they left it. Rounding may decide a comparison otherwise in another program, so a
 // row could come back; a row that does not get further than it was is recorded.
 void Function::State::hand_on(Call& call, const paths::Path& path, std::uint32_t depth, const Rows& rows,
-                              std::span<const double> held) {
+                              std::span<const std::size_t> held) {
   std::map<std::size_t, Rows> by_comparison;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto at = static_cast<std::size_t>(held[i]);
+    const std::size_t at = held[i];
     if (at < depth)
       run_eagerly(call, rows[i]);
     else
@@ -351,8 +466,8 @@ void Function::State::run_eagerly(Call& call, std::uint32_t index) {
 
 // ---- compiling ----
 
-// The program's outputs are those of the function and, if it branches, the number of comparisons that came out as on
-// this path before the first that did not. The first output counts only if all did.
+// The program's outputs are those of the function and, if it branches, numbers whose bits are the comparisons that came
+// out otherwise than on this path. The first output counts only if none did.
 void Function::State::compile_path(std::int32_t index, std::span<const double> numbers) {
   const paths::Recording recorded = paths::record(function_, numbers, options_.parameters);
   const std::vector<bool> outcomes = paths_.outcomes(index);
@@ -365,13 +480,19 @@ void Function::State::compile_path(std::int32_t index, std::span<const double> n
 
   std::vector<Value> outputs = recorded.outputs;
   if (!outcomes.empty()) {
-    Value held = 0.0;
-    for (std::size_t i = outcomes.size(); i-- > 0;) {
-      const Value outcome(recorded.decided[i]);
-      held = (outcomes[i] ? outcome : 1 - outcome) * (1 + held);
+    const std::size_t bits = bits_per_mask(options_.precision);
+    Value all = 0.0;
+    for (std::size_t begin = 0; begin < outcomes.size(); begin += bits) {
+      Value mask = 0.0;
+      for (std::size_t i = begin; i < std::min(begin + bits, outcomes.size()); ++i) {
+        const double bit = std::ldexp(1.0, static_cast<int>(bits - 1 - (i - begin)));
+        const Value outcome(recorded.decided[i]);
+        mask = outcomes[i] ? mask + bit - bit * outcome : mask + bit * outcome;
+      }
+      all = begin == 0 ? mask : all + mask;
+      outputs.push_back(mask);
     }
-    outputs[0] = select(held > static_cast<double>(outcomes.size()) - 0.5, outputs[0], 0.0);
-    outputs.push_back(held);
+    outputs[0] = select(all < 0.5, outputs[0], 0.0);
   }
   try {
     Program program = compile(outputs, {.inputs = recorded.inputs,

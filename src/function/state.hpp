@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -20,6 +21,10 @@ namespace gradwalk {
 class Function::State {
  public:
   State(RowOutputs function, FunctionOptions options);
+  // Makes a part of a function with loops, which are not looked for again.
+  struct Part {};
+  State(RowOutputs function, FunctionOptions options, Part part);
+  ~State();
 
   // The arguments of a call and its results. Sums and gradients are of weight * output.
   struct Call {
@@ -28,8 +33,12 @@ class Function::State {
     std::span<double> input_gradients = {}, outputs = {};
     double sum = 0;
     std::vector<double> gradient = {};
+    std::vector<std::int32_t>* remembered = nullptr;  // the paths to begin with; none: those of the call before
   };
   void run(Call& call);
+  // Runs rows forward and backward as Function::gradients() does; `name` is the call in error messages.
+  double gradients(const char* name, std::span<const double> rows, std::span<double> gradients,
+                   const RunOptions& options);
 
   // Returns the number of rows, after checking the sizes of all spans. This may call the function on the first row, to
   // count its outputs.
@@ -52,6 +61,8 @@ class Function::State {
   };
 
  private:
+  class Loops;
+  class FindLoops;
   using Rows = std::vector<std::uint32_t>;
   // Rows whose first comparisons came out as those before a node.
   struct Work {
@@ -63,6 +74,7 @@ class Function::State {
   std::span<const double> row(const Call& call, std::uint32_t i) const {
     return call.rows.subspan(i * options_.inputs, options_.inputs);
   }
+  bool run_loops(Call& call);
   void start(Call& call, std::size_t rows);
   void run_fresh(Call& call, const Rows& rows);
   void finish(Call& call);
@@ -70,7 +82,7 @@ class Function::State {
   void run_program(Call& call, std::int32_t path, Work work);
   void run_on(Call& call, paths::Path& path, const Rows& rows);
   void hand_on(Call& call, const paths::Path& path, std::uint32_t depth, const Rows& rows,
-               std::span<const double> held);
+               std::span<const std::size_t> held);
   void run_eagerly(Call& call, std::uint32_t row);
   std::int32_t record_watched(Call& call, std::uint32_t row, std::vector<Value>& outputs, std::vector<Value>& inputs);
   void notice(bool is_new_path);
@@ -83,6 +95,10 @@ class Function::State {
 
   RowOutputs function_;
   FunctionOptions options_;
+  std::shared_ptr<const RowOutputs> with_loops_;  // the function that was given, unless this is a part of one
+  std::vector<std::size_t> loop_sizes_;           // the size of the state of each loop that a row has reached
+  bool loops_are_plain_ = false;
+  std::unique_ptr<Loops> loops_;
   std::size_t outputs_ = 0;  // of the function; 0 before its first call
   paths::Paths paths_;
   std::vector<std::int32_t> remembered_;  // the path that each row of the last call took, or one of the two below

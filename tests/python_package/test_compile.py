@@ -338,3 +338,137 @@ def test_a_comparison_is_an_output_that_each_row_decides():
     found = sides(numpy.array([[1.0], [5.0], [-2.0]]))
     assert found["large"].tolist() == [0, 1, 0] and found["both"][1].tolist() == [0, 0, 1]
     assert gradwalk.jacobian(lambda x: [x > 0, 2 * x])(3.0) == [0, 2]
+
+
+# ---- functions that branch ----
+
+
+def branching(parameters):
+    limit, rate = parameters
+
+    def f(x, y):
+        if x < 0:
+            return y * rate, x
+        rounds = 0
+        while y > limit:
+            y, rounds = y * rate + 0.01 * x, rounds + 1
+        return max(x, y) * 2 + rounds, sorted([x, y])[0]
+
+    return f
+
+
+def test_a_decorated_function_may_branch_and_is_right_for_every_row():
+    parameters = [Value(0.5), Value(0.7)]
+    f = branching(parameters)
+    compiled = gradwalk.compile(f, parameters=parameters)
+    generator = numpy.random.default_rng(1)
+    for _ in range(3):
+        rows = generator.uniform(-1, 4, (500, 2))
+        wanted, sums, gradients = [], 0.0, []
+        for row in rows.tolist():
+            outputs = f(Value(row[0]), Value(row[1]))
+            wanted.append([float(output.data) for output in outputs])
+            sums += wanted[-1][0]
+        first, second = compiled(rows[:, 0], rows[:, 1])
+        assert numpy.allclose(numpy.column_stack([first, second]), wanted, rtol=1e-12)
+        assert numpy.allclose(compiled.evaluate(rows), wanted, rtol=1e-12)
+        for parameter in parameters:
+            parameter.grad = 0.0
+        for row in rows.tolist():
+            (f(Value(row[0]), Value(row[1]))[0] * 1.0).backward()
+        gradients = [parameter.grad for parameter in parameters]
+        for parameter in parameters:
+            parameter.grad = 0.0
+        assert compiled.run(rows) == pytest.approx(sums)
+        assert [parameter.grad for parameter in parameters] == pytest.approx(gradients)
+        total, slopes = compiled.gradients(rows, mean=True)
+        assert total == pytest.approx(sums / 500)
+        assert slopes == pytest.approx(numpy.array(gradients) / 500)
+    values, slopes = compiled.gradients(rows[:3], per_row=True)
+    assert values.tolist() == pytest.approx([row[0] for row in wanted[:3]])
+    assert slopes.shape == (3, 2)
+    described = compiled.describe()
+    assert described["compiled_rows"] > 1000
+    assert described["most_used"][0]["is_compiled"]
+    assert compiled.program is None
+
+
+def test_a_single_row_of_a_branching_function_is_a_number():
+    f = gradwalk.compile(lambda x, y: x if x > y else y * 2)
+    assert f(3.0, 1.0) == 3.0
+    assert f(1.0, 3.0) == 6.0
+    assert f([1.0, 4.0], 3.0).tolist() == [6.0, 4.0]
+
+
+def test_a_function_without_branches_still_becomes_a_program():
+    f = gradwalk.compile(lambda row: row[0] * row[1])
+    assert f([[1.0, 2.0], [3.0, 4.0]]).tolist() == [2.0, 12.0]
+    assert isinstance(f.program, gradwalk.Program)
+    assert f.describe()["instructions"] > 0
+
+
+def test_a_trainer_of_a_branching_function_reduces_the_loss():
+    a, b = Value(0.0), Value(0.0)
+
+    @gradwalk.compile(parameters=[a, b])
+    def loss(row):
+        error = a - row[1] if row[0] < 0.5 else a + b * (row[0] - 0.5) - row[1]
+        return error * error
+
+    with pytest.raises(ValueError, match="Trainer: needs a function that was called with rows, got one that was not called yet; call it with some rows first"):
+        gradwalk.Trainer(loss, gradwalk.Adam(lr=0.1))
+    x = numpy.linspace(0, 1, 50)
+    rows = numpy.column_stack([x, numpy.where(x < 0.5, 2.0, 2 - 3 * (x - 0.5))])
+    loss.run(rows)
+    trainer = gradwalk.Trainer(loss, gradwalk.Adam(lr=0.1))
+    for _ in range(500):
+        mean = trainer.step(rows, mean=True)
+    assert mean < 1e-8
+    assert (a.data, b.data) == pytest.approx((2, -3), abs=1e-3)
+    assert trainer.steps == 500
+
+
+def test_errors_of_a_branching_function_are_python_errors():
+    def f(row):
+        if row[0] > 5:
+            raise KeyError("too large")
+        return row[0] * 2
+
+    compiled = gradwalk.compile(f)
+    assert compiled([[1.0], [2.0]]).tolist() == [2.0, 4.0]
+    with pytest.raises(KeyError, match="too large"):
+        compiled([[1.0], [6.0]])
+    assert compiled([[1.0], [2.0]]).tolist() == [2.0, 4.0]
+    numbers = iter(range(1000))
+    hidden = gradwalk.compile(lambda row: row[0] * next(numbers) if row[0] > 0 else row[0])
+    with pytest.raises(ValueError, match="records the same graph when it is called again"):
+        hidden([[1.0], [2.0]])
+
+
+@pytest.mark.parametrize("branch", [False, True])
+def test_a_loop_runs_as_often_as_each_row_needs(branch):
+    rate = Value(0.8)
+
+    def f(x, y):
+        def body(state):
+            if branch and state[0] > 3:
+                return [state[0] - 1, state[1] + 1]
+            return [state[0] * rate + 0.01 * y, state[1] + 1]
+
+        last, rounds = gradwalk.loop([x, 0.0], lambda state: state[0] > 1, body)
+        return last * last + rounds
+
+    compiled = gradwalk.compile(f, parameters=[rate])
+    rows = numpy.random.default_rng(2).uniform(0, 8, (400, 2))
+    for _ in range(3):
+        rate.grad = 0.0
+        wanted = []
+        for row in rows.tolist():
+            y = f(Value(row[0]), Value(row[1]))
+            (y * 1.0).backward()
+            wanted.append(y.data)
+        total, slopes = compiled.gradients(rows)
+        assert total == pytest.approx(sum(wanted))
+        assert slopes[0] == pytest.approx(rate.grad)
+        assert compiled(rows[:, 0], rows[:, 1]).tolist() == pytest.approx(wanted)
+    assert compiled.describe()["loops"][0]["paths"] == (2 if branch else 1)
