@@ -50,17 +50,11 @@ Terms terms_of(std::span<const Value> outputs, std::span<const Value> leaves) {
   return compiler::simplify(recorded.scalars);
 }
 
-// Adds the backward pass. Without inputs there are no layers, so there are no groups to read.
-void differentiate(Terms& terms) {
-  compiler::Groups no_layers;
-  compiler::differentiate(terms, no_layers);
-}
-
 // Adds the backward pass of one output to terms whose forward pass it shares. Returns the gradient by each leaf.
 std::vector<Id> add_backward(Terms& all, const Terms& forward, Id output) {
   Terms own = forward;
   own.outputs = {output};
-  differentiate(own);
+  compiler::differentiate(own);
   const auto first = own.backward, shift = static_cast<Id>(all.nodes.size()) - first;
   const auto moved = [&](Id id) { return id == none || id < first ? id : id + shift; };
   const auto operands = static_cast<std::uint32_t>(all.operands.size() - forward.operands.size());
@@ -294,7 +288,7 @@ class File {
   void add_gradient() {
     Terms terms = forward_;
     terms.outputs.resize(1);
-    differentiate(terms);
+    compiler::differentiate(terms);
     std::vector<Store> stores;
     std::vector<std::pair<std::string, std::size_t>> results;
     std::vector<std::string> more;
