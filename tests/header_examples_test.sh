@@ -14,7 +14,7 @@ examples=0 failed=0
 context_of() {
   case $1 in
     compile.hpp) echo 'MLP model(1, {8, 1}); std::vector<double> rows;' ;;
-    function.hpp) echo 'Value a; std::vector<double> rows;' ;;
+    function.hpp) echo 'Value a, x, rate; std::vector<double> rows;' ;;
     model.hpp) echo 'MLP network(2, {3}); Dataset data; std::size_t i = 0;' ;;
     eigen_sparse.hpp) echo 'std::vector<Value> x; Value energy; std::vector<double> point;' ;;
     mpi.hpp) echo 'Dataset data; Recipe recipe;' ;;
