@@ -277,7 +277,7 @@ TEST(EmitC, WritesDeepChainsAndWideSumsAsShortFiles) {
 
 TEST(EmitC, KeepsTheStackBoundInItsComment) {
   std::mt19937_64 random(7);
-  for (const std::size_t steps : {20, 400}) {
+  for (const std::size_t steps : {20u, 400u}) {
     const tests::RandomFunction function = tests::random_function(random, 2, 20, steps);
     const std::vector<Value> in{1.0, 2.0}, of(function.parameters.begin(), function.parameters.end());
     const Value root = function.all(in, of).back();
