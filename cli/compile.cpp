@@ -129,7 +129,7 @@ void add_compile(CLI::App& app) {
   command->footer(
       "Examples:\n"
       "  gradwalk compile 'x=1; y=2; w=3; b=0; relu(w*x + b - y)' --inputs x,y\n"
-      "  gradwalk compile 'x=1; y=2; w=3; b=0; relu(w*x + b - y)' --inputs x,y --emit neuron.c\n"
+      "  gradwalk compile 'x=1; w=3; b=0; relu(w*x + b)' --inputs x --emit neuron.c\n"
       "\n"
       "docs/compile.md explains the compiler's passes, docs/emit-c.md the C file.");
   command->callback([arguments] { show(*arguments); });

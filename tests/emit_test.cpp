@@ -39,7 +39,8 @@ Value labelled(double number, const char* label) { return Value(number).label(la
 
 TEST(EmitC, WritesStraightCodeWithTheNamesOfTheLabels) {
   const Value angle = labelled(0.3, "angle"), rate = labelled(0.1, "rate"), gain = labelled(2, "gain");
-  const Value cost = pow(sin(angle) + gain * rate, 2);
+  const Value drive = gain * rate;  // first, whichever operand of + a compiler evaluates first
+  const Value cost = pow(sin(angle) + drive, 2);
   const std::string text = emit_c(cost, {.name = "cost", .inputs = {angle, rate}, .parameters = {gain}});
   EXPECT_THAT(text, HasSubstr(R"(
 /* Returns the value and writes its gradient. */
