@@ -19,7 +19,8 @@ int main() {
   for (const Value& torque : torques) {
     v += dt * (torque - 9.81 * sin(a) - 0.1 * v);
     a += dt * v;
-    cost += pow(a, 2) + 0.1 * pow(v, 2) + 0.01 * pow(torque, 2);
+    const Value effort = 0.01 * pow(torque, 2), motion = 0.1 * pow(v, 2), distance = pow(a, 2);
+    cost += distance + motion + effort;
   }
 
   std::cout << emit_c(cost, {.name = "pendulum",

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "rule_text.hpp"
 
-#include <charconv>
-
 #include "gradwalk/error.hpp"
+#include "text/read_number.hpp"
 
 namespace gradwalk::emit {
 namespace {
@@ -88,10 +87,9 @@ class Parser {
       return inside;
     }
     if (is_digit(text_[at_])) {
-      double number = 0;
-      const auto read = std::from_chars(text_.data() + at_, text_.data() + text_.size(), number);
-      at_ = static_cast<std::size_t>(read.ptr - text_.data());
-      return add({Kind::number, "", number, 0, {}});
+      const detail::ReadNumber read = detail::read_number(text_.substr(at_));
+      at_ += read.size;
+      return add({Kind::number, "", read.number, 0, {}});
     }
     const std::size_t begin = at_;
     while (at_ < text_.size() && (is_letter(text_[at_]) || (at_ > begin && is_digit(text_[at_])))) ++at_;

@@ -311,9 +311,9 @@ void Function::State::run_program(Call& call, std::int32_t index, Work work) {
   const bool has_guards = !path.outcomes.empty();
   // If many of the first rows leave, all run forward only until it is known which stay.
   bool forward_first = !call.is_backward;
-  const auto failed = [&](std::size_t i) {
-    return first_failed(std::span(outputs_and_held_).subspan(i * width + outputs_, has_guards ? width - outputs_ : 0),
-                        bits);
+  const auto failed = [&](std::size_t i) -> std::optional<std::size_t> {
+    if (!has_guards) return std::nullopt;
+    return first_failed(std::span(outputs_and_held_).subspan(i * width + outputs_, width - outputs_), bits);
   };
   const auto forward = [&](const Rows& rows) {
     path.program->evaluate(gather(call, rows), room(outputs_and_held_, rows.size() * width));
