@@ -141,7 +141,7 @@ def check_backend():
 def check_table():
     page = text_of("docs/install.md")
     for recipe in ("packaging/vcpkg", "packaging/conan", "packaging/homebrew", "packaging/conda", ".github/workflows/build.yml"):
-        if not re.search(rf"^\|.*\(\.\./{re.escape(recipe)}.*\|.*(?:\b20\d\d-\d\d-\d\d\b|\buntried\b)", page, re.MULTILINE):
+        if not re.search(rf"^\|.*(?:\(\.\./|`){re.escape(recipe)}.*\|.*(?:\b20\d\d-\d\d-\d\d\b|\buntried\b)", page, re.MULTILINE):
             problems.append(f"docs/install.md: needs a row for {recipe} with the date of its trial or the word untried, got none")
 
 
