@@ -19,7 +19,7 @@
 namespace gradwalk::compiler {
 namespace {
 
-// Row sums have at most so many products: what they read need not be kept until the end of the backward pass.
+// The largest number of products of a row sum. What it reads is not kept until the end of the backward pass.
 constexpr std::size_t row_sum_products = 8;
 
 class Differentiator {

@@ -45,7 +45,7 @@ class Function::State::Loops {
   // Compiles a body as one round again, and from now on.
   void keep_rolled(std::size_t index);
 
-  // Whether so many rounds were recorded that the loops had better be plain ones.
+  // Whether more rounds are recorded than compiled. Loops then run as plain loops.
   bool is_slow() const;
   const State& main() const { return *main_; }
   std::vector<Function::Loop> describe() const;
