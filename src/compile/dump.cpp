@@ -2,6 +2,7 @@
 // What each pass made, as text for people.
 #include "passes.hpp"
 #include "rule_operands.hpp"
+#include "steps.hpp"
 #include "text/numbers.hpp"
 
 namespace gradwalk::compiler {
@@ -122,6 +123,44 @@ std::string span_of(const Operand& operand, std::uint32_t count) {
   return operand.stride == 1 ? text : text + " by " + std::to_string(operand.stride);
 }
 
+// The steps of an instruction, a line each.
+std::string lines_of(const Instructions& all, const Instruction& steps, const std::string& indent) {
+  const Addresses at(all);
+  std::string text;
+  for (std::size_t head = steps.begin; head < steps.begin + steps.count;) {
+    const StepHead step(all.steps[head]);
+    const auto name_of = [&](std::size_t k) -> std::string {
+      const std::uint32_t address = all.steps[head + 1 + k];
+      if (address < at.constants()) return "u" + std::to_string(address);
+      if (address < at.one()) return "c" + std::to_string(address - at.constants());
+      return address < at.gradients() ? "" : "g" + std::to_string(address - at.gradients());
+    };
+    text += indent + name_of(0) + " = ";
+    if (step.is_sum()) {
+      std::string sum = step.has_start() ? name_of(1) : "";
+      const std::size_t size = step.has_factors() ? 3 : 2;
+      for (std::size_t k = step.has_start() ? 2 : 1; k < step.words(); k += size) {
+        std::string term;
+        for (std::size_t i = k; i < k + size; ++i)
+          if (const std::string name = name_of(i); !name.empty()) term += (term.empty() ? "" : "*") + name;
+        sum += (sum.empty() ? "" : " + ") + term;
+      }
+      text += sum;
+    } else if (step.is_local()) {
+      const auto operands = static_cast<std::size_t>(info(step.op()).operands);
+      text += local_text(step.op(), static_cast<std::uint8_t>(step.by()), name_of(step.words() - 1),
+                         [&](std::size_t k) { return name_of(k == 3 ? operands + 1 : k + 1); });
+    } else {
+      text += std::string(name(step.op())) + "(";
+      for (std::size_t k = 1; k < step.words(); ++k) text += (k == 1 ? "" : ", ") + name_of(k);
+      text += ")";
+    }
+    text += "\n";
+    head += 1 + step.words();
+  }
+  return text;
+}
+
 std::string line_of(const Instructions& all, const Instruction& one) {
   std::string text = span_of({one.domain, one.out, 1, none}, one.outputs()) + " = ";
   if (one.form == Instruction::Form::row_sums) {
@@ -172,7 +211,15 @@ std::string line_of(const Instructions& all, const Instruction& one) {
       }
       return text + sum;
     }
+    case Instruction::Form::steps: break;  // lines of their own
   }
+  return text;
+}
+
+std::string lines_of(const Instructions& all, const std::vector<Instruction>& list, const std::string& indent) {
+  std::string text;
+  for (const Instruction& one : list)
+    text += one.form == Instruction::Form::steps ? lines_of(all, one, indent) : indent + line_of(all, one) + "\n";
   return text;
 }
 
@@ -254,8 +301,7 @@ std::string dump(const Terms& terms, const Groups& groups) {
 }
 
 std::string dump(const Instructions& instructions) {
-  std::string text;
-  for (const Instruction& one : instructions.uniform) text += line_of(instructions, one) + "\n";
+  std::string text = lines_of(instructions, instructions.uniform, "");
   if (!instructions.varying.empty()) text += "for each row:\n";
   for (const Instruction& one : instructions.varying) text += "  " + line_of(instructions, one) + "\n";
   for (const Instructions::Output& output : instructions.outputs)
@@ -265,8 +311,7 @@ std::string dump(const Instructions& instructions) {
     for (const Instruction& one : *list)
       text += "  " + line_of(instructions, one) + (one.for_inputs ? "  (for gradients of inputs)\n" : "\n");
   if (!instructions.uniform_backward.empty()) text += "backward:\n";
-  for (const Instruction& one : instructions.uniform_backward) text += "  " + line_of(instructions, one) + "\n";
-  return text;
+  return text + lines_of(instructions, instructions.uniform_backward, "  ");
 }
 
 }  // namespace gradwalk::compiler

@@ -162,6 +162,7 @@ struct Instruction {
     row_sums,  // the sum over all rows of the terms' factor[i] * a[i] * b[i] is added to the row gradient targets[i]
     outer,     // the sum over all rows and copies of in[3][i][c] * input[t][c] is added to the row gradient of the
                // layer's weight[i][t], and that of in[3][i][c] to its bias
+    steps,     // uniform numbers, `terms` of them, one by one: the words begin ... begin + count (steps.hpp)
   } form = Form::function;
   Op op = Op::leaf;
   std::uint8_t by = 0;
@@ -179,7 +180,7 @@ struct Instruction {
   Operand targets{};                         // of row sums: uniform places
 
   std::uint32_t outputs() const {  // numbers it makes
-    if (form == Form::row_sums || form == Form::outer) return 0;
+    if (form == Form::row_sums || form == Form::outer || form == Form::steps) return 0;
     return form == Form::dot || form == Form::extreme ? 1 : count * copies;
   }
 };
@@ -190,6 +191,7 @@ struct Instructions {
   std::vector<Instruction> uniform, varying, varying_backward, outers, uniform_backward;
   std::vector<Factors> factors;
   std::vector<std::uint32_t> tables;
+  std::vector<std::uint32_t> steps;
   std::vector<double> constants;
   std::uint32_t uniform_places = 0, varying_places = 0;
   std::uint32_t input_places = 0;  // varying places after varying_places that only gradients of inputs need

@@ -28,6 +28,7 @@ std::size_t work_of(const std::vector<Instruction>& list) {
 // Whether a row or two are done sooner by steps than as a block.
 bool is_small(const Instructions& program) {
   constexpr std::size_t much = 12288;  // terms and functions
+  static_assert(3 * much + 2 < 0x10000, "the head of a step counts its words in 16 bits");
   return work_of(program.varying) + work_of(program.varying_backward) + work_of(program.outers) <= much;
 }
 
@@ -36,9 +37,9 @@ std::size_t places_of_rows(const Instructions& program) {
 }
 
 // An instruction on a block of few rows takes as long as about so many terms of a row's sums, or functions.
-template <class T> std::size_t rows_by_steps(const Instructions& program, const Steps<T>& steps) {
+std::size_t rows_by_steps(const Instructions& program, std::size_t steps, std::size_t terms) {
   constexpr std::size_t as_terms = 20, as_functions = 4;
-  const std::size_t work = steps.terms() * as_functions + steps.size() * as_terms;
+  const std::size_t work = terms * as_functions + steps * as_terms;
   const std::size_t instructions = program.varying.size() + program.varying_backward.size() + program.outers.size();
   return work == 0 ? 0 : std::max<std::size_t>(instructions * as_terms * as_functions / work, 1);
 }
@@ -52,18 +53,21 @@ template <class T> Machine<T>::Machine(Instructions program, const detail::Kerne
       row_steps_(is_small_ ? row_steps(false) : RowSteps()),
       uniform_(program_, kernels, is_small_ ? places_of_rows(program_) : 0),
       plan_(plan_rows(program_, kernels)),
-      rows_by_steps_(rows_by_steps(program_, row_steps_.steps)),
+      rows_by_steps_(rows_by_steps(program_, row_steps_.steps, row_steps_.terms)),
       threads_(std::max<std::size_t>(threads, 1)) {}
 
 template <class T> auto Machine<T>::row_steps(bool for_inputs) const -> RowSteps {
-  const Places places(program_, places_of_rows(program_));
+  const Addresses at(program_);
   RowSteps made;
-  for (const Instruction& one : program_.varying) made.steps.append(program_, places, one);
-  made.forward = made.steps.size();
+  StepWriter writer(made.words, at.one());
+  for (const Instruction& one : program_.varying) writer.add(program_, at, one);
+  made.forward = made.words.size();
   for (const Instruction& one : program_.varying_backward)
-    if (for_inputs || !one.for_inputs) made.steps.append(program_, places, one);
-  for (const Instruction& one : program_.outers) made.steps.append(program_, places, one);
-  made.steps.shrink_to_fit();
+    if (for_inputs || !one.for_inputs) writer.add(program_, at, one);
+  for (const Instruction& one : program_.outers) writer.add(program_, at, one);
+  made.words.shrink_to_fit();
+  made.steps = writer.steps();
+  made.terms = writer.terms();
   return made;
 }
 
@@ -77,11 +81,12 @@ template <class T> std::size_t Machine<T>::bytes() const {
     for (const Plan<T>& one : *list)
       plans += sizeof(one) + one.runs.capacity() * sizeof(Run) + one.stretches.capacity() * sizeof(Stretch) +
                one.starts.capacity() * sizeof(RunOperand) + one.terms.capacity() * sizeof(RunTerm);
-  return uniform_.bytes() + row_steps_.steps.bytes() + row_steps_for_inputs_.steps.bytes() +
-         program_.constants.size() * sizeof(double) + instructions * sizeof(Instruction) +
-         program_.factors.size() * sizeof(Factors) + program_.tables.size() * sizeof(std::uint32_t) +
-         program_.gradients.size() * sizeof(program_.gradients[0]) + program_.packs.size() * sizeof(program_.packs[0]) +
-         plans + (plan_.slot.size() + plan_.reduced.size()) * sizeof(std::uint32_t);
+  const std::size_t words = program_.steps.size() + row_steps_.words.size() + row_steps_for_inputs_.words.size();
+  return uniform_.bytes() + words * sizeof(std::uint32_t) + program_.constants.size() * sizeof(double) +
+         instructions * sizeof(Instruction) + program_.factors.size() * sizeof(Factors) +
+         program_.tables.size() * sizeof(std::uint32_t) + program_.gradients.size() * sizeof(program_.gradients[0]) +
+         program_.packs.size() * sizeof(program_.packs[0]) + plans +
+         (plan_.slot.size() + plan_.reduced.size()) * sizeof(std::uint32_t);
 }
 
 // The i-th number of an operand, for these columns.
@@ -425,11 +430,10 @@ template <class T> void Machine<T>::run_block(const Rows& rows, std::size_t begi
 
 // The sum over the rows of the first output, if it is varying.
 template <class T> double Machine<T>::run_by_steps(const Rows& rows, const Wanted& wanted) {
-  const Places places(program_, 0);
   const bool to_inputs = wanted.input_gradients != nullptr;
-  if (to_inputs && row_steps_for_inputs_.steps.size() == 0) row_steps_for_inputs_ = row_steps(true);
+  if (to_inputs && row_steps_for_inputs_.words.empty()) row_steps_for_inputs_ = row_steps(true);
   const RowSteps& code = to_inputs ? row_steps_for_inputs_ : row_steps_;
-  T* const values = uniform_.values() + places.varying();
+  T* const values = uniform_.values() + Addresses(program_).varying();
   const auto& output = program_.outputs.front();
   row_numbers_ = values;
   row_width_ = rows_ = 1;
@@ -439,7 +443,7 @@ template <class T> double Machine<T>::run_by_steps(const Rows& rows, const Wante
       const std::size_t from = r * program_.inputs + i;
       values[i] = rows.floats != nullptr ? static_cast<T>(rows.floats[from]) : static_cast<T>(rows.numbers[from]);
     }
-    code.steps.run(0, code.forward, uniform_.values());
+    run_steps(code.forward_pass(), uniform_.values());
     check_guards(r, {0, 1});
     if (wanted.outputs != nullptr) write_outputs(r, {0, 1}, wanted.outputs);
     const T seed = rows.seeds == nullptr ? T(1) : static_cast<T>(rows.seeds[r]);
@@ -447,10 +451,7 @@ template <class T> double Machine<T>::run_by_steps(const Rows& rows, const Wante
     if (!wanted.gradients) continue;
     if (program_.row_seed != none) values[program_.row_seed] = seed;
     if (program_.zero != none) values[program_.zero] = 0;
-    if (skip_zeros_)
-      code.steps.template run<true>(code.forward, code.steps.size(), uniform_.values());
-    else
-      code.steps.run(code.forward, code.steps.size(), uniform_.values());
+    run_steps(code.backward_pass(), uniform_.values(), skip_zeros_);
     for (std::size_t i = 0; to_inputs && i < program_.inputs; ++i)
       wanted.input_gradients[r * program_.inputs + i] =
           program_.input_gradients[i] == none ? 0.0 : static_cast<double>(values[program_.input_gradients[i]]);

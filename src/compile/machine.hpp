@@ -107,8 +107,11 @@ template <class T> class Machine {
   const detail::Kernels<T>& kernels_;
   // What is varying, for one row; none where that is much.
   struct RowSteps {
-    Steps<T> steps;
-    std::size_t forward = 0;  // steps of the forward pass, which come first
+    std::vector<std::uint32_t> words;
+    std::size_t forward = 0;           // words of the forward pass, which comes first
+    std::size_t steps = 0, terms = 0;  // in all
+    std::span<const std::uint32_t> forward_pass() const { return std::span(words).first(forward); }
+    std::span<const std::uint32_t> backward_pass() const { return std::span(words).subspan(forward); }
   };
   RowSteps row_steps(bool for_inputs) const;
   bool is_small_ = false;

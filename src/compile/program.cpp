@@ -131,7 +131,9 @@ template <class T> std::unique_ptr<Machine<T>> machine(compiler::Instructions pr
 }
 
 void describe(const compiler::Instructions& program, Program::Description& to) {
-  to.instructions = program.uniform.size() + program.varying.size();
+  to.instructions = program.varying.size();
+  for (const compiler::Instruction& one : program.uniform)
+    to.instructions += one.form == compiler::Instruction::Form::steps ? one.terms : 1;
   for (const compiler::Instruction& one : program.varying)
     if (one.form == compiler::Instruction::Form::layer)
       to.layers.push_back(std::to_string(one.count) + " x " + std::to_string(one.depth) +

@@ -9,12 +9,15 @@
 #include "number_map.hpp"
 #include "passes.hpp"
 #include "slots.hpp"
+#include "steps.hpp"
 
 namespace gradwalk::compiler {
 namespace {
 
 constexpr std::uint32_t alignment = 8;  // places: a group that fills a vector begins where one does
 constexpr std::size_t short_run = 8;    // numbers; neighbours shorter than this share an instruction with tables
+// Uniform numbers, and terms of a sum, that are computed sooner by steps than by a vector instruction.
+constexpr std::size_t few_numbers = 3, few_terms = 8;
 
 struct Place {
   Domain domain = Domain::constant;
@@ -39,6 +42,7 @@ class Scheduler {
     place_groups();
     emit_groups();
     list_results();
+    address_steps();
     all_.uniform.insert(all_.uniform.begin(), constant_copies_.begin(), constant_copies_.end());
     all_.uniform.insert(all_.uniform.end(), packs_.begin(), packs_.end());
     for (std::vector<Instruction>* list :
@@ -46,6 +50,7 @@ class Scheduler {
       list->shrink_to_fit();
     all_.factors.shrink_to_fit();
     all_.tables.shrink_to_fit();
+    all_.steps.shrink_to_fit();
     all_.constants.shrink_to_fit();
     all_.gradients.shrink_to_fit();
     return std::move(all_);
@@ -475,6 +480,12 @@ class Scheduler {
   }
 
   void emit(const Group& group, std::size_t index) {
+    const bool can_be_steps = group.form == Group::Form::function || group.form == Group::Form::local ||
+                              (group.form == Group::Form::sum && group.count <= few_terms);
+    if (can_be_steps && are_few(group, 0, members_.size())) {
+      for (const Id id : members_) emit_step(id);
+      return;
+    }
     switch (group.form) {
       case Group::Form::function: emit_functions(group, Instruction::Form::function); break;
       case Group::Form::local: emit_functions(group, Instruction::Form::local); break;
@@ -504,6 +515,59 @@ class Scheduler {
       (is_backward_ ? all_.uniform_backward : all_.uniform).push_back(made);
   }
 
+  // ---- steps ----
+
+  // Until the number of places is known, the addresses of steps hold the domain in their upper two bits.
+  static constexpr std::uint32_t domain_shift = 30;
+  std::uint32_t code_of(Place place) const {
+    return place.at == none ? none : static_cast<std::uint32_t>(place.domain) << domain_shift | place.at;
+  }
+  void address_steps() {
+    const Addresses at(all_);
+    if (std::max(all_.uniform_places, static_cast<std::uint32_t>(all_.constants.size())) >> domain_shift != 0)
+      throw Error("compile", "less than 2^30 numbers that are the same for all rows",
+                  std::to_string(std::max<std::size_t>(all_.uniform_places, all_.constants.size())),
+                  "compile parts of the program, or rows with inputs");
+    for (std::size_t head = 0; head < all_.steps.size();) {
+      const std::size_t end = head + 1 + StepHead(all_.steps[head]).words();
+      for (std::size_t i = head + 1; i < end; ++i) {
+        std::uint32_t& word = all_.steps[i];
+        word = word == none ? static_cast<std::uint32_t>(at.one())
+                            : at.of(static_cast<Domain>(word >> domain_shift), word & ((1u << domain_shift) - 1));
+      }
+      head = end;
+    }
+  }
+
+  void emit_step(Id id) {
+    std::vector<Instruction>& list = is_backward_ ? all_.uniform_backward : all_.uniform;
+    const auto begin = static_cast<std::uint32_t>(all_.steps.size());
+    if (list.empty() || list.back().form != Instruction::Form::steps) {
+      Instruction& made = list.emplace_back();
+      made.form = Instruction::Form::steps;
+      made.begin = begin;
+    }
+    const Node& made = node(id);
+    const std::uint32_t out = code_of(places_[id]);
+    if (made.kind == Kind::sum) {
+      for (const Product& product : products(id))
+        step_writer_.add_term(product.factor == 1 ? none : code_of(constant(product.factor)), code_of(place(product.a)),
+                              code_of(place(product.b)));
+      step_writer_.sum(out, made.number == 0 ? none : code_of(constant(made.number)));
+    } else {
+      std::array<std::uint32_t, local_operands> in;
+      in.fill(none);
+      for (std::uint32_t k = 0; k < made.count; ++k) in[k] = code_of(place(terms_.operands[made.begin + k]));
+      made.kind == Kind::local ? step_writer_.local(made.op, made.by, out, in) : step_writer_.value(made.op, out, in);
+    }
+    list.back().count += static_cast<std::uint32_t>(all_.steps.size()) - begin;
+    ++list.back().terms;
+  }
+  // Whether these members of a uniform group are computed by steps.
+  static bool are_few(const Group& group, std::size_t begin, std::size_t end) {
+    return group.domain == Domain::uniform && end - begin <= few_numbers;
+  }
+
   void emit_functions(const Group& group, Instruction::Form form) {
     columns_.resize(group.count);
     for (std::uint32_t k = 0; k < group.count; ++k) {
@@ -512,6 +576,10 @@ class Scheduler {
     }
     const std::vector<std::size_t> pieces = cuts(std::span(columns_).first(group.count), members_.size());
     for (std::size_t p = 0; p + 1 < pieces.size(); ++p) {
+      if (are_few(group, pieces[p], pieces[p + 1])) {
+        for (std::size_t i = pieces[p]; i < pieces[p + 1]; ++i) emit_step(members_[i]);
+        continue;
+      }
       Instruction made = instruction(group, form);
       made.out += static_cast<std::uint32_t>(pieces[p]);
       made.count = static_cast<std::uint32_t>(pieces[p + 1] - pieces[p]);
@@ -612,6 +680,10 @@ class Scheduler {
     const std::vector<std::size_t> pieces = cuts(columns_, members_.size());
     for (std::size_t p = 0; p + 1 < pieces.size(); ++p) {
       const std::size_t begin = pieces[p], end = pieces[p + 1];
+      if (are_few(group, begin, end) && terms <= few_terms) {
+        for (std::size_t i = begin; i < end; ++i) emit_step(members_[i]);
+        continue;
+      }
       Instruction made = instruction(group, Instruction::Form::sums);
       made.out += static_cast<std::uint32_t>(begin);
       made.count = static_cast<std::uint32_t>(end - begin);
@@ -634,6 +706,7 @@ class Scheduler {
   }
 
   void emit_dot(const Group& group, Id id) {
+    if (node(id).count <= few_terms) return emit_step(id);
     // Products of two come before single terms: both are long runs then, and not cut where one follows the other.
     sorted_.clear();
     for (const bool is_pair : {true, false})
@@ -916,6 +989,7 @@ class Scheduler {
   std::vector<Product> sorted_;
   std::vector<std::uint32_t> strides_;
   std::vector<std::uint64_t> order_;
+  StepWriter step_writer_{all_.steps, none};
 };
 
 }  // namespace

@@ -1,145 +1,183 @@
 // SPDX-License-Identifier: MIT
 #include "steps.hpp"
 
-#include "engine/by_op.hpp"
-#include "engine/rule_facts.hpp"
+#include <algorithm>
+
+#include "gradwalk/ops.hpp"
 
 namespace gradwalk::compiler {
-// Three numbers by one step each take the time of a vector instruction; so do eight terms of one sum.
-template <class T> bool Steps<T>::takes(const Instructions& program, const Instruction& one) {
-  constexpr std::uint32_t few = 3, few_terms = 8;
-  if (one.form == Instruction::Form::function || one.form == Instruction::Form::sums ||
-      one.form == Instruction::Form::local)
-    return one.count <= few;
-  if (one.form != Instruction::Form::dot) return false;
-  std::uint32_t terms = 0;
-  for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) terms += program.factors[t].count;
-  return terms <= few_terms;
+
+void StepWriter::value(Op op, std::uint32_t out, std::span<const std::uint32_t> in) {
+  const auto operands = static_cast<std::size_t>(info(op).operands);
+  words_.push_back(StepHead(StepHead::value(op), 1 + operands).word());
+  words_.push_back(out);
+  for (std::size_t k = 0; k < operands; ++k) write(in[k]);
+  ++steps_;
 }
 
-template <class T> void Steps<T>::end_sum(std::uint32_t out, std::uint32_t start, std::size_t first_term) {
-  Step& step = steps_.emplace_back();
-  step.out = out;
-  step.in = {start, static_cast<std::uint32_t>(first_term), static_cast<std::uint32_t>(terms_.size())};
+void StepWriter::local(Op op, std::uint8_t by, std::uint32_t out, std::span<const std::uint32_t> in) {
+  const int operands = info(op).operands;
+  words_.push_back(StepHead(StepHead::local(op, by), operands == 1 ? 4 : operands == 2 ? 5 : 3).word());
+  words_.push_back(out);
+  write(in[0]);
+  if (operands == 2) write(in[1]);
+  if (operands < 3) write(in[3]);
+  write(in[4]);
+  ++steps_;
 }
 
-template <class T>
-void Steps<T>::append_layer(const Instructions& program, const Places& at, const Instruction& layer) {
-  const auto one = static_cast<std::uint32_t>(at.one());
+void StepWriter::sum(std::uint32_t out, std::uint32_t start) {
+  const bool has_start = start != none, has_factors = std::any_of(terms_.begin(), terms_.end(),
+                                                                  [](const Term& term) { return term.factor != none; });
+  std::uint32_t code = StepHead::sum;
+  if (has_factors)
+    code = StepHead::scaled;
+  else if (terms_.size() == 1)
+    code = StepHead::product;
+  if (has_start) ++code;
+  if (code == StepHead::sum && terms_.size() == 2) code = StepHead::two_products;
+  const std::size_t head = words_.size();
+  words_.push_back(0);
+  words_.push_back(out);
+  if (has_start) words_.push_back(start);
+  for (const Term& term : terms_) {
+    if (has_factors) write(term.factor);
+    write(term.a);
+    write(term.b);
+  }
+  words_[head] = StepHead(code, words_.size() - head - 1).word();
+  ++steps_;
+  all_terms_ += terms_.size();
+  terms_.clear();
+}
+
+void StepWriter::add_layer(const Instructions& program, const Addresses& at, const Instruction& layer) {
   for (std::uint32_t i = 0; i < layer.count; ++i)
     for (std::uint32_t c = 0; c < layer.copies; ++c) {
-      const std::size_t first = terms_.size();
-      auto start = static_cast<std::uint32_t>(at.zero());
-      if (layer.in[2].exists()) start = at.of(layer.in[2].domain, Instructions::bias(layer, i, c));
+      const bool has_bias = layer.in[2].exists();
       for (std::uint32_t t = 0; t < layer.depth; ++t)
-        terms_.push_back({1, at.of(Domain::varying, program.input(layer, t, c)),
-                          at.of(layer.in[0].domain, layer.in[0].place + i * layer.row + t * layer.column)});
+        add_term(none, at.of(Domain::varying, program.input(layer, t, c)),
+                 at.of(layer.in[0].domain, layer.in[0].place + i * layer.row + t * layer.column));
       const std::uint32_t out = at.of(Domain::varying, layer.out + i * layer.copies + c);
-      end_sum(out, start, first);
-      if (layer.relu) steps_.push_back({Op::relu, no_local, out, {out, one, one}});
+      sum(out, has_bias ? at.of(layer.in[2].domain, Instructions::bias(layer, i, c)) : none);
+      if (layer.relu) value(Op::relu, out, {&out, 1});
     }
 }
 
 // Sums that start with what is there already.
-template <class T>
-void Steps<T>::append_outer(const Instructions& program, const Places& at, const Instruction& outer) {
+void StepWriter::add_outer(const Instructions& program, const Addresses& at, const Instruction& outer) {
   const auto gradient = [&](std::uint32_t i, std::uint32_t c) {
     return at.of(Domain::varying, outer.in[3].place + i * outer.copies + c);
   };
   for (std::uint32_t i = 0; i < outer.count; ++i) {
     for (std::uint32_t t = 0; outer.in[0].domain == Domain::uniform && t < outer.depth; ++t) {
-      const std::size_t first = terms_.size();
       for (std::uint32_t c = 0; c < outer.copies; ++c)
-        terms_.push_back({1, gradient(i, c), at.of(Domain::varying, program.input(outer, t, c))});
+        add_term(none, gradient(i, c), at.of(Domain::varying, program.input(outer, t, c)));
       const std::uint32_t out = at.of(Domain::row_gradient, outer.in[0].place + i * outer.row + t * outer.column);
-      end_sum(out, out, first);
+      sum(out, out);
     }
     for (std::uint32_t c = 0; outer.in[2].exists() && outer.in[2].domain == Domain::uniform && c < outer.copies; ++c) {
-      const std::size_t first = terms_.size();
-      terms_.push_back({1, gradient(i, c), static_cast<std::uint32_t>(at.one())});
+      add_term(none, gradient(i, c), none);
       const std::uint32_t out = at.of(Domain::row_gradient, Instructions::bias(outer, i, c));
-      end_sum(out, out, first);
+      sum(out, out);
     }
   }
 }
 
-template <class T> void Steps<T>::append(const Instructions& program, const Places& at, const Instruction& one) {
-  if (one.form == Instruction::Form::layer) return append_layer(program, at, one);
-  if (one.form == Instruction::Form::outer) return append_outer(program, at, one);
-  const auto add_term = [&](const Factors& factors, std::uint32_t i) {
-    T factor = 1;
-    if (factors.factor.exists()) factor = static_cast<T>(program.constants[program.place(factors.factor, i)]);
-    terms_.push_back({factor, at(factors.a, i, at.one()), at(factors.b, i, at.one())});
-  };
-  const bool is_dot = one.form == Instruction::Form::dot, is_row_sum = one.form == Instruction::Form::row_sums;
-  for (std::uint32_t i = 0; i < (is_row_sum ? one.count : one.outputs()); ++i) {
+void StepWriter::add(const Instructions& program, const Addresses& at, const Instruction& one) {
+  if (one.form == Instruction::Form::layer) return add_layer(program, at, one);
+  if (one.form == Instruction::Form::outer) return add_outer(program, at, one);
+  const bool is_row_sum = one.form == Instruction::Form::row_sums;
+  for (std::uint32_t i = 0; i < one.count; ++i) {
     const std::uint32_t out =
         is_row_sum ? at.of(Domain::row_gradient, program.place(one.targets, i)) : at.of(one.domain, one.out + i);
-    if (one.form == Instruction::Form::function) {
-      steps_.push_back({one.op, no_local, out, {}});
-      for (std::size_t k = 0; k < 3; ++k) steps_.back().in[k] = at(one.in[k], i, at.one());
+    if (one.form == Instruction::Form::function || one.form == Instruction::Form::local) {
+      std::array<std::uint32_t, local_operands> in;
+      for (std::size_t k = 0; k < in.size(); ++k) in[k] = at(one.in[k], i);
+      one.form == Instruction::Form::function ? value(one.op, out, in) : local(one.op, one.by, out, in);
       continue;
     }
-    if (one.form == Instruction::Form::local) {
-      steps_.push_back({one.op, one.by, out, {static_cast<std::uint32_t>(locals_.size()), 0, 0}});
-      auto& operands = locals_.emplace_back();
-      for (std::size_t k = 0; k < operands.size(); ++k) operands[k] = at(one.in[k], i, at.one());
-      continue;
-    }
-    const std::size_t first = terms_.size();
     for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) {
       const Factors& factors = program.factors[t];
-      for (std::uint32_t k = 0; is_dot && k < factors.count; ++k) add_term(factors, k);
-      if (!is_dot) add_term(factors, i);
+      add_term(at(factors.factor, i), at(factors.a, i), at(factors.b, i));
     }
-    end_sum(out, is_row_sum ? out : at(one.start, i, at.zero()), first);
+    sum(out, is_row_sum ? out : at(one.start, i));
   }
 }
 
-// The rules are inlined: a call would cost as much as most of them.
-template <class T> template <bool skip_zeros>
-[[gnu::flatten]] void Steps<T>::run(std::size_t begin, std::size_t end, T* values) const {
-  const auto product = [&](const Term& term) {
-    const T scaled = term.factor * values[term.a];
-    return skip_zeros && scaled == 0 ? T(0) : scaled * values[term.b];
-  };
-  for (std::size_t i = begin; i < end; ++i) {
-    const Step& step = steps_[i];
-    if (step.by != no_local) {
-      const auto& [x, y, z, r, g] = locals_[step.in[0]];
-      values[step.out] = local_times(step, {values[x], values[y], values[z]}, values[r], values[g]);
-      continue;
+namespace {
+
+// A gradient of 0 passes nothing on.
+template <class T> T times(T gradient, T local) { return gradient == 0 ? T(0) : gradient * local; }
+// Neither does an operand that was not chosen.
+template <class T> T times_chosen(T gradient, T local) { return gradient == 0 || local == 0 ? T(0) : gradient * local; }
+
+// The rules are inlined: a call would take as long as most of them.
+template <class T, bool skip_zeros> [[gnu::flatten]] void run(std::span<const std::uint32_t> words, T* values) {
+  const auto times_two = [](T a, T b) { return skip_zeros && a == 0 ? T(0) : a * b; };
+  const std::uint32_t* at = words.data();
+  const std::uint32_t* const end = at + words.size();
+  using rules::Rule;
+  while (at != end) {
+    const StepHead head(*at);
+    const auto in = [&](std::size_t k) { return values[at[1 + k]]; };  // in(0) is the result
+    T& out = values[at[1]];
+    switch (head.code()) {
+      case StepHead::product: out = times_two(in(1), in(2)); break;
+      case StepHead::product_more: out = in(1) + times_two(in(2), in(3)); break;
+      case StepHead::two_products: out = times_two(in(1), in(2)) + times_two(in(3), in(4)); break;
+      case StepHead::sum:
+      case StepHead::sum_more: {
+        // Two sums side by side: an addition does not wait for the last.
+        std::size_t k = head.has_start() ? 2 : 1;
+        T sum = head.has_start() ? in(1) : T(0), other = 0;
+        for (; k + 4 <= head.words(); k += 4) {
+          sum += times_two(in(k), in(k + 1));
+          other += times_two(in(k + 2), in(k + 3));
+        }
+        if (k < head.words()) sum += times_two(in(k), in(k + 1));
+        out = sum + other;
+        break;
+      }
+      case StepHead::scaled:
+      case StepHead::scaled_more: {
+        std::size_t k = head.has_start() ? 2 : 1;
+        T sum = head.has_start() ? in(1) : T(0), other = 0;
+        for (; k + 6 <= head.words(); k += 6) {
+          sum += times_two(in(k)*in(k + 1), in(k + 2));
+          other += times_two(in(k + 3) * in(k + 4), in(k + 5));
+        }
+        if (k < head.words()) sum += times_two(in(k)*in(k + 1), in(k + 2));
+        out = sum + other;
+        break;
+      }
+#define GRADWALK_UNARY(name, ...)                                            \
+  case StepHead::value(Op::name): out = Rule<Op::name>::value(in(1)); break; \
+  case StepHead::local(Op::name, 0): out = times(in(3), T(Rule<Op::name>::dx(in(1), in(2)))); break;
+#define GRADWALK_BINARY(name, ...)                                                                          \
+  case StepHead::value(Op::name): out = Rule<Op::name>::value(in(1), in(2)); break;                         \
+  case StepHead::local(Op::name, 0): out = times(in(4), T(Rule<Op::name>::dx(in(1), in(2), in(3)))); break; \
+  case StepHead::local(Op::name, 1): out = times(in(4), T(Rule<Op::name>::dy(in(1), in(2), in(3)))); break;
+#define GRADWALK_TERNARY(name, ...)                                                                  \
+  case StepHead::value(Op::name): out = Rule<Op::name>::value(in(1), in(2), in(3)); break;           \
+  case StepHead::local(Op::name, 1): out = times_chosen(in(2), T(Rule<Op::name>::dx(in(1)))); break; \
+  case StepHead::local(Op::name, 2): out = times_chosen(in(2), T(Rule<Op::name>::dy(in(1)))); break;
+#include "gradwalk/ops.def"
+#undef GRADWALK_UNARY
+#undef GRADWALK_BINARY
+#undef GRADWALK_TERNARY
+      default: out = in(1); break;
     }
-    if (step.op != Op::leaf) {
-      const std::array<T, 3> in{values[step.in[0]], values[step.in[1]], values[step.in[2]]};
-      values[step.out] = detail::rule_value<T>(step.op, in);
-      continue;
-    }
-    // Two sums side by side: an addition does not wait for the last.
-    std::uint32_t t = step.in[1];
-    T sum = values[step.in[0]], other = 0;
-    for (; t + 1 < step.in[2]; t += 2) {
-      sum += product(terms_[t]);
-      other += product(terms_[t + 1]);
-    }
-    if (t < step.in[2]) sum += product(terms_[t]);
-    values[step.out] = sum + other;
+    at += 1 + head.words();
   }
 }
 
-// A gradient of 0 passes nothing on, and neither does an operand that was not chosen.
-template <class T>
-[[gnu::noinline]] T Steps<T>::local_times(const Step& step, const std::array<T, 3>& in, T result, T gradient) {
-  if (gradient == 0) return 0;
-  const T local = detail::rule_local<T>(step.op, step.by, in, result);
-  return step.op == Op::select && local == 0 ? T(0) : gradient * local;
-}
+}  // namespace
 
-template class Steps<float>;
-template class Steps<double>;
-template void Steps<float>::run<false>(std::size_t, std::size_t, float*) const;
-template void Steps<float>::run<true>(std::size_t, std::size_t, float*) const;
-template void Steps<double>::run<false>(std::size_t, std::size_t, double*) const;
-template void Steps<double>::run<true>(std::size_t, std::size_t, double*) const;
+template <class T> void run_steps(std::span<const std::uint32_t> words, T* values, bool skip_zeros) {
+  skip_zeros ? run<T, true>(words, values) : run<T, false>(words, values);
+}
+template void run_steps(std::span<const std::uint32_t> words, float* values, bool skip_zeros);
+template void run_steps(std::span<const std::uint32_t> words, double* values, bool skip_zeros);
 
 }  // namespace gradwalk::compiler

@@ -1,95 +1,116 @@
 // SPDX-License-Identifier: MIT
-// run, of what comes in ones and twos: a number a step, by the rules of the table.
+// Steps compute one number each, by the rules of ops.def.
 //
-// A recursion, as a filter's or a simulation's, has nothing to put side by side, and neither has a program that is run
-// on a row or two. There a vector instruction costs ten times the number it makes, and its addresses a hundred times
-// the memory.
+// A recursion, such as a filter or a simulation, has few numbers that could be computed side by side; a program that is
+// run on one row has none. A vector instruction for a single number takes about ten times as long as a step, and its
+// description a hundred times the memory.
+//
+// A list of steps is a list of words. Each step is a head, the address of its result, and the addresses of its
+// operands. An address is an index into the numbers of a program, in the order of Addresses.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "ir.hpp"
 
 namespace gradwalk::compiler {
 
-// The numbers of a program: uniform places, then constants, then 1 and 0, which stand for operands that are not there.
-// Where a row is taken by steps its varying places come after these: `more` numbers. After all of them come the row
-// gradients of the uniform places.
-class Places {
+// The numbers of a program: uniform places, constants, 1 and 0, the row gradients of the uniform places, and where a
+// row is computed by steps, its varying places. 1 and 0 stand for operands that are not there.
+class Addresses {
  public:
-  Places(const Instructions& program, std::size_t more)
+  explicit Addresses(const Instructions& program)
       : program_(program),
-        constants_(program.uniform_places),
-        one_(constants_ + program.constants.size()),
-        gradients_((varying() + more + alignment - 1) / alignment * alignment) {}
+        one_(program.uniform_places + program.constants.size()),
+        gradients_((one_ + 2 + alignment - 1) / alignment * alignment),
+        varying_(gradients_ + (program.inputs == 0 ? program.parameters : program.uniform_places)) {}
 
-  std::size_t constants() const { return constants_; }
+  std::size_t constants() const { return program_.uniform_places; }
   std::size_t one() const { return one_; }
   std::size_t zero() const { return one_ + 1; }
-  std::size_t varying() const { return one_ + 2; }
   std::size_t gradients() const { return gradients_; }
-  // Of the operand's i-th number.
-  std::uint32_t operator()(const Operand& operand, std::uint32_t i, std::size_t absent) const {
-    if (!operand.exists()) return static_cast<std::uint32_t>(absent);
-    return of(operand.domain, program_.place(operand, i));
-  }
+  std::size_t varying() const { return varying_; }
   std::uint32_t of(Domain domain, std::uint32_t place) const {
-    const std::array<std::size_t, 4> first{constants_, 0, varying(), gradients_};  // in the order of Domain
+    const std::array<std::size_t, 4> first{constants(), 0, varying_, gradients_};  // in the order of Domain
     return static_cast<std::uint32_t>(first[static_cast<std::size_t>(domain)]) + place;
+  }
+  // Of the operand's i-th number; none where there is no operand.
+  std::uint32_t operator()(const Operand& operand, std::uint32_t i) const {
+    return operand.exists() ? of(operand.domain, program_.place(operand, i)) : none;
   }
 
  private:
   static constexpr std::size_t alignment = 16;
 
   const Instructions& program_;
-  std::size_t constants_, one_, gradients_;
+  std::size_t one_, gradients_, varying_;
 };
 
-template <class T> class Steps {
+// The head of a step says what it computes, and how many words follow.
+class StepHead {
  public:
-  // Whether the uniform instruction is done sooner as steps than as a vector.
-  static bool takes(const Instructions& program, const Instruction& one);
-  void append(const Instructions& program, const Places& places, const Instruction& one);
-  std::size_t size() const { return steps_.size(); }
-  std::size_t terms() const { return terms_.size(); }
-  void shrink_to_fit() {
-    steps_.shrink_to_fit();
-    terms_.shrink_to_fit();
-    locals_.shrink_to_fit();
-  }
-  std::size_t bytes() const {
-    return steps_.size() * sizeof(Step) + terms_.size() * sizeof(Term) + locals_.size() * sizeof(locals_[0]);
-  }
+  // The codes of sums. Their operands are: the start, where there is one ("more"); then for each term its two operands,
+  // or ("scaled") its factor and its two operands.
+  enum Code : std::uint32_t { product, product_more, two_products, sum, sum_more, scaled, scaled_more, sums_end };
+  // Operands of a value: those of the rule. Of a local derivative: x, y where the rule is of two, the result where the
+  // rule is not of three, and the gradient to multiply by.
+  static constexpr std::uint32_t value(Op op) { return sums_end + 4 * static_cast<std::uint32_t>(op); }
+  static constexpr std::uint32_t local(Op op, std::uint32_t by) { return value(op) + 1 + by; }
 
-  // Steps begin ... end, of the numbers laid out as Places says. With skip_zeros, a term of a sum is 0 where factor * a
-  // is.
-  template <bool skip_zeros = false> void run(std::size_t begin, std::size_t end, T* values) const;
+  explicit constexpr StepHead(std::uint32_t word) : word_(word) {}
+  constexpr StepHead(std::uint32_t code, std::size_t words) : word_(code << 16 | static_cast<std::uint32_t>(words)) {}
+  constexpr std::uint32_t word() const { return word_; }
+  constexpr std::uint32_t code() const { return word_ >> 16; }
+  constexpr std::uint32_t words() const { return word_ & 0xffff; }
+  constexpr bool is_sum() const { return code() < sums_end; }
+  constexpr bool has_start() const { return code() == product_more || code() == sum_more || code() == scaled_more; }
+  constexpr bool has_factors() const { return code() == scaled || code() == scaled_more; }
+  constexpr Op op() const { return static_cast<Op>((code() - sums_end) / 4); }
+  constexpr bool is_local() const { return !is_sum() && (code() - sums_end) % 4 != 0; }
+  constexpr std::uint32_t by() const { return (code() - sums_end) % 4 - 1; }
 
  private:
-  static constexpr std::uint8_t no_local = 0xff;
-  struct Step {
-    Op op = Op::leaf;            // leaf: a sum
-    std::uint8_t by = no_local;  // of a local step
-    std::uint32_t out = 0;
-    // The operands. Of a sum: where it starts, and its terms, from one to before another. Of a local step: the first is
-    // the index of its operands.
-    std::array<std::uint32_t, 3> in{};
-  };
-  struct Term {
-    T factor;
-    std::uint32_t a, b;
-  };
-
-  void append_outer(const Instructions& program, const Places& at, const Instruction& outer);
-  void append_layer(const Instructions& program, const Places& at, const Instruction& layer);
-  static T local_times(const Step& step, const std::array<T, 3>& in, T result, T gradient);
-  void end_sum(std::uint32_t out, std::uint32_t start, std::size_t first_term);
-
-  std::vector<Step> steps_;
-  std::vector<Term> terms_;
-  std::vector<std::array<std::uint32_t, local_operands>> locals_;
+  std::uint32_t word_;
 };
+static_assert(StepHead::local(static_cast<Op>(0xff), 2) < 0x10000);
+
+// Writes steps. An operand, factor or start that is `none` is not there; for operands and factors, the address of 1 is
+// written.
+class StepWriter {
+ public:
+  StepWriter(std::vector<std::uint32_t>& words, std::size_t one)
+      : words_(words), one_(static_cast<std::uint32_t>(one)) {}
+
+  void value(Op op, std::uint32_t out, std::span<const std::uint32_t> in);
+  // `in`: x, y, z, the result and the gradient.
+  void local(Op op, std::uint8_t by, std::uint32_t out, std::span<const std::uint32_t> in);
+  // Terms, and then the sum that they are the terms of.
+  void add_term(std::uint32_t factor, std::uint32_t a, std::uint32_t b) { terms_.push_back({factor, a, b}); }
+  void sum(std::uint32_t out, std::uint32_t start);
+  // All numbers of an instruction on rows.
+  void add(const Instructions& program, const Addresses& at, const Instruction& one);
+
+  std::size_t steps() const { return steps_; }  // so far
+  std::size_t terms() const { return all_terms_; }
+
+ private:
+  struct Term {
+    std::uint32_t factor, a, b;
+  };
+  void write(std::uint32_t address) { words_.push_back(address == none ? one_ : address); }
+  void add_layer(const Instructions& program, const Addresses& at, const Instruction& layer);
+  void add_outer(const Instructions& program, const Addresses& at, const Instruction& outer);
+
+  std::vector<std::uint32_t>& words_;
+  std::uint32_t one_;
+  std::vector<Term> terms_;
+  std::size_t steps_ = 0, all_terms_ = 0;
+};
+
+// With skip_zeros, a term of a sum is 0 where factor * a is.
+template <class T> void run_steps(std::span<const std::uint32_t> words, T* values, bool skip_zeros = false);
 
 }  // namespace gradwalk::compiler

@@ -30,16 +30,14 @@ template <class T> struct UniformPart<T>::Bound {
   std::vector<std::uint32_t> counts;  // of a dot's terms
   std::vector<Gather> gathers;
   std::vector<Buffer<T>> gathered;
+  std::span<const std::uint32_t> steps;
 };
 
 template <class T> UniformPart<T>::UniformPart(const Instructions& program, const Kernels<T>& kernels, std::size_t more)
-    : program_(program),
-      kernels_(kernels),
-      places_(program, more),
-      values_(places_.gradients() + (program.inputs == 0 ? program.parameters : program.uniform_places)) {
+    : program_(program), kernels_(kernels), at_(program), values_(at_.varying() + more) {
   for (std::size_t i = 0; i < program.constants.size(); ++i)
-    values_.data()[places_.constants() + i] = static_cast<T>(program.constants[i]);
-  values_.data()[places_.one()] = 1;
+    values_.data()[at_.constants() + i] = static_cast<T>(program.constants[i]);
+  values_.data()[at_.one()] = 1;
   forward_ = bind(program.uniform);
   backward_ = bind(program.uniform_backward);
   list_copies();
@@ -49,9 +47,9 @@ template <class T> UniformPart<T>::~UniformPart() = default;
 
 template <class T> std::size_t UniformPart<T>::bytes() const {
   std::size_t all = values_.size() * sizeof(T) + copies_.size() * sizeof(Copy);
-  for (const Code* code : {&forward_, &backward_}) {
-    all += code->bound.size() * sizeof(Bound) + code->steps.bytes() + code->stretches.size() * sizeof(Stretch);
-    for (const Bound& one : code->bound) {
+  for (const std::vector<Bound>* list : {&forward_, &backward_}) {
+    all += list->size() * sizeof(Bound);
+    for (const Bound& one : *list) {
       all += one.terms.capacity() * sizeof(detail::Term<T>) + one.counts.capacity() * sizeof(std::uint32_t) +
              one.gathers.capacity() * sizeof(one.gathers[0]);
       for (const Buffer<T>& buffer : one.gathered) all += sizeof(buffer) + buffer.size() * sizeof(T);
@@ -60,23 +58,11 @@ template <class T> std::size_t UniformPart<T>::bytes() const {
   return all;
 }
 
-template <class T> auto UniformPart<T>::bind(const std::vector<Instruction>& instructions) -> Code {
-  Code code;
-  bool in_steps = true;
-  for (const Instruction& one : instructions) {
-    const bool takes = Steps<T>::takes(program_, one);
-    if (code.stretches.empty() || (in_steps && !takes)) code.stretches.emplace_back();
-    in_steps = takes;
-    if (takes)
-      code.steps.append(program_, places_, one);
-    else
-      code.bound.push_back(bind(one));
-    code.stretches.back() = {code.bound.size(), code.steps.size()};
-  }
-  code.bound.shrink_to_fit();
-  code.stretches.shrink_to_fit();
-  code.steps.shrink_to_fit();
-  return code;
+template <class T> auto UniformPart<T>::bind(const std::vector<Instruction>& instructions) -> std::vector<Bound> {
+  std::vector<Bound> list;
+  list.reserve(instructions.size());
+  for (const Instruction& one : instructions) list.push_back(bind(one));
+  return list;
 }
 
 template <class T> auto UniformPart<T>::bind(const Instruction& one) -> Bound {
@@ -85,9 +71,13 @@ template <class T> auto UniformPart<T>::bind(const Instruction& one) -> Bound {
   made.op = one.op;
   made.count = one.count;
   made.out = values_.data() + one.out;
+  if (one.form == Instruction::Form::steps) {
+    made.steps = std::span(program_.steps).subspan(one.begin, one.count);
+    return made;
+  }
   const auto bind = [&](const Operand& operand, std::size_t count) -> In<T> {
     if (!operand.exists()) return {nullptr, 0};
-    const T* const base = values_.data() + places_.of(operand.domain, 0);
+    const T* const base = values_.data() + at_.of(operand.domain, 0);
     if (operand.table == none) return {base + operand.place, operand.stride};
     made.gathered.emplace_back(count);
     made.gathers.push_back({base, program_.tables.data() + operand.table, count, made.gathered.back().data()});
@@ -110,7 +100,7 @@ template <class T> auto UniformPart<T>::bind(const Instruction& one) -> Bound {
 // Gradients that follow one another are one copy.
 template <class T> void UniformPart<T>::list_copies() {
   for (const Instructions::Gradient& gradient : program_.gradients) {
-    const std::size_t from = places_.of(gradient.at.domain, gradient.at.place), to = gradient.parameter;
+    const std::size_t from = at_.of(gradient.at.domain, gradient.at.place), to = gradient.parameter;
     if (!copies_.empty() && copies_.back().from + copies_.back().count == from &&
         copies_.back().to + copies_.back().count == to)
       ++copies_.back().count;
@@ -146,13 +136,8 @@ template <class T> void UniformPart<T>::backward(bool skip_zeros) {
   for (const Copy& copy : copies_) std::copy_n(values_.data() + copy.from, copy.count, gradients() + copy.to);
 }
 
-template <class T> template <bool skip_zeros> void UniformPart<T>::run(const Code& code) {
-  Stretch begin;
-  for (const Stretch& stretch : code.stretches) {
-    for (std::size_t i = begin.bound_end; i < stretch.bound_end; ++i) run<skip_zeros>(code.bound[i]);
-    code.steps.template run<skip_zeros>(begin.steps_end, stretch.steps_end, values_.data());
-    begin = stretch;
-  }
+template <class T> template <bool skip_zeros> void UniformPart<T>::run(const std::vector<Bound>& list) {
+  for (const Bound& one : list) run<skip_zeros>(one);
 }
 
 namespace {
@@ -201,6 +186,7 @@ template <class T> template <bool skip_zeros> void UniformPart<T>::run(const Bou
     case Instruction::Form::shares:
       pass_through_extreme<T>(one.op, one.in[0].at, one.count, *one.in[1].at, one.out);
       break;
+    case Instruction::Form::steps: run_steps(one.steps, values_.data(), skip_zeros); break;
     case Instruction::Form::layer:
     case Instruction::Form::row_sums:
     case Instruction::Form::outer: break;  // of rows

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// run, of what is uniform: computed once a run, vectors along the groups of the program, and step by step where there
-// is little to put side by side. The backward pass is instructions, too: it is run in the same way.
+// run, of what is uniform: computed once a run, by vector instructions along the groups of the program and by steps.
+// The backward pass is instructions, too: it is run in the same way.
 #pragma once
 
 #include <vector>
@@ -21,9 +21,9 @@ template <class T> class UniformPart {
 
   T* values() { return values_.data(); }
   const T* values() const { return values_.data(); }
-  const T* constants() const { return values_.data() + places_.constants(); }
+  const T* constants() const { return values_.data() + at_.constants(); }
   // What rows have added to the gradients of uniform places, and after backward() the gradients of the parameters.
-  T* gradients() { return values_.data() + places_.gradients(); }
+  T* gradients() { return values_.data() + at_.gradients(); }
 
   void forward();
   void set_seed(std::size_t output, T seed);  // the gradient of a uniform output
@@ -33,31 +33,23 @@ template <class T> class UniformPart {
   std::size_t bytes() const;
 
  private:
-  struct Bound;     // an instruction with its addresses
-  struct Stretch {  // vector instructions, then steps, from where the last stretch ended
-    std::size_t bound_end = 0, steps_end = 0;
-  };
-  struct Code {
-    std::vector<Bound> bound;
-    Steps<T> steps;
-    std::vector<Stretch> stretches;
-  };
+  struct Bound;  // an instruction with its addresses
   struct Copy {  // of gradients to where those of the parameters are
     std::size_t from, to, count;
   };
-  Code bind(const std::vector<Instruction>& instructions);
+  std::vector<Bound> bind(const std::vector<Instruction>& instructions);
   Bound bind(const Instruction& one);
   void list_copies();
   void unpack(const Instructions::Pack& pack);
 
-  template <bool skip_zeros> void run(const Code& code);
+  template <bool skip_zeros> void run(const std::vector<Bound>& list);
   template <bool skip_zeros> void run(const Bound& one);
 
   const Instructions& program_;
   const detail::Kernels<T>& kernels_;
-  Places places_;
+  Addresses at_;
   Buffer<T> values_;
-  Code forward_, backward_;
+  std::vector<Bound> forward_, backward_;
   std::vector<Copy> copies_;
 };
 

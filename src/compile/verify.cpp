@@ -5,6 +5,7 @@
 
 #include "gradwalk/error.hpp"
 #include "passes.hpp"
+#include "steps.hpp"
 
 namespace gradwalk::compiler {
 namespace {
@@ -182,7 +183,29 @@ void verify(const Instructions& all) {
       if (operand.table == none && operand.stride == 0) break;
     }
   };
+  const Addresses addresses(all);
+  const auto steps = [&](const Instruction& one) {
+    demand(one.begin + one.count <= all.steps.size(), pass, "steps in their list", at("instruction", number));
+    for (std::size_t head = one.begin; head < one.begin + one.count; ++number) {
+      const std::size_t end = head + 1 + StepHead(all.steps[head]).words();
+      demand(end <= one.begin + one.count, pass, "whole steps", at("instruction", number));
+      const auto is_known = [&](std::uint32_t address) {
+        return address < all.uniform_places ? uniform[address]
+               : address < addresses.gradients()
+                   ? address < addresses.zero()
+                   : address - addresses.gradients() < uniform.size() && uniform[address - addresses.gradients()];
+      };
+      for (std::size_t i = head + 2; i < end; ++i)
+        demand(is_known(all.steps[i]), pass, "operands that were computed before", at("instruction", number));
+      const std::uint32_t out = all.steps[head + 1];
+      demand(out < all.uniform_places && !uniform[out], pass, "each uniform place written once",
+             at("instruction", number));
+      uniform[out] = true;
+      head = end;
+    }
+  };
   const auto instruction = [&](const Instruction& one) {
+    if (one.form == Instruction::Form::steps) return steps(one);
     const bool is_dot = one.form == Instruction::Form::dot;
     check(one.start, one.count);
     check(one.targets, one.count);
