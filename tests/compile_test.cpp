@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <fstream>
 #include <functional>
@@ -129,6 +130,35 @@ TEST_P(Batches, HaveTheSameBitsForAnyNumberOfThreads) {
       for (const std::size_t threads : {2u, 3u, 8u}) {
         Program program = network.compiled({.precision = precision, .threads = threads, .instruction_set = GetParam()});
         EXPECT_EQ(network.run(program, rows), wanted) << count << " rows, " << threads << " threads";
+      }
+    }
+  }
+}
+
+// Products that cancel show how they were rounded: fused with the addition or not. A row has one result, whether it is
+// run alone, by steps, or with others, by vectors; and so has its gradient.
+TEST_P(Batches, RoundProductsInOneWayForAnyNumberOfRows) {
+  const std::vector<Value> x(5);
+  const Value weight(0.3), other(0.1);
+  const Value by_inputs = x[0] * x[1] - x[2] * x[3];                   // a sum
+  const Value by_weights = weight * x[0] - other * x[2] + 0.5 * x[4];  // a layer
+  const Value outputs[] = {x[0] / by_inputs, x[0] / by_weights, x[4] * (x[0] * 0.0 - 1) * 0.0, by_inputs * by_weights};
+  const std::vector<double> row{0.1, 0.3, 0.3, 0.1, 0.0};
+  for (const Precision precision : {Precision::float64, Precision::float32}) {
+    Program program = compile(outputs, {.inputs = x,
+                                        .parameters = {weight, other},
+                                        .precision = precision,
+                                        .threads = 1,
+                                        .instruction_set = GetParam()});
+    std::vector<std::uint64_t> alone;
+    for (const std::size_t count : {1u, 2u, 3u, 7u, 16u, 65u}) {
+      std::vector<double> rows, values(4 * count);
+      for (std::size_t r = 0; r < count; ++r) rows.insert(rows.end(), row.begin(), row.end());
+      program.evaluate(rows, values);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const auto bits = std::bit_cast<std::uint64_t>(values[i]);
+        if (count == 1) alone.push_back(bits);
+        EXPECT_EQ(bits, alone[i % 4]) << "output " << i % 4 << ", " << count << " rows: " << values[i];
       }
     }
   }

@@ -187,7 +187,7 @@ template <class T, class Operand, class OneTerm, bool skip_zeros = false> struct
     constexpr std::size_t step = lanes<T>;
     Lanes<T> sum[registers];
     for (std::size_t r = 0; r < registers; ++r)
-      sum[r] = start.at == nullptr ? Lanes<T>(0.0) : source_of(start, vector).get(i + r * step, part);
+      sum[r] = start.at == nullptr ? Lanes<T>(-0.0) : source_of(start, vector).get(i + r * step, part);  // -0: no start
     for (const OneTerm& term : terms) {
       const Source<T> factor = source_of(term.factor, vector), a = source_of(term.a, vector),
                       b = source_of(term.b, vector);

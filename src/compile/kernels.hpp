@@ -106,6 +106,10 @@ template <class T> struct Kernels {
   // out[j * out_row + i] = x[i * x_row + j] for i < rows, j < columns.
   void (*transpose)(std::size_t rows, std::size_t columns, const T* x, std::size_t x_row, T* out,
                     std::size_t out_row) = nullptr;
+
+  // Runs steps (steps.hpp) on the numbers of a program. Without zeros, a term is 0 where factor * a is 0.
+  void (*steps)(std::span<const std::uint32_t> words, T* values) = nullptr;
+  void (*steps_without_zeros)(std::span<const std::uint32_t> words, T* values) = nullptr;
 };
 
 // The best instruction set this machine has, or the one named; an Error if it has no such.

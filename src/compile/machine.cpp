@@ -443,7 +443,7 @@ template <class T> double Machine<T>::run_by_steps(const Rows& rows, const Wante
       const std::size_t from = r * program_.inputs + i;
       values[i] = rows.floats != nullptr ? static_cast<T>(rows.floats[from]) : static_cast<T>(rows.numbers[from]);
     }
-    run_steps(code.forward_pass(), uniform_.values());
+    kernels_.steps(code.forward_pass(), uniform_.values());
     check_guards(r, {0, 1});
     if (wanted.outputs != nullptr) write_outputs(r, {0, 1}, wanted.outputs);
     const T seed = rows.seeds == nullptr ? T(1) : static_cast<T>(rows.seeds[r]);
@@ -451,7 +451,7 @@ template <class T> double Machine<T>::run_by_steps(const Rows& rows, const Wante
     if (!wanted.gradients) continue;
     if (program_.row_seed != none) values[program_.row_seed] = seed;
     if (program_.zero != none) values[program_.zero] = 0;
-    run_steps(code.backward_pass(), uniform_.values(), skip_zeros_);
+    (skip_zeros_ ? kernels_.steps_without_zeros : kernels_.steps)(code.backward_pass(), uniform_.values());
     for (std::size_t i = 0; to_inputs && i < program_.inputs; ++i)
       wanted.input_gradients[r * program_.inputs + i] =
           program_.input_gradients[i] == none ? 0.0 : static_cast<double>(values[program_.input_gradients[i]]);

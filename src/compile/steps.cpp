@@ -54,12 +54,12 @@ void StepWriter::sum(std::uint32_t out, std::uint32_t start) {
 void StepWriter::add_layer(const Instructions& program, const Addresses& at, const Instruction& layer) {
   for (std::uint32_t i = 0; i < layer.count; ++i)
     for (std::uint32_t c = 0; c < layer.copies; ++c) {
-      const bool has_bias = layer.in[2].exists();
       for (std::uint32_t t = 0; t < layer.depth; ++t)
         add_term(none, at.of(Domain::varying, program.input(layer, t, c)),
                  at.of(layer.in[0].domain, layer.in[0].place + i * layer.row + t * layer.column));
       const std::uint32_t out = at.of(Domain::varying, layer.out + i * layer.copies + c);
-      sum(out, has_bias ? at.of(layer.in[2].domain, Instructions::bias(layer, i, c)) : none);
+      sum(out, layer.in[2].exists() ? at.of(layer.in[2].domain, Instructions::bias(layer, i, c))
+                                    : static_cast<std::uint32_t>(at.zero()));
       if (layer.relu) value(Op::relu, out, {&out, 1});
     }
 }
@@ -104,80 +104,5 @@ void StepWriter::add(const Instructions& program, const Addresses& at, const Ins
     sum(out, is_row_sum ? out : at(one.start, i));
   }
 }
-
-namespace {
-
-// A gradient of 0 passes nothing on.
-template <class T> T times(T gradient, T local) { return gradient == 0 ? T(0) : gradient * local; }
-// Neither does an operand that was not chosen.
-template <class T> T times_chosen(T gradient, T local) { return gradient == 0 || local == 0 ? T(0) : gradient * local; }
-
-// The rules are inlined: a call would take as long as most of them.
-template <class T, bool skip_zeros> [[gnu::flatten]] void run(std::span<const std::uint32_t> words, T* values) {
-  const auto times_two = [](T a, T b) { return skip_zeros && a == 0 ? T(0) : a * b; };
-  const std::uint32_t* at = words.data();
-  const std::uint32_t* const end = at + words.size();
-  using rules::Rule;
-  while (at != end) {
-    const StepHead head(*at);
-    const auto in = [&](std::size_t k) { return values[at[1 + k]]; };  // in(0) is the result
-    T& out = values[at[1]];
-    switch (head.code()) {
-      case StepHead::product: out = times_two(in(1), in(2)); break;
-      case StepHead::product_more: out = in(1) + times_two(in(2), in(3)); break;
-      case StepHead::two_products: out = times_two(in(1), in(2)) + times_two(in(3), in(4)); break;
-      case StepHead::sum:
-      case StepHead::sum_more: {
-        // Two sums side by side: an addition does not wait for the last.
-        std::size_t k = head.has_start() ? 2 : 1;
-        T sum = head.has_start() ? in(1) : T(0), other = 0;
-        for (; k + 4 <= head.words(); k += 4) {
-          sum += times_two(in(k), in(k + 1));
-          other += times_two(in(k + 2), in(k + 3));
-        }
-        if (k < head.words()) sum += times_two(in(k), in(k + 1));
-        out = sum + other;
-        break;
-      }
-      case StepHead::scaled:
-      case StepHead::scaled_more: {
-        std::size_t k = head.has_start() ? 2 : 1;
-        T sum = head.has_start() ? in(1) : T(0), other = 0;
-        for (; k + 6 <= head.words(); k += 6) {
-          sum += times_two(in(k)*in(k + 1), in(k + 2));
-          other += times_two(in(k + 3) * in(k + 4), in(k + 5));
-        }
-        if (k < head.words()) sum += times_two(in(k)*in(k + 1), in(k + 2));
-        out = sum + other;
-        break;
-      }
-#define GRADWALK_UNARY(name, ...)                                            \
-  case StepHead::value(Op::name): out = Rule<Op::name>::value(in(1)); break; \
-  case StepHead::local(Op::name, 0): out = times(in(3), T(Rule<Op::name>::dx(in(1), in(2)))); break;
-#define GRADWALK_BINARY(name, ...)                                                                          \
-  case StepHead::value(Op::name): out = Rule<Op::name>::value(in(1), in(2)); break;                         \
-  case StepHead::local(Op::name, 0): out = times(in(4), T(Rule<Op::name>::dx(in(1), in(2), in(3)))); break; \
-  case StepHead::local(Op::name, 1): out = times(in(4), T(Rule<Op::name>::dy(in(1), in(2), in(3)))); break;
-#define GRADWALK_TERNARY(name, ...)                                                                  \
-  case StepHead::value(Op::name): out = Rule<Op::name>::value(in(1), in(2), in(3)); break;           \
-  case StepHead::local(Op::name, 1): out = times_chosen(in(2), T(Rule<Op::name>::dx(in(1)))); break; \
-  case StepHead::local(Op::name, 2): out = times_chosen(in(2), T(Rule<Op::name>::dy(in(1)))); break;
-#include "gradwalk/ops.def"
-#undef GRADWALK_UNARY
-#undef GRADWALK_BINARY
-#undef GRADWALK_TERNARY
-      default: out = in(1); break;
-    }
-    at += 1 + head.words();
-  }
-}
-
-}  // namespace
-
-template <class T> void run_steps(std::span<const std::uint32_t> words, T* values, bool skip_zeros) {
-  skip_zeros ? run<T, true>(words, values) : run<T, false>(words, values);
-}
-template void run_steps(std::span<const std::uint32_t> words, float* values, bool skip_zeros);
-template void run_steps(std::span<const std::uint32_t> words, double* values, bool skip_zeros);
 
 }  // namespace gradwalk::compiler

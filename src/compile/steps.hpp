@@ -6,7 +6,8 @@
 // description a hundred times the memory.
 //
 // A list of steps is a list of words. Each step is a head, the address of its result, and the addresses of its
-// operands. An address is an index into the numbers of a program, in the order of Addresses.
+// operands. An address is an index into the numbers of a program, in the order of Addresses. The kernel that runs them
+// is in steps-inl.hpp.
 #pragma once
 
 #include <array>
@@ -109,8 +110,5 @@ class StepWriter {
   std::vector<Term> terms_;
   std::size_t steps_ = 0, all_terms_ = 0;
 };
-
-// With skip_zeros, a term of a sum is 0 where factor * a is.
-template <class T> void run_steps(std::span<const std::uint32_t> words, T* values, bool skip_zeros = false);
 
 }  // namespace gradwalk::compiler

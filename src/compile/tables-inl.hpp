@@ -12,6 +12,7 @@
 
 #include "compile/elementwise-inl.hpp"
 #include "compile/products-inl.hpp"
+#include "compile/steps-inl.hpp"
 #include "compile/tables.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -38,6 +39,8 @@ template <class T> Kernels<T> table() {
   all.product = &product<T>;
   all.outer = &outer<T>;
   all.transpose = &transpose<T>;
+  all.steps = &run_steps<T, false>;
+  all.steps_without_zeros = &run_steps<T, true>;
   return all;
 }
 

@@ -11,26 +11,23 @@ using detail::Kernels;
 
 // An instruction with its addresses, worked out once: nothing of it changes between runs.
 template <class T> struct UniformPart<T>::Bound {
-  using Form = Instruction::Form;
-  struct Gather {
-    const T* from;
-    const std::uint32_t* table;
-    std::size_t count;
-    T* to;
-  };
-  Form form = Form::function;
+  Instruction::Form form = Instruction::Form::function;
   Op op = Op::leaf;
-  std::size_t count = 0;
+  std::uint32_t count = 0;
+  std::uint32_t in = 0, term = 0, terms = 0, gather = 0, gathers = 0;  // where its own begin, and how many there are
   T* out = nullptr;
-  typename Kernels<T>::Value value = nullptr;
-  typename Kernels<T>::Local local = nullptr;
-  std::array<In<T>, local_operands> in{};
-  In<T> start{};
-  std::vector<detail::Term<T>> terms;
-  std::vector<std::uint32_t> counts;  // of a dot's terms
-  std::vector<Gather> gathers;
-  std::vector<Buffer<T>> gathered;
-  std::span<const std::uint32_t> steps;
+  union {
+    typename Kernels<T>::Value value = nullptr;
+    typename Kernels<T>::Local local;
+    const std::uint32_t* steps;
+  };
+};
+
+template <class T> struct UniformPart<T>::Gather {
+  const T* from;
+  const std::uint32_t* table;
+  T* to;
+  std::size_t count;
 };
 
 template <class T> UniformPart<T>::UniformPart(const Instructions& program, const Kernels<T>& kernels, std::size_t more)
@@ -38,6 +35,10 @@ template <class T> UniformPart<T>::UniformPart(const Instructions& program, cons
   for (std::size_t i = 0; i < program.constants.size(); ++i)
     values_.data()[at_.constants() + i] = static_cast<T>(program.constants[i]);
   values_.data()[at_.one()] = 1;
+  std::size_t most = 0;
+  for (const std::vector<Instruction>* list : {&program.uniform, &program.uniform_backward})
+    for (const Instruction& one : *list) most = std::max(most, gathered_by(one));
+  gathered_.resize(most);
   forward_ = bind(program.uniform);
   backward_ = bind(program.uniform_backward);
   list_copies();
@@ -46,54 +47,96 @@ template <class T> UniformPart<T>::UniformPart(const Instructions& program, cons
 template <class T> UniformPart<T>::~UniformPart() = default;
 
 template <class T> std::size_t UniformPart<T>::bytes() const {
-  std::size_t all = values_.size() * sizeof(T) + copies_.size() * sizeof(Copy);
-  for (const std::vector<Bound>* list : {&forward_, &backward_}) {
-    all += list->size() * sizeof(Bound);
-    for (const Bound& one : *list) {
-      all += one.terms.capacity() * sizeof(detail::Term<T>) + one.counts.capacity() * sizeof(std::uint32_t) +
-             one.gathers.capacity() * sizeof(one.gathers[0]);
-      for (const Buffer<T>& buffer : one.gathered) all += sizeof(buffer) + buffer.size() * sizeof(T);
-    }
-  }
+  std::size_t all = (values_.size() + gathered_.size()) * sizeof(T) + copies_.size() * sizeof(Copy);
+  for (const Code* code : {&forward_, &backward_})
+    all += code->list.size() * sizeof(Bound) + code->in.size() * sizeof(In<T>) +
+           code->terms.size() * (sizeof(detail::Term<T>) + sizeof(std::uint32_t)) +
+           code->gathers.size() * sizeof(Gather);
   return all;
 }
 
-template <class T> auto UniformPart<T>::bind(const std::vector<Instruction>& instructions) -> std::vector<Bound> {
-  std::vector<Bound> list;
-  list.reserve(instructions.size());
-  for (const Instruction& one : instructions) list.push_back(bind(one));
-  return list;
+template <class T> auto UniformPart<T>::bind(const std::vector<Instruction>& instructions) -> Code {
+  Code code;
+  code.list.reserve(instructions.size());
+  for (const Instruction& one : instructions) code.list.push_back(bind(one, code));
+  code.in.shrink_to_fit();
+  code.terms.shrink_to_fit();
+  code.counts.shrink_to_fit();
+  code.gathers.shrink_to_fit();
+  return code;
 }
 
-template <class T> auto UniformPart<T>::bind(const Instruction& one) -> Bound {
+namespace {
+
+constexpr std::size_t operands_of(Instruction::Form form) {
+  return form == Instruction::Form::function ? 3 : form == Instruction::Form::local ? local_operands : 2;
+}
+bool is_sum(Instruction::Form form) { return form == Instruction::Form::sums || form == Instruction::Form::dot; }
+
+// Calls meet(operand, count) for all operands of an instruction on uniform numbers; it is given those that are not
+// there, too.
+template <class Meet> void each_operand(const Instructions& program, const Instruction& one, Meet meet) {
+  if (one.form == Instruction::Form::steps) return;
+  if (!is_sum(one.form)) {
+    for (std::size_t k = 0; k < operands_of(one.form); ++k) meet(one.in[k], one.count);
+    return;
+  }
+  meet(one.start, one.count);
+  for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) {
+    const Factors& factors = program.factors[t];
+    const std::uint32_t count = one.form == Instruction::Form::dot ? factors.count : one.count;
+    for (const Operand* operand : {&factors.factor, &factors.a, &factors.b}) meet(*operand, count);
+  }
+}
+
+constexpr std::size_t numbers_a_line = 16;  // gathered operands begin with a line of the cache
+
+}  // namespace
+
+template <class T> std::size_t UniformPart<T>::gathered_by(const Instruction& one) const {
+  std::size_t all = 0;
+  each_operand(program_, one, [&](const Operand& operand, std::uint32_t count) {
+    if (operand.table != none) all += round_up(count, numbers_a_line);
+  });
+  return all;
+}
+
+template <class T> auto UniformPart<T>::bind(const Instruction& one, Code& code) -> Bound {
   Bound made;
   made.form = one.form;
   made.op = one.op;
   made.count = one.count;
   made.out = values_.data() + one.out;
-  if (one.form == Instruction::Form::steps) {
-    made.steps = std::span(program_.steps).subspan(one.begin, one.count);
-    return made;
-  }
-  const auto bind = [&](const Operand& operand, std::size_t count) -> In<T> {
-    if (!operand.exists()) return {nullptr, 0};
-    const T* const base = values_.data() + at_.of(operand.domain, 0);
-    if (operand.table == none) return {base + operand.place, operand.stride};
-    made.gathered.emplace_back(count);
-    made.gathers.push_back({base, program_.tables.data() + operand.table, count, made.gathered.back().data()});
-    return {made.gathered.back().data(), 1};
-  };
-  made.start = bind(one.start, one.count);
-  for (std::size_t k = 0; k < made.in.size(); ++k) made.in[k] = bind(one.in[k], one.count);
+  made.in = static_cast<std::uint32_t>(code.in.size());
+  made.term = static_cast<std::uint32_t>(code.terms.size());
+  made.terms = one.terms;
+  made.gather = static_cast<std::uint32_t>(code.gathers.size());
+  if (one.form == Instruction::Form::steps) made.steps = program_.steps.data() + one.begin;
   if (one.form == Instruction::Form::function) made.value = kernels_.value(one.op);
   if (one.form == Instruction::Form::local) made.local = kernels_.local(one.op, one.by);
-  const bool is_dot = one.form == Instruction::Form::dot;
-  for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) {
-    const Factors& factors = program_.factors[t];
-    const std::size_t count = is_dot ? factors.count : one.count;
-    made.terms.push_back({bind(factors.factor, count), bind(factors.a, count), bind(factors.b, count)});
-    if (is_dot) made.counts.push_back(factors.count);
-  }
+  T* to = gathered_.data();
+  std::array<In<T>, 3> term;
+  std::size_t met = 0;
+  each_operand(program_, one, [&](const Operand& operand, std::uint32_t count) {
+    In<T> in{nullptr, 0};
+    const T* const base = operand.exists() ? values_.data() + at_.of(operand.domain, 0) : nullptr;
+    if (operand.exists()) in = {base + operand.place, operand.stride};
+    if (operand.table != none) {
+      code.gathers.push_back({base, program_.tables.data() + operand.table, to, count});
+      in = {to, 1};
+      to += round_up(count, numbers_a_line);
+    }
+    if (!is_sum(one.form) || met++ == 0) {
+      code.in.push_back(in);
+      return;
+    }
+    const std::size_t k = (met - 2) % 3;
+    term[k] = in;
+    if (k < 2) return;
+    code.terms.push_back({term[0], term[1], term[2]});
+    code.counts.push_back(count);
+  });
+  made.gathers = static_cast<std::uint32_t>(code.gathers.size()) - made.gather;
   return made;
 }
 
@@ -136,8 +179,8 @@ template <class T> void UniformPart<T>::backward(bool skip_zeros) {
   for (const Copy& copy : copies_) std::copy_n(values_.data() + copy.from, copy.count, gradients() + copy.to);
 }
 
-template <class T> template <bool skip_zeros> void UniformPart<T>::run(const std::vector<Bound>& list) {
-  for (const Bound& one : list) run<skip_zeros>(one);
+template <class T> template <bool skip_zeros> void UniformPart<T>::run(const Code& code) {
+  for (const Bound& one : code.list) run<skip_zeros>(one, code);
 }
 
 namespace {
@@ -161,32 +204,36 @@ template <class T> void pass_through_extreme(Op op, const T* in, std::size_t cou
 
 }  // namespace
 
-template <class T> template <bool skip_zeros> void UniformPart<T>::run(const Bound& one) {
-  for (const auto& gather : one.gathers) kernels_.gather(gather.count, gather.from, gather.table, gather.to);
+template <class T> template <bool skip_zeros> void UniformPart<T>::run(const Bound& one, const Code& code) {
+  for (std::uint32_t i = one.gather; i < one.gather + one.gathers; ++i) {
+    const Gather& gather = code.gathers[i];
+    kernels_.gather(gather.count, gather.from, gather.table, gather.to);
+  }
+  const In<T>* const in = code.in.data() + one.in;
   switch (one.form) {
-    case Instruction::Form::function: one.value(one.count, one.in.data(), one.out); break;
-    case Instruction::Form::local: one.local(one.count, one.in.data(), one.in[3], one.in[4], one.out, false); break;
+    case Instruction::Form::function: one.value(one.count, in, one.out); break;
+    case Instruction::Form::local: one.local(one.count, in, in[3], in[4], one.out, false); break;
     case Instruction::Form::sums:
-      (skip_zeros ? kernels_.sums_without_zeros : kernels_.sums)(one.count, one.start, one.terms, one.out);
+      (skip_zeros ? kernels_.sums_without_zeros : kernels_.sums)(
+          one.count, in[0], std::span(code.terms).subspan(one.term, one.terms), one.out);
       break;
     case Instruction::Form::dot: {
-      T sum = one.start.at == nullptr ? T(0) : *one.start.at;
-      for (std::size_t t = 0; t < one.terms.size(); ++t) {
-        const detail::Term<T>& term = one.terms[t];
-        sum += skip_zeros ? kernels_.pass_sum(one.counts[t], term.a, term.factor, term.b)
-                          : kernels_.dot(one.counts[t], term.factor, term.a, term.b);
+      T sum = in[0].at == nullptr ? T(0) : *in[0].at;
+      for (std::uint32_t t = one.term; t < one.term + one.terms; ++t) {
+        const detail::Term<T>& term = code.terms[t];
+        sum += skip_zeros ? kernels_.pass_sum(code.counts[t], term.a, term.factor, term.b)
+                          : kernels_.dot(code.counts[t], term.factor, term.a, term.b);
       }
       *one.out = sum;
       break;
     }
     case Instruction::Form::extreme:
-      *one.out =
-          one.op == Op::max ? kernels_.largest(one.count, one.in[0].at) : kernels_.smallest(one.count, one.in[0].at);
+      *one.out = one.op == Op::max ? kernels_.largest(one.count, in[0].at) : kernels_.smallest(one.count, in[0].at);
       break;
-    case Instruction::Form::shares:
-      pass_through_extreme<T>(one.op, one.in[0].at, one.count, *one.in[1].at, one.out);
+    case Instruction::Form::shares: pass_through_extreme<T>(one.op, in[0].at, one.count, *in[1].at, one.out); break;
+    case Instruction::Form::steps:
+      (skip_zeros ? kernels_.steps_without_zeros : kernels_.steps)(std::span(one.steps, one.count), values_.data());
       break;
-    case Instruction::Form::steps: run_steps(one.steps, values_.data(), skip_zeros); break;
     case Instruction::Form::layer:
     case Instruction::Form::row_sums:
     case Instruction::Form::outer: break;  // of rows

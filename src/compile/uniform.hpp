@@ -34,22 +34,33 @@ template <class T> class UniformPart {
 
  private:
   struct Bound;  // an instruction with its addresses
+  struct Gather;
+  struct Code {
+    std::vector<Bound> list;
+    // Of the instructions, one after another:
+    std::vector<detail::In<T>> in;       // operands, and starts of sums
+    std::vector<detail::Term<T>> terms;  // of sums
+    std::vector<std::uint32_t> counts;   // for each term: of a dot, how many numbers it has
+    std::vector<Gather> gathers;         // to do before an instruction
+  };
   struct Copy {  // of gradients to where those of the parameters are
     std::size_t from, to, count;
   };
-  std::vector<Bound> bind(const std::vector<Instruction>& instructions);
-  Bound bind(const Instruction& one);
+  Code bind(const std::vector<Instruction>& instructions);
+  Bound bind(const Instruction& one, Code& code);
+  std::size_t gathered_by(const Instruction& one) const;
   void list_copies();
   void unpack(const Instructions::Pack& pack);
 
-  template <bool skip_zeros> void run(const std::vector<Bound>& list);
-  template <bool skip_zeros> void run(const Bound& one);
+  template <bool skip_zeros> void run(const Code& code);
+  template <bool skip_zeros> void run(const Bound& one, const Code& code);
 
   const Instructions& program_;
   const detail::Kernels<T>& kernels_;
   Addresses at_;
   Buffer<T> values_;
-  std::vector<Bound> forward_, backward_;
+  Buffer<T> gathered_;  // operands of the instruction at hand that do not lie side by side
+  Code forward_, backward_;
   std::vector<Copy> copies_;
 };
 
