@@ -53,13 +53,18 @@ template <class Objective> class ByEngine final : public ObjectiveTask<Objective
   }
 };
 
+// Some objectives look for the largest number before a sum of exponentials, and do not depend on the outcome.
+inline gradwalk::CompileOptions options(const std::vector<gradwalk::Value>& x) {
+  return {.parameters = x, .ignore_comparisons = true};
+}
+
 // Recorded and compiled once; each run has new parameters.
 template <class Objective> class Compiled final : public ObjectiveTask<Objective> {
  public:
   Compiled(Objective objective, std::vector<double> inputs)
       : ObjectiveTask<Objective>(std::move(objective), std::move(inputs)),
         x_(this->inputs_.begin(), this->inputs_.end()),
-        program_(gradwalk::compile(this->objective_(x_), {.parameters = x_})) {
+        program_(gradwalk::compile(this->objective_(x_), options(x_))) {
     this->results_.resize(1 + x_.size());
   }
   void run() override { this->results_[0] = program_.gradient_at(this->inputs_, std::span(this->results_).subspan(1)); }
@@ -76,7 +81,7 @@ template <class Objective> class Compiling final : public ObjectiveTask<Objectiv
       : ObjectiveTask<Objective>(std::move(objective), std::move(inputs)),
         x_(this->inputs_.begin(), this->inputs_.end()),
         result_(this->objective_(x_)) {}
-  void run() override { gradwalk::compile(result_, {.parameters = x_}); }
+  void run() override { gradwalk::compile(result_, options(x_)); }
 
  private:
   std::vector<gradwalk::Value> x_;

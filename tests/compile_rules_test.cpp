@@ -307,6 +307,49 @@ TEST(AnEmptyBatch, ReturnsZeroAndChangesNothing) {
   EXPECT_EQ(w.data(), 2);
 }
 
+// With other numbers, the code would perhaps have recorded another graph.
+TEST(AGraphThatAComparisonDecided, IsRefusedByName) {
+  const Value x(2.0), y(3.0);
+  const CompileOptions options{.parameters = {x, y}};
+  const auto refused = [&](const Value& loss) { return tests::error_of([&] { compile(loss, options); }); };
+  EXPECT_THAT(refused([&] { return x < y ? Value(x * y) : Value(x + y); }()),
+              testing::HasSubstr("while 2 < 3 became a bool"));
+  EXPECT_THAT(refused([&] { return x * x > y ? Value(x * y) : Value(x + y); }()), testing::HasSubstr("3 < 4"));
+  EXPECT_THAT(refused(exp(std::max(x * y, y)) + x), testing::HasSubstr("select(condition, a, b)"));
+  EXPECT_THAT(refused([&] {
+                Value sum = 1;
+                while (sum < 10) sum = sum * x + y;
+                return sum;
+              }()),
+              testing::HasSubstr(" and others became bools"));
+  EXPECT_THAT(refused([&] { return sin(x * x + y) * exp(y) < y ? Value(x * y) : Value(x + y); }()),
+              testing::HasSubstr("became a bool"));
+  EXPECT_EQ(refused(select(x < y, x * y, x + y)), "no error");
+  EXPECT_EQ(refused(exp(max(x * y, y)) + x), "no error");
+}
+
+TEST(AGraphThatAComparisonDecided, IsCompiledIfComparisonsAreIgnored) {
+  const Value x(2.0), y(3.0);
+  const Value most = std::max(x, y), loss = log(exp(x - most) + exp(y - most)) + most;
+  Program program = compile(loss, {.parameters = {x, y}, .ignore_comparisons = true});
+  EXPECT_EQ(program.describe().ignored_comparisons, std::vector<std::string>{"2 < 3"});
+  std::vector<double> gradient(2);
+  EXPECT_NEAR(program.gradient_at(std::vector{5.0, 1.0}, gradient), std::log(std::exp(5.0) + std::exp(1.0)), 1e-14);
+}
+
+// Comparisons of an earlier step, whose records are gone, do not count; nor do those after the graph.
+TEST(AGraphThatAComparisonDecided, IsNotTakenForAnotherOne) {
+  const Value x(2.0), y(3.0);
+  for (int i = 0; i < 3; ++i) {
+    Value sum = 1;
+    while (sum < 10) sum = sum * x + y;
+  }
+  const Value loss = exp(x * y) + tanh(x) * y;
+  const Value later = sin(x * y);
+  EXPECT_TRUE(later < loss);
+  EXPECT_NO_THROW(compile(loss, {.parameters = {x, y}}));
+}
+
 TEST(ACustomNode, IsNamedInTheError) {
   Value w{2.0}, x;
   const Value mine = custom(1.0, {{w, 1.0}}, "mine");

@@ -37,15 +37,15 @@ template <class X> GRADWALK_INLINE double number_in(const X& x) {
 // The result of a comparison. It keeps its operands alive, and its outcome stays what it was when they were compared.
 class GRADWALK_EXPORT Condition {
  public:
-  // The outcome, for `if` and the like. A WatchRecording is notified, because the graph does not contain this decision.
+  // The outcome, for `if` and the like. The graph does not contain this decision, so it is noted: a WatchRecording is
+  // notified, and without one, Reading::decisions() tells of it.
   operator bool() const {  // NOLINT(google-explicit-constructor)
-    if (detail::watch != nullptr) [[unlikely]]
-      report();
+    report();
     return holds_;
   }
   // Records the comparison as a node with the data 1 or 0. No gradient passes through it.
   operator Value() const;  // NOLINT(google-explicit-constructor)
-  // The outcome, without notifying a WatchRecording.
+  // The outcome, without noting that it was used.
   bool holds() const { return holds_; }
 
   Condition(const Condition& other)

@@ -40,6 +40,10 @@ struct CompileOptions {
   Precision precision = Precision::float64;  // the number type
   std::size_t threads = 1;           // the largest number of threads, 0 for all cores; the result does not depend on it
   std::string instruction_set = {};  // one of instruction_sets(), or empty for the best of this machine
+  // Compiles a graph even if comparisons of Values became bools while it was recorded (see Reading::decisions).
+  // Otherwise this is an Error, because a branch that went by one is not part of the graph. Set it if they decide
+  // nothing about the graph, as the search for the largest number before a sum of exponentials.
+  bool ignore_comparisons = false;
 };
 
 // Options of a run.
@@ -138,8 +142,10 @@ class GRADWALK_EXPORT Program {
     // position of a text: "16 x 2, 8 times".
     std::vector<std::string> layers;
     std::vector<std::string> constants;  // the leaves that are neither input nor parameter: "x = 2"
-    std::size_t bytes = 0;               // the size of the program
-    std::string instruction_set;         // the instruction set that it runs on
+    // The comparisons that CompileOptions::ignore_comparisons made the program ignore: "2 < 3".
+    std::vector<std::string> ignored_comparisons;
+    std::size_t bytes = 0;        // the size of the program
+    std::string instruction_set;  // the instruction set that it runs on
   };
   // Returns the summary of this program.
   Description describe() const;

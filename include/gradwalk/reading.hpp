@@ -18,6 +18,13 @@
 
 namespace gradwalk {
 
+// A comparison of Values whose outcome became a bool.
+struct Decision {
+  Op op = Op::less;     // less, less_equal, equal or not_equal
+  bool holds = false;   // the outcome
+  double x = 0, y = 0;  // what was compared
+};
+
 // A graph as one flat list: its leaves, then each node that was written, after its operands.
 struct Listing {
   static constexpr std::uint32_t none = 0xffffffff;    // marks an operand that the node does not have
@@ -72,6 +79,11 @@ class GRADWALK_EXPORT Reading {
   std::vector<WrittenNode> read(std::size_t i) const;
   // The whole graph at once.
   Listing list() const;
+  // The comparisons of Values that became bools while this graph was recorded. A branch that went by one is not part of
+  // the graph: with other numbers, the program would perhaps have recorded another graph. Comparisons that a
+  // WatchRecording was told of are left out. Those that concern another graph are listed, too, if they were made
+  // between the first and the last record of this one. The list is kept until the tape is empty.
+  std::vector<Decision> decisions() const;
 
  private:
   struct Numbering;  // the number of each Ref, and the Ref of each number

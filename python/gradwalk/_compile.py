@@ -288,7 +288,7 @@ def _compile_function(function: Callable[[Any], Any], rows: Any, parameters: Any
         return values
 
     samples, parameters = _samples(rows, "compile"), list(parameters)
-    program = _core._compile(outputs, samples, (), parameters, precision, threads)
+    program = _core._compile(outputs, samples, (), parameters, precision, threads, False)
     program._put_together = put[0]
     program._source = of_row, samples[0].tolist(), (parameters, precision, threads)
     return program
@@ -302,13 +302,14 @@ def _checked_options(call: str, parameters: Any, precision: Any, threads: Any) -
     return parameters, precision, threads
 
 
-def compile(outputs: Any = None, rows: Any = None, *, inputs: Any = (), parameters: Any = (), precision: str = "float64", threads: int = 1) -> Any:
+def compile(outputs: Any = None, rows: Any = None, *, inputs: Any = (), parameters: Any = (), precision: str = "float64", threads: int = 1, ignore_comparisons: bool = False) -> Any:
     """Compiles a recorded Value, a list, tuple, dict or array of Values, or a function of a row.
 
     With sample rows, at least two, a function becomes one Program, which raises ValueError for a row that branches
     otherwise. Without rows, as a decorator, it becomes a CompiledFunction, which may branch and is right for every row.
     A row is a list of Values, or an array if the rows are an array. precision is 'float64' or 'float32'; threads=0 uses
-    all cores.
+    all cores. A graph that was recorded while a comparison of Values became a bool, as in `if x < y`, raises ValueError,
+    because the branch is not part of the graph; ignore_comparisons=True compiles it all the same.
 
     >>> w = Value(2.0)
     >>> program = compile(lambda row: (w * row[0] - row[1]) ** 2, [[1, 1], [2, 2]], parameters=[w])
@@ -332,13 +333,15 @@ def compile(outputs: Any = None, rows: Any = None, *, inputs: Any = (), paramete
     if rows is not None:
         refuse("compile", "a function, if rows are given", type(outputs).__name__, "name the leaves of a Value in inputs", TypeError)
     values, put_together = _take_apart("compile", outputs)
-    program = _core._compile(values, None, inputs, *options)
+    program = _core._compile(values, None, inputs, *options, ignore_comparisons)
     program._put_together = put_together
     return program
 
 
-def compile_derivatives(output: Value, *, inputs: Any = (), parameters: Any = (), precision: str = "float64", threads: int = 1) -> Program:
+def compile_derivatives(output: Value, *, inputs: Any = (), parameters: Any = (), precision: str = "float64", threads: int = 1, ignore_comparisons: bool = False) -> Program:
     """Compiles a program whose outputs are the derivatives of the output with respect to each parameter.
+
+    ignore_comparisons is that of compile().
 
     >>> x, w = Value(3.0), Value(2.0)
     >>> compile_derivatives((w * x) ** 2, inputs=[x], parameters=[w]).evaluate([[1.0], [3.0]]).tolist()
@@ -346,4 +349,4 @@ def compile_derivatives(output: Value, *, inputs: Any = (), parameters: Any = ()
     """
     if not isinstance(output, Value):
         refuse("compile_derivatives", "a Value", type(output).__name__, "give the recorded output", TypeError)
-    return _core._compile_derivatives(output, inputs, *_checked_options("compile_derivatives", parameters, precision, threads))
+    return _core._compile_derivatives(output, inputs, *_checked_options("compile_derivatives", parameters, precision, threads), ignore_comparisons)

@@ -466,11 +466,12 @@ void bind_compile(py::module_& module) {
            [](const Program& self) { return self.parameters(); });
   property(bound, "outputs", "The number of outputs." + with_program + "program.outputs\n1",
            [](const Program& self) { return self.outputs(); });
-  define(module, "_compile(outputs, rows, inputs, parameters, precision, threads)",
+  define(module, "_compile(outputs, rows, inputs, parameters, precision, threads, ignore_comparisons)",
          "Compiles a list of Values, or a function of a row that returns one; then rows are the samples.",
          [](const py::object& outputs, const std::optional<Array>& rows, const Nodes& inputs, const Nodes& parameters,
-            const std::string& precision_name, std::uint64_t threads) {
-           const CompileOptions options = compile_options(inputs, parameters, precision_name, threads);
+            const std::string& precision_name, std::uint64_t threads, bool ignore_comparisons) {
+           CompileOptions options = compile_options(inputs, parameters, precision_name, threads);
+           options.ignore_comparisons = ignore_comparisons;
            if (rows) return compile_function(to_function(outputs, {"compile", "outputs"}), *rows, options);
            return compile(to_nodes(outputs, {"compile", "outputs"}), options);
          });
@@ -482,11 +483,13 @@ void bind_compile(py::module_& module) {
            enter();
            return py::make_tuple(returned, branched);
          });
-  define(module, "_compile_derivatives(output, inputs, parameters, precision, threads)",
+  define(module, "_compile_derivatives(output, inputs, parameters, precision, threads, ignore_comparisons)",
          "Compiles the derivatives of a Value.",
          [](const Node& output, const Nodes& inputs, const Nodes& parameters, const std::string& precision_name,
-            std::uint64_t threads) {
-           return compile_derivatives(output, compile_options(inputs, parameters, precision_name, threads));
+            std::uint64_t threads, bool ignore_comparisons) {
+           CompileOptions options = compile_options(inputs, parameters, precision_name, threads);
+           options.ignore_comparisons = ignore_comparisons;
+           return compile_derivatives(output, options);
          });
   bind_function(module);
   bind_trainer(module);

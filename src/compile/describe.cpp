@@ -23,6 +23,7 @@ std::ostream& operator<<(std::ostream& out, const Program::Description& descript
       << detail::shown_count(description.bytes) << " bytes, " << description.instruction_set;
   write_list(out, "layers:    ", description.layers);
   write_list(out, "constants: ", description.constants);
+  write_list(out, "ignored:   ", description.ignored_comparisons);
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "gradwalk/compile.hpp"
+#include "gradwalk/reading.hpp"
 #include "ir.hpp"
 
 namespace gradwalk::compiler {
@@ -13,6 +14,7 @@ namespace gradwalk::compiler {
 struct Recorded {
   Scalars scalars;
   std::vector<Frozen> frozen;
+  std::vector<Decision> decisions;  // comparisons that became bools meanwhile
 };
 Recorded record(std::span<const Value> outputs, std::span<const Value> inputs, std::span<const Value> parameters);
 

@@ -195,6 +195,7 @@ Recorded record(std::span<const Value> outputs, std::span<const Value> inputs, s
   const Reading reading(outputs, "compile");
   const Listing listing = reading.list();
   Recorded recorded;
+  recorded.decisions = reading.decisions();
   Scalars& all = recorded.scalars;
   all.parameters = parameters.size();
   all.inputs = inputs.size();

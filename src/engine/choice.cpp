@@ -2,6 +2,7 @@
 // Recording comparisons and choices, and reporting what a recording does not contain.
 #include "gradwalk/choice.hpp"
 
+#include <algorithm>
 #include <ostream>
 #include <utility>
 
@@ -86,10 +87,41 @@ WatchRecording::~WatchRecording() {
   delete watch_;
 }
 
+namespace {
+
+// The end of the tape after a comparison: what only its operands x and y need is popped with them.
+Ref end_without(Ref x, Ref y) {
+  Ref end = tape.top;
+  while (end > tape.start) {
+    const Ref ref = end - 4;
+    const Node& node = *tape.node(ref);
+    const Word handles = node.head >> 16 & 0xffff, own = (ref == x ? 1u : 0u) + (ref == y ? 1u : 0u);
+    if (op_of(node) == chunk_start || handles > own) break;
+    end = ref - words_below(node);
+  }
+  return end;
+}
+
+}  // namespace
+
 void Condition::report() const {
-  const Unwatched hook;
-  for (const Watch* guard = hook.own; guard != nullptr; guard = guard->outer)
-    if (guard->decided) guard->decided(*this);
+  bool is_told = false;
+  if (watch != nullptr) {
+    const Unwatched hook;
+    for (const Watch* guard = hook.own; guard != nullptr; guard = guard->outer)
+      if (guard->decided) guard->decided(*this), is_told = true;
+  }
+  if (is_told || tape.store == nullptr || tape.store->no_grad > 0) return;
+  const auto ref = [](const Value& operand) { return operand.tape_ == tape.id ? operand.ref_ : Ref(0); };
+  const Ref at = end_without(ref(x_), ref(y_));
+  // Comparisons at one place of the tape are one entry: whoever asks wants to know whether there were any.
+  std::vector<Store::NotedDecision>& all = tape.store->decisions;
+  if (!all.empty() && all.back().at == at) {
+    all.back().top = std::max(all.back().top, tape.top);
+    return;
+  }
+  all.push_back(
+      {at, tape.top, {op_, holds_, x_.tape_ == 0 ? number_ : x_.data(), y_.tape_ == 0 ? number_ : y_.data()}});
 }
 
 void detail::report_left(const Value& value) {

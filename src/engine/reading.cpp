@@ -245,6 +245,22 @@ Reading::Reading(std::span<const Value> roots, const char* call) {
   }
 }
 
+std::vector<Decision> Reading::decisions() const {
+  std::vector<Decision> found;
+  const std::vector<Store::NotedDecision>& all = tape.store->decisions;
+  if (all.empty() || size_ == leaf_count_) return found;
+  Ref first = ref(leaf_count_), last = ref(size_ - 1);
+  if (!numbering_->list.empty()) {  // by its operands, not by its place
+    const auto [least, most] = std::minmax_element(numbering_->list.begin() + leaf_count_, numbering_->list.end());
+    first = *least;
+    last = *most;
+  }
+  first -= words_below(*tape.node(first));  // where the record begins, and a comparison just before it was noted
+  for (const Store::NotedDecision& one : all)
+    if (first <= one.top && one.at <= last) found.push_back(one.decision);
+  return found;
+}
+
 Ref Reading::ref(std::size_t i) const {
   Handle::ref(roots_.front(), "Reading");  // throws an Error on another thread
   if (i >= size_)

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "gradwalk/graph.hpp"
+#include "gradwalk/reading.hpp"
 #include "memory.hpp"
 #include "records.hpp"
 #include "text/numbers.hpp"  // IWYU pragma: export
@@ -77,6 +78,13 @@ struct Store {
   Ref guard = 0;                             // number of the outermost guard
   Ref free_cell = 0;                         // list of free cells for results
   std::vector<bool> has_cells;               // whether a batch of the leaf region holds cells instead of leaves
+
+  // Comparisons that became bools, since the tape was last empty and no WatchRecording was told (choice.cpp).
+  struct NotedDecision {
+    Ref at, top;  // the end of the tape, without what only the comparison needs and with it
+    Decision decision;
+  };
+  std::vector<NotedDecision> decisions;
 
   // Nodes that need more than their four words, by Ref.
   std::unordered_map<Ref, std::vector<Ref>> expanded_parts;  // parts of an expanded record; with any, passes search

@@ -472,3 +472,13 @@ def test_a_loop_runs_as_often_as_each_row_needs(branch):
         assert slopes[0] == pytest.approx(rate.grad)
         assert compiled(rows[:, 0], rows[:, 1]).tolist() == pytest.approx(wanted)
     assert compiled.describe()["loops"][0]["paths"] == (2 if branch else 1)
+
+
+def test_a_graph_that_a_comparison_decided_is_refused():
+    x, y = gradwalk.Value(2.0), gradwalk.Value(3.0)
+    loss = x * y if x < y else x + y
+    with pytest.raises(ValueError, match="while 2 < 3 became a bool"):
+        gradwalk.compile(loss, parameters=[x, y])
+    with pytest.raises(ValueError, match="ignore_comparisons"):
+        gradwalk.compile_derivatives(loss, parameters=[x, y])
+    assert gradwalk.compile(loss, parameters=[x, y], ignore_comparisons=True).gradient_at([2.0, 3.0])[0] == 6.0
