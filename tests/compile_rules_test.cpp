@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "gradwalk/compile.hpp"
+#include "gradwalk/emit.hpp"
 #include "random_function.hpp"
 #include "support.hpp"
 
@@ -324,6 +325,8 @@ TEST(AGraphThatAComparisonDecided, IsRefusedByName) {
               testing::HasSubstr(" and others became bools"));
   EXPECT_THAT(refused([&] { return sin(x * x + y) * exp(y) < y ? Value(x * y) : Value(x + y); }()),
               testing::HasSubstr("became a bool"));
+  EXPECT_THAT(tests::error_of([&] { emit_c(x < y ? Value(x * y) : Value(x + y), {.parameters = {x, y}}); }),
+              testing::HasSubstr("emit_c: needs a graph that no comparison decided"));
   EXPECT_EQ(refused(select(x < y, x * y, x + y)), "no error");
   EXPECT_EQ(refused(exp(max(x * y, y)) + x), "no error");
 }

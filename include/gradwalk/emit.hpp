@@ -39,10 +39,12 @@ struct EmitOptions {
   std::size_t straight = 160;     // functions with at most this many operations have no loops
   std::size_t max_bytes = std::size_t{8} << 20;  // the largest file
   std::string about = {};                        // a sentence for the comment at the top of the file
+  bool ignore_comparisons = false;               // as in CompileOptions
 };
 
 // Returns a C file for the graph below one output. Throws an Error for a custom node, for an input or parameter that is
-// not a leaf or is named twice, for options that contradict each other, and if the file would be larger than max_bytes.
+// not a leaf or is named twice, for options that contradict each other, if the file would be larger than max_bytes, and
+// if comparisons of Values became bools while the graph was recorded.
 GRADWALK_EXPORT std::string emit_c(const Value& output, const EmitOptions& options);
 // Returns a C file for the graph below several outputs.
 GRADWALK_EXPORT std::string emit_c(std::span<const Value> outputs, const EmitOptions& options);

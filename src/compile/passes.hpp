@@ -17,6 +17,8 @@ struct Recorded {
   std::vector<Decision> decisions;  // comparisons that became bools meanwhile
 };
 Recorded record(std::span<const Value> outputs, std::span<const Value> inputs, std::span<const Value> parameters);
+// The comparisons that a graph was recorded by, as text. They are not part of it: an Error, unless they are ignored.
+std::vector<std::string> check_comparisons(const char* call, const Recorded& recorded, bool ignore);
 
 // The same by calling a function on several rows, which must give the same graph; the comparisons it went by are the
 // last outputs.

@@ -217,28 +217,9 @@ std::unique_ptr<Program::State> Program::State::twin() const {
   return made;
 }
 
-namespace {
-
-// What the graph does not say, because code decided it: an Error, or, where it is to be ignored, a list.
-std::vector<std::string> comparisons(std::span<const Decision> decisions, const CompileOptions& options) {
-  std::vector<std::string> texts;
-  for (const Decision& one : decisions)
-    texts.push_back(detail::format_number(one.x) + " " + std::string(symbol(one.op)) + " " +
-                    detail::format_number(one.y));
-  if (texts.empty() || options.ignore_comparisons) return texts;
-  throw Error(
-      "compile", "a graph that no comparison decided",
-      "one that was recorded while " + texts.front() +
-          (texts.size() == 1 ? " became a bool" : " and others became bools"),
-      "write select(condition, a, b) in place of a branch, or compile the function, which follows its branches; "
-      "set ignore_comparisons if the graph does not depend on the outcome");
-}
-
-}  // namespace
-
 Program compile(std::span<const Value> outputs, const CompileOptions& options) {
   compiler::Recorded recorded = compiler::record(outputs, options.inputs, options.parameters);
-  std::vector<std::string> ignored = comparisons(recorded.decisions, options);
+  std::vector<std::string> ignored = compiler::check_comparisons("compile", recorded, options.ignore_comparisons);
   Program program(Program::State::make(std::move(recorded), {}, options.inputs.size(), options));
   program.state().description.ignored_comparisons = std::move(ignored);
   return program;

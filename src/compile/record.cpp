@@ -9,6 +9,7 @@
 #include "gradwalk/reading.hpp"
 #include "number_map.hpp"
 #include "passes.hpp"
+#include "text/numbers.hpp"
 
 namespace gradwalk::compiler {
 namespace {
@@ -243,6 +244,20 @@ Recorded record(std::span<const Value> outputs, std::span<const Value> inputs, s
   }
   for (const std::uint32_t root : listing.roots) all.outputs.push_back(place(root));
   return recorded;
+}
+
+std::vector<std::string> check_comparisons(const char* call, const Recorded& recorded, bool ignore) {
+  std::vector<std::string> texts;
+  for (const Decision& one : recorded.decisions)
+    texts.push_back(detail::format_number(one.x) + " " + std::string(symbol(one.op)) + " " +
+                    detail::format_number(one.y));
+  if (texts.empty() || ignore) return texts;
+  throw Error(
+      call, "a graph that no comparison decided",
+      "one that was recorded while " + texts.front() +
+          (texts.size() == 1 ? " became a bool" : " and others became bools"),
+      "write select(condition, a, b) in place of a branch, or compile the function, which follows its branches; "
+      "set ignore_comparisons if the graph does not depend on the outcome");
 }
 
 }  // namespace gradwalk::compiler

@@ -45,8 +45,9 @@ std::string digamma_lines() {
   return text;
 }
 
-Terms terms_of(std::span<const Value> outputs, std::span<const Value> leaves) {
+Terms terms_of(std::span<const Value> outputs, std::span<const Value> leaves, bool ignore_comparisons) {
   const compiler::Recorded recorded = compiler::record(outputs, {}, leaves);
+  compiler::check_comparisons("emit_c", recorded, ignore_comparisons);
   return compiler::simplify(recorded.scalars);
 }
 
@@ -84,7 +85,7 @@ class File {
     check();
     leaves_ = options.parameters;
     leaves_.insert(leaves_.end(), options.inputs.begin(), options.inputs.end());
-    forward_ = terms_of(outputs, leaves_);
+    forward_ = terms_of(outputs, leaves_, options.ignore_comparisons);
     name_leaves();
     adds_ = options.rows || options.step;
     add_values();
@@ -424,7 +425,7 @@ class File {
     const std::span<const Value> by = std::span(leaves_).first(variables());
     std::vector<Value> outputs = derivatives(outputs_[0], by);
     outputs.insert(outputs.begin(), outputs_[0]);
-    const Terms forward = terms_of(outputs, leaves_);
+    const Terms forward = terms_of(outputs, leaves_, true);
     Terms terms = forward;
     terms.backward = static_cast<Id>(terms.nodes.size());
     std::vector<std::vector<Id>> rows;
@@ -526,7 +527,7 @@ class File {
   // trigamma is a rule of plain arithmetic, so it is recorded and emitted as any other function. It computes in double.
   std::string trigamma_text() const {
     const Value x;
-    const Terms terms = terms_of(std::vector{rules::trigamma(x)}, std::vector{x});
+    const Terms terms = terms_of(std::vector{rules::trigamma(x)}, std::vector{x}, true);
     const emit::C99 dialect(false, "trigamma");
     const std::vector<Store> stores{{{Array::result, 0, 0}, terms.outputs[0]}};
     const emit::Code code = emit::lower(terms, stores, dialect, {0, true, false});
