@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "gradwalk/compile.hpp"
 #include "gradwalk/emit.hpp"
@@ -212,6 +213,43 @@ TEST(MaxReductions, OfEqualOperandsPassOnTheGradientOfTheEngine) {
   EXPECT_EQ(compile(most(p), {.parameters = {p}}).gradients(gradient), 3);
   most(own).backward();
   EXPECT_EQ(gradient[0], own.grad());
+}
+
+// Maxima and minima side by side, of as many operands each: with ties, with constants, and where the operands of the
+// next ones are these.
+TEST(MaxReductions, SideBySidePassOnTheGradientsOfTheEngine) {
+  for (const std::size_t states : {4u, 9u, 17u}) {
+    for (const bool largest : {true, false}) {
+      const auto path = [&](const std::vector<Value>& p) {
+        std::vector<Value> best(p.begin(), p.begin() + static_cast<std::ptrdiff_t>(states));
+        for (int step = 0; step < 3; ++step) {
+          std::vector<Value> next;
+          for (std::size_t j = 0; j < states; ++j) {
+            Value found = best[0] + p[states + j];
+            for (std::size_t i = 1; i < 10; ++i) {
+              const Value other = i == 7 ? Value(0.75) : best[i % states] + p[states + (i * 5 + j) % states];
+              found = largest ? max(found, other) : min(found, other);
+            }
+            next.push_back(found * 0.5);
+          }
+          best = next;
+        }
+        return std::accumulate(best.begin(), best.end(), Value(0.0));
+      };
+      std::vector<Value> parameters, own;
+      for (std::size_t i = 0; i < 2 * states; ++i) parameters.emplace_back(static_cast<double>(i % 5) / 4);
+      for (const Value& one : parameters) own.emplace_back(one.data());
+      std::vector<double> gradient(parameters.size()), wanted;
+      const Value result = path(own);
+      result.backward();
+      for (const Value& one : own) wanted.push_back(one.grad());
+      for (const std::string& set : instruction_sets()) {
+        Program program = compile(path(parameters), {.parameters = parameters, .instruction_set = set});
+        EXPECT_EQ(program.gradients(gradient), result.data()) << set;
+        EXPECT_EQ(gradient, wanted) << set << ", " << states << (largest ? " largest" : " smallest");
+      }
+    }
+  }
 }
 
 TEST(AnError, LeavesEveryGradientUnchanged) {

@@ -161,6 +161,14 @@ std::string lines_of(const Instructions& all, const Instruction& steps, const st
   return text;
 }
 
+// The operands of extremes side by side.
+std::string list_of(const Instructions& all, const Instruction& one) {
+  std::string text;
+  for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t)
+    text += (text.empty() ? "" : ", ") + span_of(all.factors[t].a, one.count);
+  return text;
+}
+
 std::string line_of(const Instructions& all, const Instruction& one) {
   std::string text = span_of({one.domain, one.out, 1, none}, one.outputs()) + " = ";
   if (one.form == Instruction::Form::row_sums) {
@@ -174,13 +182,14 @@ std::string line_of(const Instructions& all, const Instruction& one) {
       text += std::string(name(one.op)) + "(";
       for (std::size_t k = 0; k < 3 && one.in[k].exists(); ++k)
         text += (k == 0 ? "" : ", ") + span_of(one.in[k], one.count);
-      return text + ")";
+      return text + list_of(all, one) + ")";
     case Instruction::Form::local:
       return text + local_text(one.op, one.by, span_of(one.in[4], one.count),
                                [&](std::size_t k) { return span_of(one.in[k], one.count); });
     case Instruction::Form::shares:
-      return text + span_of(one.in[1], 1) + " * (shares of " + span_of(one.in[0], one.count) + " in " +
-             std::string(name(one.op)) + ")";
+      return text + span_of(one.in[1], one.terms > 0 ? one.count : 1) + " * (shares of " +
+             (one.terms > 0 ? list_of(all, one) : span_of(one.in[0], one.count)) + " in " + std::string(name(one.op)) +
+             ")";
     case Instruction::Form::layer:
       text += std::string(one.relu ? "relu of " : "") + "weights " + std::to_string(one.count) + " x " +
               std::to_string(one.depth) + " at " + span_of(one.in[0], 1) + " (rows " + std::to_string(one.row) +

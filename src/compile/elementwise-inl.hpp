@@ -269,6 +269,56 @@ template <class T, Op op> T most(std::size_t n, const T* x) {
   return all[0];
 }
 
+template <class T, Op op> struct ExtremesBody {
+  std::span<const Term<T>> terms;
+  T* out;
+
+  template <class Part> HWY_INLINE void at(std::size_t i, Part part) const {
+    Lanes<T> found = Source<T>(terms[0].a).get(i, part);
+    for (const Term<T>& term : terms.subspan(1))
+      found = LaneRule<op>::template value<Lanes<T>>(found, Source<T>(term.a).get(i, part), found);
+    part.put(found, out + i);
+  }
+};
+template <class T, Op op> void extremes(std::size_t n, std::span<const Term<T>> terms, T* out) {
+  each_vector<T>(n, ExtremesBody<T, op>{terms, out});
+}
+template <class T> typename Kernels<T>::Extremes extremes_of(Op op) {
+  return op == Op::max ? &extremes<T, Op::max> : &extremes<T, Op::min>;
+}
+
+// First the extremes of the first operands are put where the shares will be, then the chain is differentiated from its
+// last operation to its first.
+template <class T, Op op> struct SharesBody {
+  std::size_t n;
+  Source<T> g;
+  std::span<const Term<T>> terms;
+  T* out;
+
+  template <class Part> HWY_INLINE void at(std::size_t i, Part part) const {
+    Lanes<T> result = Source<T>(terms[0].a).get(i, part);
+    part.put(result, out + i);
+    for (std::size_t t = 1; t < terms.size(); ++t) {
+      result = LaneRule<op>::template value<Lanes<T>>(result, Source<T>(terms[t].a).get(i, part), result);
+      part.put(result, out + t * n + i);
+    }
+    Lanes<T> gradient = g.get(i, part);
+    for (std::size_t t = terms.size() - 1; t > 0; --t) {
+      const Lanes<T> x = part.get(out + (t - 1) * n + i), y = Source<T>(terms[t].a).get(i, part);
+      part.put(passed_on<T>(gradient, LaneRule<op>::template dy<Lanes<T>>(x, y, y, result)), out + t * n + i);
+      gradient = passed_on<T>(gradient, LaneRule<op>::template dx<Lanes<T>>(x, y, y, result));
+      result = x;
+    }
+    part.put(gradient, out + i);
+  }
+};
+template <class T, Op op> void shares(std::size_t n, In<T> g, std::span<const Term<T>> terms, T* out) {
+  each_vector<T>(n, SharesBody<T, op>{n, Source<T>(g), terms, out});
+}
+template <class T> typename Kernels<T>::Shares shares_of(Op op) {
+  return op == Op::max ? &shares<T, Op::max> : &shares<T, Op::min>;
+}
+
 template <class T> bool has_nan(std::size_t n, const T* x) {
   const Tag<T> d;
   std::size_t i = 0;

@@ -155,10 +155,11 @@ struct Instruction {
     function,  // out[i] = op(in[0][i], in[1][i], in[2][i])
     sums,      // out[i] = start[i] + sum over terms of factor[i] * a[i] * b[i]
     dot,       // out = start + sum over terms and their numbers of factor[i] * a[i] * b[i]
-    extreme,   // out = the largest or smallest in[0][i]
+    extreme,   // out = the largest or smallest in[0][i]; with terms, out[i] = that of the terms' a[i]
     layer,     // out[i][c] = bias[i][c] + sum over t of weight[i][t] * input[t][c], for each copy c
     local,     // out[i] = in[4][i] * (local derivative of op by operand `by` of in[0..2][i] and the result in[3][i])
-    shares,    // out[i] = what the extreme of in[0] passes on to its i-th operand of the gradient in[1]
+    shares,    // out[i] = what the extreme of in[0] passes on to its i-th operand of the gradient in[1]; with terms,
+               // out[t][i] = what the extreme of their a[i] passes on to a of term t of the gradient in[1][i]
     row_sums,  // the sum over all rows of the terms' factor[i] * a[i] * b[i] is added to the row gradient targets[i]
     outer,     // the sum over all rows and copies of in[3][i][c] * input[t][c] is added to the row gradient of the
                // layer's weight[i][t], and that of in[3][i][c] to its bias
@@ -167,7 +168,7 @@ struct Instruction {
   Op op = Op::leaf;
   std::uint8_t by = 0;
   Domain domain = Domain::uniform;
-  std::uint32_t count = 0;  // numbers in the vector; of an extreme, operands; of a layer, outputs of a copy
+  std::uint32_t count = 0;  // numbers in the vector; of one extreme, operands; of a layer, outputs of a copy
   std::uint32_t out = 0;    // its first place
   std::array<Operand, local_operands> in{};  // of a layer: weights, inputs, bias
   Operand start{};                           // not there: 0
@@ -181,7 +182,8 @@ struct Instruction {
 
   std::uint32_t outputs() const {  // numbers it makes
     if (form == Form::row_sums || form == Form::outer || form == Form::steps) return 0;
-    return form == Form::dot || form == Form::extreme ? 1 : count * copies;
+    if (form == Form::shares && terms > 0) return count * terms;
+    return form == Form::dot || (form == Form::extreme && terms == 0) ? 1 : count * copies;
   }
 };
 // A run computes `uniform` once. Then it computes, for each block of rows, `varying`, `varying_backward` and `outers`,

@@ -96,6 +96,12 @@ template <class T> struct Kernels {
   // The largest, or smallest, of n >= 1 numbers; NaN if one is NaN.
   T (*largest)(std::size_t n, const T* x) = nullptr;
   T (*smallest)(std::size_t n, const T* x) = nullptr;
+  // out[i] = the largest (op: max) or smallest (min) terms[t].a[i]; NaN if one is NaN.
+  using Extremes = void (*)(std::size_t n, std::span<const Term<T>> terms, T* out);
+  Extremes (*extremes)(Op op) = nullptr;
+  // out[t * n + i] = what max(max(a_0, a_1), a_2) ..., a_t being terms[t].a[i], passes on to a_t of the gradient g[i].
+  using Shares = void (*)(std::size_t n, In<T> g, std::span<const Term<T>> terms, T* out);
+  Shares (*shares)(Op op) = nullptr;
   bool (*has_nan)(std::size_t n, const T* x) = nullptr;
 
   void (*gather)(std::size_t n, const T* x, const std::uint32_t* at, T* out) = nullptr;  // out[i] = x[at[i]]

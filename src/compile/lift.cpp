@@ -36,6 +36,9 @@ class Lifter {
   // Nodes of the forward pass come before all of these.
   void run_backward(Groups& groups) {
     groups_ = std::move(groups);
+    for (std::uint32_t g = 0; g < groups_.groups.size(); ++g)
+      if (groups_.groups[g].form == Group::Form::extreme)
+        for (const Id id : groups_.groups[g].members) group_of_extreme_[id] = g;
     auto transposed = groups_.transposed_layers.begin();
     for (Id id = terms_.end_of_forward(); id < terms_.nodes.size(); ++id) {
       switch (terms_.nodes[id].kind) {
@@ -254,7 +257,7 @@ class Lifter {
         meet(operand, after);
         if (node.kind == Kind::function || node.kind == Kind::local) key = mixed(key, kind_of(operand));
       }
-      if (node.kind == Kind::share) key = mixed(key, operands(id)[1]);
+      if (node.kind == Kind::share) key = mixed(mixed(key, extreme_of(id).group), extreme_of(id).count);
     }
     group_of_[id] = place(id, key, after, like);
     groups_.groups[group_of_[id] - 1].members.push_back(id);
@@ -271,6 +274,17 @@ class Lifter {
     }
   }
 
+  // Shares in extremes of one group, with as many operands, are computed together. All those in one extreme join the
+  // same group, one after another.
+  struct Extreme {
+    std::uint32_t group, count;
+    bool operator==(const Extreme&) const = default;
+  };
+  Extreme extreme_of(Id share) const {
+    const Id extreme = operands(share)[1];
+    return {group_of_extreme_.at(extreme), terms_.nodes[extreme].count};
+  }
+
   std::uint64_t kind_of(Id id) const {
     if (id == none) return 3;
     return terms_.nodes[id].kind == Kind::row_gradient ? 4 : static_cast<std::uint64_t>(terms_.nodes[id].domain);
@@ -283,7 +297,7 @@ class Lifter {
         terms_.is_for_inputs(x) != terms_.is_for_inputs(y))
       return false;
     if (p.kind == Kind::extreme) return true;
-    if (p.kind == Kind::share) return operands(x)[1] == operands(y)[1];
+    if (p.kind == Kind::share) return extreme_of(x) == extreme_of(y);
     if (!p.has_products())
       return std::ranges::equal(operands(x), operands(y), [&](Id a, Id b) { return kind_of(a) == kind_of(b); });
     if (p.count >= long_sum && q.count >= long_sum) return pairs_and_singles(x) == pairs_and_singles(y);
@@ -319,6 +333,7 @@ class Lifter {
   std::vector<bool> is_layer_;
   std::vector<std::uint32_t> layers_below_;
   std::vector<std::uint32_t> group_of_;
+  std::unordered_map<Id, std::uint32_t> group_of_extreme_;
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> by_key_;
   Groups groups_;
 };

@@ -247,7 +247,8 @@ class Scheduler {
 
   // By the place of the first operand that is not the same for all.
   void sort_members(const Group& group) {
-    if (group.form == Group::Form::layer || group.form == Group::Form::shares || members_.size() < 2) return;
+    if (group.form == Group::Form::layer || members_.size() < 2) return;
+    if (group.form == Group::Form::shares) return sort_shares();
     if (group.domain == Domain::varying || group.form == Group::Form::row_sum) return sort_varying();
     // The nodes of the backward pass were added from the last to the first.
     if (is_backward_) std::reverse(members_.begin(), members_.end());
@@ -265,6 +266,19 @@ class Scheduler {
       }
     }
     members_ = std::move(best);
+  }
+  // The shares in several extremes lie operand by operand, and for each operand in the order of the extremes.
+  void sort_shares() {
+    const auto extreme = [&](std::size_t i) { return terms_.operands[node(members_[i]).begin + 1]; };
+    const std::size_t operands = node(extreme(0)).count, extremes = members_.size() / operands;
+    order_.clear();
+    for (std::size_t i = 0; i < extremes; ++i)
+      order_.push_back(std::uint64_t{place(extreme(i * operands)).at} << 32 | i);
+    std::sort(order_.begin(), order_.end());
+    std::vector<Id> sorted;
+    for (std::size_t k = 0; k < operands; ++k)
+      for (const std::uint64_t one : order_) sorted.push_back(members_[static_cast<std::uint32_t>(one) * operands + k]);
+    members_ = std::move(sorted);
   }
   std::size_t first_operand() const {
     std::size_t k = 0;
@@ -588,7 +602,26 @@ class Scheduler {
     }
   }
 
+  // The k-th operands of all members.
+  Operand operands_of_all(std::size_t k) {
+    columns_.resize(std::max<std::size_t>(columns_.size(), 1));
+    columns_[0].clear();
+    for (const Id id : members_) columns_[0].push_back(place(terms_.operands[node(id).begin + k]));
+    uniform_only(columns_[0]);
+    return operand(columns_[0], 0, columns_[0].size());
+  }
+
   void emit_extremes(const Group& group) {
+    const std::uint32_t operands = node(members_.front()).count;
+    const bool are_alike =
+        std::all_of(members_.begin(), members_.end(), [&](Id id) { return node(id).count == operands; });
+    if (are_alike && members_.size() > few_numbers) {
+      Instruction made = instruction(group, Instruction::Form::extreme);
+      made.begin = static_cast<std::uint32_t>(all_.factors.size());
+      made.terms = operands;
+      for (std::uint32_t k = 0; k < operands; ++k) all_.factors.push_back({{}, operands_of_all(k), {}, 0});
+      return add(made);
+    }
     columns_.resize(std::max<std::size_t>(columns_.size(), 1));
     for (const Id id : members_) {
       columns_[0].clear();
@@ -604,6 +637,23 @@ class Scheduler {
   }
 
   void emit_shares(const Group& group) {
+    const std::uint32_t operands = node(terms_.operands[node(members_.front()).begin + 1]).count;
+    if (members_.size() > operands) {
+      const std::vector<Id> all = std::move(members_);
+      const std::size_t extremes = all.size() / operands;
+      const auto shares_of = [&](std::size_t k) { return std::span(all).subspan(k * extremes, extremes); };
+      members_.assign(shares_of(0).begin(), shares_of(0).end());
+      Instruction made = instruction(group, Instruction::Form::shares);
+      made.begin = static_cast<std::uint32_t>(all_.factors.size());
+      made.terms = operands;
+      made.in[1] = operands_of_all(0);
+      for (std::uint32_t k = 0; k < operands; ++k) {
+        members_.assign(shares_of(k).begin(), shares_of(k).end());
+        all_.factors.push_back({{}, operands_of_all(2), {}, 0});
+      }
+      members_ = all;
+      return add(made);
+    }
     const Id gradient = terms_.operands[node(members_.front()).begin];
     columns_.resize(std::max<std::size_t>(columns_.size(), 1));
     columns_[0].clear();

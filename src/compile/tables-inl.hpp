@@ -33,6 +33,8 @@ template <class T> Kernels<T> table() {
   all.dot = &dot<T>;
   all.largest = &most<T, Op::max>;
   all.smallest = &most<T, Op::min>;
+  all.extremes = &extremes_of<T>;
+  all.shares = &shares_of<T>;
   all.has_nan = &has_nan<T>;
   all.gather = &gather<T>;
   all.add = &add<T>;

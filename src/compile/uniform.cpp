@@ -20,6 +20,8 @@ template <class T> struct UniformPart<T>::Bound {
     typename Kernels<T>::Value value = nullptr;
     typename Kernels<T>::Local local;
     const std::uint32_t* steps;
+    typename Kernels<T>::Extremes extremes;
+    typename Kernels<T>::Shares shares;
   };
 };
 
@@ -71,17 +73,19 @@ namespace {
 constexpr std::size_t operands_of(Instruction::Form form) {
   return form == Instruction::Form::function ? 3 : form == Instruction::Form::local ? local_operands : 2;
 }
-bool is_sum(Instruction::Form form) { return form == Instruction::Form::sums || form == Instruction::Form::dot; }
+bool has_terms(const Instruction& one) {
+  return one.form == Instruction::Form::sums || one.form == Instruction::Form::dot || one.terms > 0;
+}
 
 // Calls meet(operand, count) for all operands of an instruction on uniform numbers; it is given those that are not
 // there, too.
 template <class Meet> void each_operand(const Instructions& program, const Instruction& one, Meet meet) {
   if (one.form == Instruction::Form::steps) return;
-  if (!is_sum(one.form)) {
+  if (!has_terms(one)) {
     for (std::size_t k = 0; k < operands_of(one.form); ++k) meet(one.in[k], one.count);
     return;
   }
-  meet(one.start, one.count);
+  meet(one.form == Instruction::Form::shares ? one.in[1] : one.start, one.count);
   for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) {
     const Factors& factors = program.factors[t];
     const std::uint32_t count = one.form == Instruction::Form::dot ? factors.count : one.count;
@@ -109,11 +113,13 @@ template <class T> auto UniformPart<T>::bind(const Instruction& one, Code& code)
   made.out = values_.data() + one.out;
   made.in = static_cast<std::uint32_t>(code.in.size());
   made.term = static_cast<std::uint32_t>(code.terms.size());
-  made.terms = one.terms;
+  made.terms = one.form == Instruction::Form::steps ? 0 : one.terms;
   made.gather = static_cast<std::uint32_t>(code.gathers.size());
   if (one.form == Instruction::Form::steps) made.steps = program_.steps.data() + one.begin;
   if (one.form == Instruction::Form::function) made.value = kernels_.value(one.op);
   if (one.form == Instruction::Form::local) made.local = kernels_.local(one.op, one.by);
+  if (one.form == Instruction::Form::extreme && one.terms > 0) made.extremes = kernels_.extremes(one.op);
+  if (one.form == Instruction::Form::shares && one.terms > 0) made.shares = kernels_.shares(one.op);
   T* to = gathered_.data();
   std::array<In<T>, 3> term;
   std::size_t met = 0;
@@ -126,7 +132,7 @@ template <class T> auto UniformPart<T>::bind(const Instruction& one, Code& code)
       in = {to, 1};
       to += round_up(count, numbers_a_line);
     }
-    if (!is_sum(one.form) || met++ == 0) {
+    if (!has_terms(one) || met++ == 0) {
       code.in.push_back(in);
       return;
     }
@@ -210,12 +216,12 @@ template <class T> template <bool skip_zeros> void UniformPart<T>::run(const Bou
     kernels_.gather(gather.count, gather.from, gather.table, gather.to);
   }
   const In<T>* const in = code.in.data() + one.in;
+  const auto terms = std::span(code.terms).subspan(one.term, one.terms);
   switch (one.form) {
     case Instruction::Form::function: one.value(one.count, in, one.out); break;
     case Instruction::Form::local: one.local(one.count, in, in[3], in[4], one.out, false); break;
     case Instruction::Form::sums:
-      (skip_zeros ? kernels_.sums_without_zeros : kernels_.sums)(
-          one.count, in[0], std::span(code.terms).subspan(one.term, one.terms), one.out);
+      (skip_zeros ? kernels_.sums_without_zeros : kernels_.sums)(one.count, in[0], terms, one.out);
       break;
     case Instruction::Form::dot: {
       T sum = in[0].at == nullptr ? T(0) : *in[0].at;
@@ -228,9 +234,13 @@ template <class T> template <bool skip_zeros> void UniformPart<T>::run(const Bou
       break;
     }
     case Instruction::Form::extreme:
+      if (one.terms > 0) return one.extremes(one.count, terms, one.out);
       *one.out = one.op == Op::max ? kernels_.largest(one.count, in[0].at) : kernels_.smallest(one.count, in[0].at);
       break;
-    case Instruction::Form::shares: pass_through_extreme<T>(one.op, in[0].at, one.count, *in[1].at, one.out); break;
+    case Instruction::Form::shares:
+      if (one.terms > 0) return one.shares(one.count, in[0], terms, one.out);
+      pass_through_extreme<T>(one.op, in[0].at, one.count, *in[1].at, one.out);
+      break;
     case Instruction::Form::steps:
       (skip_zeros ? kernels_.steps_without_zeros : kernels_.steps)(std::span(one.steps, one.count), values_.data());
       break;
