@@ -26,9 +26,9 @@ Program::Description Program::describe() const { return state().description; }
 double Program::run(std::span<const double> rows, const RunOptions& options) {
   const State::Use use(state(), "Program::run");
   const std::size_t count = state().count_rows("Program::run", rows.size());
-  state().load_parameters();
+  state().load_parameters(rows.data(), count);
   const double result = state().run("Program::run", rows.data(), count, options);
-  if (count > 0) state().add_gradients();
+  if (count > 0) state().add_gradients(rows.data(), count);
   return result;
 }
 
@@ -45,7 +45,7 @@ double Program::gradients(std::span<const double> rows, std::span<double> gradie
   const State::Use use(state(), "Program::gradients");
   state().check_buffer("Program::gradients", gradients.size());
   const std::size_t count = state().count_rows("Program::gradients", rows.size());
-  state().load_parameters();
+  state().load_parameters(rows.data(), count);
   const double result = state().run("Program::gradients", rows.data(), count, options);
   state().copy_gradients(gradients);
   return result;
@@ -67,7 +67,7 @@ double Program::gradients_at(std::span<const double> parameters, std::span<const
   const State::Use use(state(), call);
   state().check_buffer(call, gradients.size());
   const std::size_t count = state().count_rows(call, rows.size());
-  state().load_numbers(call, parameters);
+  state().load_numbers(call, parameters, rows.data(), count);
   const double result = state().run(call, rows.data(), count, options);
   state().copy_gradients(gradients);
   return result;
@@ -173,12 +173,14 @@ Compiled passes(const compiler::Scalars& scalars) {
 std::unique_ptr<Program::State> Program::State::make(compiler::Recorded recorded, std::vector<bool> guards,
                                                      std::size_t inputs, const CompileOptions& options) {
   Compiled made = passes(recorded.scalars);
-  made.forward.outputs.resize(made.forward.outputs.size() - std::min(made.forward.outputs.size(), guards.size()));
+  const std::size_t checked = guards.size() + recorded.scalars.index_sizes.size();  // the last outputs
+  made.forward.outputs.resize(made.forward.outputs.size() - std::min(made.forward.outputs.size(), checked));
   auto state = std::make_unique<State>();
   state->set_parameters(options.parameters);
   state->inputs = inputs;
-  state->outputs = recorded.scalars.outputs.size() - guards.size();
-  state->has_guards = !guards.empty();
+  state->outputs = recorded.scalars.outputs.size() - checked;
+  state->has_guards = checked > 0;
+  made.program.index_sizes = recorded.scalars.index_sizes;
   made.program.guards = std::move(guards);
   state->description.recorded = recorded.scalars.recorded;
   state->description.computed = made.terms.end_of_forward() - made.terms.first_computed();

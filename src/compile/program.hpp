@@ -30,7 +30,7 @@ struct Program::State {
   Either machine;
   std::vector<double> seeds;
   CompileOptions compile_options;  // without Values
-  bool has_guards = false;         // comparisons that every run has to check
+  bool has_guards = false;         // comparisons or indices of picks that every run has to check
   compiler::Terms jacobian_terms;  // of a program without inputs and with several outputs
   std::unique_ptr<compiler::Jacobian> jacobian, sparse_jacobian;  // made when they are first needed
   std::unique_ptr<SparsePattern> sparse_pattern;
@@ -83,15 +83,28 @@ struct Program::State {
                   "give the rows; only a program without inputs has a value by itself");
   }
 
+  // Calls visit(begin, end) for ranges that together are the parameters a run with these rows uses; without rows, all.
+  template <class M, class Visit> static void each_used_parameter(M& one, const double* numbers, std::size_t count,
+                                                                  std::size_t parameters, const Visit& visit) {
+    if (numbers == nullptr || !one.has_looked_up()) return one.in_parts(parameters, visit);
+    typename M::Rows rows;
+    rows.count = count;
+    rows.set(numbers);
+    for (const compiler::Range& range : one.used_parameters(rows)) visit(range.begin, range.begin + range.count);
+  }
+
   // These numbers in place of the parameters'.
-  void load_numbers(const char* call, std::span<const double> numbers) {
+  void load_numbers(const char* call, std::span<const double> numbers, const double* rows = nullptr,
+                    std::size_t count = 0) {
     if (numbers.size() != parameters.size())
       throw Error(call, std::to_string(parameters.size()) + " parameters", std::to_string(numbers.size()) + " numbers",
                   "give one number a parameter");
     check_frozen(call);
     with_machine([&]<class T>(Machine<T>& one) {
-      std::transform(numbers.begin(), numbers.end(), one.parameters().begin(),
-                     [](double number) { return static_cast<T>(number); });
+      const auto to = one.parameters();
+      each_used_parameter(one, rows, count, numbers.size(), [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) to[i] = static_cast<T>(numbers[i]);
+      });
     });
   }
 
@@ -237,7 +250,7 @@ struct Program::State {
       throw Error("Program::evaluate", "room for " + std::to_string(rows * outputs) + " outputs",
                   "room for " + std::to_string(to.size()), "give one number a row and output");
     check_frozen("Program::evaluate");
-    load_parameters();
+    load_parameters(numbers, rows);
     with_machine([&](auto& one) {
       typename std::decay_t<decltype(one)>::Rows all;
       all.count = rows;
@@ -258,11 +271,11 @@ struct Program::State {
     if (!parameters.empty()) std::as_const(parameters.front()).data();
   }
 
-  void load_parameters() {
+  void load_parameters(const double* rows = nullptr, std::size_t count = 0) {
     check_thread();
     with_machine([&]<class T>(Machine<T>& one) {
       const auto to = one.parameters();
-      one.in_parts(places.size(), [&](std::size_t begin, std::size_t end) {
+      each_used_parameter(one, rows, count, places.size(), [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) to[i] = static_cast<T>(*places[i]);
       });
     });
@@ -278,10 +291,10 @@ struct Program::State {
     });
   }
 
-  void add_gradients() {
+  void add_gradients(const double* rows = nullptr, std::size_t count = 0) {
     with_machine([&](auto& one) {
       const auto from = one.gradients();
-      one.in_parts(places.size(), [&](std::size_t begin, std::size_t end) {
+      each_used_parameter(one, rows, count, places.size(), [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) places[i][to_gradient] += static_cast<double>(from[i]);
       });
     });

@@ -236,7 +236,9 @@ template <class T> template <bool skip_zeros> void UniformPart<T>::run(const Bou
       break;
     case Instruction::Form::layer:
     case Instruction::Form::row_sums:
-    case Instruction::Form::outer: break;  // of rows
+    case Instruction::Form::outer:
+    case Instruction::Form::pick:
+    case Instruction::Form::scatter: break;  // of rows
   }
 }
 
