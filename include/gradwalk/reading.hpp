@@ -39,10 +39,10 @@ struct Listing {
   };
   std::vector<Node> nodes;                         // leaves first, then operations, each after its operands
   std::vector<double> numbers;                     // the constants that operands refer to
-  std::vector<std::uint32_t> picks;                // for each pick, in the order of `nodes`: its entry of `tables`
-  std::vector<std::vector<std::uint32_t>> tables;  // the values to pick from, as operands
   std::size_t leaves = 0;                          // the number of leaves; they come first in `nodes`
   std::vector<std::uint32_t> roots;                // indices into `nodes`
+  std::vector<std::uint32_t> picks;                // for each pick, in the order of `nodes`: its entry of `tables`
+  std::vector<std::vector<std::uint32_t>> tables;  // the values to pick from, as operands
 };
 
 // The records of a graph, numbered from 0.

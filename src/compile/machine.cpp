@@ -114,16 +114,27 @@ template <class T> void Machine<T>::list_lookups() {
                   0};
       const auto [at, is_new] = known.try_emplace({made.first, made.row, made.count}, stamps_.size());
       made.stamps = at->second;
-      if (is_new) stamps_.emplace_back(one.depth);
+      if (is_new) {
+        stamps_.emplace_back(one.depth);
+        for (std::uint32_t k = 0; k < one.depth; ++k)
+          for (std::uint32_t member = i; member < end; ++member) {
+            const std::uint32_t entry = program_.entry(one, member, k);
+            are_apart_ = are_apart_ && entry < program_.parameters && parameter_stamps_[entry] == 0;
+            if (entry < program_.parameters && parameter_stamps_[entry] == 0) parameter_stamps_[entry] = 1;
+          }
+      }
       const bool is_known = std::any_of(lookups_.begin(), lookups_.end(), [&](const Lookup& other) {
         return other.input == input && other.stamps == made.stamps;
       });
       if (!is_known) lookups_.push_back(made);
     }
   }
+  stamp_ = 1;
+  if (are_apart_) parameter_stamps_ = {};
 }
 
 template <class T> const std::vector<Range>& Machine<T>::used_parameters(const Rows& rows) {
+  is_prepared_ = true;
   used_ = others_;
   if (lookups_.empty()) return used_;
   if (++stamp_ == always_used) {
@@ -141,6 +152,10 @@ template <class T> const std::vector<Range>& Machine<T>::used_parameters(const R
       if (stamps[k] == stamp_) continue;
       stamps[k] = stamp_;
       const std::size_t first = lookup.row == 0 ? program_.tables[lookup.first + k] : lookup.first + k * lookup.row;
+      if (are_apart_) {
+        used_.push_back({first, lookup.count});
+        continue;
+      }
       for (std::size_t p = first; p < std::min(first + lookup.count, program_.parameters); ++p) {
         if (parameter_stamps_[p] == always_used || parameter_stamps_[p] == stamp_) continue;
         parameter_stamps_[p] = stamp_;
@@ -647,7 +662,8 @@ template <class T> double Machine<T>::run(const Rows& rows, bool gradients, doub
     touched_.clear();
     return 0;
   }
-  used_parameters(rows);
+  if (!std::exchange(is_prepared_, false)) used_parameters(rows);
+  is_prepared_ = false;
   const Wanted wanted{gradients, input_gradients, outputs};
   const double sum = run_once(rows, wanted);
   if (!gradients) return sum;

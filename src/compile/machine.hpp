@@ -41,7 +41,7 @@ template <class T> class Machine {
   // All outputs are written, row by row, where there is room for them.
   double run(const Rows& rows, bool gradients, double* input_gradients = nullptr, double* outputs = nullptr);
   // The parameters that a run with these rows reads, and that get gradients: all but those that only picks read and
-  // that no row looks up.
+  // that no row looks up. The next run must be one with these rows.
   const std::vector<Range>& used_parameters(const Rows& rows);
   const std::vector<Range>& used_parameters() const { return used_; }  // of the last run
   // Notes that the caller wrote to gradients(): the next run sets all of them to 0.
@@ -156,6 +156,8 @@ template <class T> class Machine {
   std::uint32_t stamp_ = 0;
   std::vector<Range> others_, used_, touched_;  // parameters: not looked up; of this run; touched by the last gradients
   bool are_all_touched_ = false;
+  bool are_apart_ = true;     // the entries of lookups_ are different parameters that only these read
+  bool is_prepared_ = false;  // used_ is that of the next run
   std::vector<std::uint32_t> scatter_indices_;
   std::unique_ptr<Pool> pool_;
   bool skip_zeros_ = false;

@@ -26,6 +26,7 @@ struct Program::State {
   std::ptrdiff_t to_gradient = 0;  // from there; the same for all leaves
   std::size_t inputs = 0, outputs = 0;
   std::vector<compiler::Frozen> frozen;
+  std::size_t next_frozen = 0;  // of the constants after the first few: the one to check next
   Description description;
   Either machine;
   std::vector<double> seeds;
@@ -177,15 +178,25 @@ struct Program::State {
         to[k] = dense[row * parameters.size() + entries.column_indices[k]];
   }
 
-  void check_frozen(const char* call) const {
-    for (const compiler::Frozen& one : frozen) {
-      const double now = one.leaf.data();
-      if (now == one.data || (now != now && one.data != one.data)) continue;
-      throw Error(
-          call, "constants as they were compiled",
-          name(one.leaf) + " with " + detail::format_number(now) + " in place of " + detail::format_number(one.data),
-          "make it an input or a parameter, or compile again");
+  // Checks the constants. If there are many, as data that are held as Values, each call checks the first ones, which
+  // have labels, and some of the others: so a check takes no longer than a small program, and a change is noticed
+  // later.
+  void check_frozen(const char* call) {
+    constexpr std::size_t few = 512;
+    const std::size_t first = std::min(few, frozen.size()), others = frozen.size() - first;
+    for (std::size_t i = 0; i < first; ++i) check_frozen(call, frozen[i]);
+    for (std::size_t i = 0; i < std::min(few, others); ++i) {
+      check_frozen(call, frozen[first + next_frozen]);
+      next_frozen = next_frozen + 1 < others ? next_frozen + 1 : 0;
     }
+  }
+  static void check_frozen(const char* call, const compiler::Frozen& one) {
+    const double now = std::as_const(one.leaf).data();
+    if (now == one.data || (now != now && one.data != one.data)) return;
+    throw Error(
+        call, "constants as they were compiled",
+        name(one.leaf) + " with " + detail::format_number(now) + " in place of " + detail::format_number(one.data),
+        "make it an input or a parameter, or compile again");
   }
 
   static std::string name(const Value& leaf) {
@@ -291,12 +302,14 @@ struct Program::State {
     });
   }
 
-  void add_gradients(const double* rows = nullptr, std::size_t count = 0) {
+  void add_gradients() {
     with_machine([&](auto& one) {
       const auto from = one.gradients();
-      each_used_parameter(one, rows, count, places.size(), [&](std::size_t begin, std::size_t end) {
+      const auto add = [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) places[i][to_gradient] += static_cast<double>(from[i]);
-      });
+      };
+      if (!one.has_looked_up()) return one.in_parts(places.size(), add);
+      for (const compiler::Range& range : one.used_parameters()) add(range.begin, range.begin + range.count);
     });
   }
 
