@@ -194,6 +194,51 @@ TEST(ACompiledPick, MayBeUsedPartly) {  // Two picks of one table that share som
   expect_same(build, random_rows(40, {5, 5}), 2, leaves(15));
 }
 
+// Random graphs with picks from parameters, constants, uniform and varying nodes, by inputs and computed indices, also
+// from what other picks have chosen.
+TEST(ACompiledPick, IsRightInRandomGraphs) {
+  constexpr std::size_t size = 4, indices = 3;
+  for (std::uint32_t seed = 0; seed < tests::sized(150, 10); ++seed) {
+    SCOPED_TRACE(seed);
+    const Build build = [seed](const std::vector<Value>& in, const std::vector<Value>& p) {
+      std::mt19937 random(seed);
+      const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
+      const LookupTable& table = kept(LookupTable(p, p.size() / size));
+      std::vector<Value> nodes(p);
+      nodes.insert(nodes.end(), in.begin() + indices, in.end());
+      nodes.insert(nodes.end(), {Value(0.3), Value(-0.7)});
+      const auto any = [&]() -> const Value& {
+        return nodes[nodes.size() - 1 - below(std::min(nodes.size(), 12 + below(12)))];
+      };
+      const auto index = [&]() -> Value {
+        const Value& own = in[below(indices)];
+        return below(3) == 0 ? size - 1 - own : own;
+      };
+      for (int step = 0; step < 25; ++step) {
+        switch (below(6)) {
+          case 0: nodes.push_back(any() * any()); break;
+          case 1: nodes.push_back(any() + any() - any()); break;
+          case 2: nodes.push_back(tanh(any())); break;
+          case 3: {
+            const std::vector<Value> row = pick_row(table, index());
+            nodes.insert(nodes.end(), row.begin(), row.end() - static_cast<std::ptrdiff_t>(below(2)));
+            break;
+          }
+          case 4: nodes.push_back(pick(std::vector{any(), any(), any(), any()}, index())); break;
+          default: {
+            const std::size_t first = below(p.size() - size);
+            nodes.push_back(pick(std::span(p).subspan(first, size), index()));
+          }
+        }
+      }
+      Value sum = 0;
+      for (std::size_t i = p.size(); i < nodes.size(); ++i) sum += sin(nodes[i]);
+      return sum;
+    };
+    expect_same(build, random_rows(1 + seed % 40, {size, size, size, 0, 0}, seed), indices + 2, leaves(12, seed));
+  }
+}
+
 TEST(ACompiledPick, IsAnyUniformChoiceWithoutInputs) {
   std::vector<Value> p = leaves(4);
   p[3].data() = 1;

@@ -101,10 +101,11 @@ template <class T> void Machine<T>::list_lookups() {
              program_.entry(one, end, 0) == program_.entry(one, end - 1, 0) + 1)
         ++end;
       bool is_any = false;
-      for (std::uint32_t k = 0; k < one.depth && !is_any; ++k) {
-        const std::uint32_t entry = program_.entry(one, i, k);
-        is_any = entry < program_.parameters && is_looked_up[entry];
-      }
+      for (std::uint32_t member = i; member < end && !is_any; ++member)
+        for (std::uint32_t k = 0; k < one.depth && !is_any; ++k) {
+          const std::uint32_t entry = program_.entry(one, member, k);
+          is_any = entry < program_.parameters && is_looked_up[entry];
+        }
       if (!is_any) continue;
       Lookup made{input,
                   one.depth,
@@ -230,21 +231,21 @@ template <class T> void Machine<T>::check_indices(std::size_t begin, std::size_t
 }
 
 template <class T> std::size_t Machine<T>::bytes() const {
-  std::size_t instructions = 0;
-  for (const auto* list : {&program_.uniform, &program_.varying, &program_.varying_backward, &program_.outers,
-                           &program_.scatters, &program_.uniform_backward})
-    instructions += list->size();
-  std::size_t plans = 0;
-  for (const auto* list : {&plan_.varying, &plan_.backward, &plan_.outers})
-    for (const Plan<T>& one : *list)
-      plans += sizeof(one) + one.runs.capacity() * sizeof(Run) + one.stretches.capacity() * sizeof(Stretch) +
-               one.starts.capacity() * sizeof(RunOperand) + one.terms.capacity() * sizeof(RunTerm);
-  const std::size_t words = program_.steps.size() + row_steps_.words.size() + row_steps_for_inputs_.words.size();
-  return uniform_.bytes() + words * sizeof(std::uint32_t) + program_.constants.size() * sizeof(double) +
-         instructions * sizeof(Instruction) + program_.factors.size() * sizeof(Factors) +
-         program_.tables.size() * sizeof(std::uint32_t) + program_.gradients.size() * sizeof(program_.gradients[0]) +
-         program_.packs.size() * sizeof(program_.packs[0]) + plans +
-         (plan_.slot.size() + plan_.reduced.size()) * sizeof(std::uint32_t);
+  const auto of = [](const auto&... lists) { return ((lists.capacity() * sizeof(lists[0])) + ...); };
+  std::size_t all =
+      of(program_.steps, row_steps_.words, row_steps_for_inputs_.words, program_.uniform, program_.varying,
+         program_.varying_backward, program_.outers, program_.scatters, program_.uniform_backward, program_.factors,
+         program_.tables, program_.constants, program_.outputs, program_.seeds, program_.input_gradients,
+         program_.gradients, program_.packs, program_.index_sizes, program_.looked_up);
+  for (const auto* list : {&plan_.varying, &plan_.backward, &plan_.outers}) {
+    all += of(*list);
+    for (const Plan<T>& one : *list) all += of(one.runs, one.stretches, one.starts, one.terms);
+  }
+  all += of(plan_.reduced, plan_.slot, plan_.row_gradients, plan_.added_to);
+  all += of(lookups_, stamps_, parameter_stamps_, others_, used_, touched_, scatter_indices_, workers_, cell_results_);
+  for (const std::vector<std::uint32_t>& stamps : stamps_) all += of(stamps);
+  for (const Worker& worker : workers_) all += of(worker.terms, worker.row_terms, worker.indices);
+  return all + uniform_.bytes() + row_values_.bytes() + seeds_.bytes() + partial_.bytes();
 }
 
 // The i-th number of an operand, for these columns.
@@ -682,6 +683,22 @@ template <class T> double Machine<T>::run(const Rows& rows, bool gradients, doub
 
 template <class T> void Machine<T>::evaluate(const Rows& rows, double* outputs) {
   if (rows.count > 0) run_once(rows, {false, nullptr, outputs});
+}
+
+template <class T> double Machine<T>::run_with_seeds(const double* seeds, double* outputs) {
+  Rows one;
+  one.count = 1;
+  run_once(one, {false, nullptr, outputs});
+  double sum = 0;
+  const std::size_t count = program_.wanted_outputs();
+  for (std::size_t o = 0; o < program_.outputs.size(); ++o) {
+    uniform_.set_seed(o, o < count ? static_cast<T>(seeds[o]) : T(0));
+    if (o < count) sum += seeds[o] * static_cast<double>(number_of(program_.outputs[o], 0));
+  }
+  uniform_.backward(false);
+  if (kernels_.has_nan(program_.parameters, uniform_.gradients())) uniform_.backward(true);
+  for (std::size_t o = 0; o < program_.outputs.size(); ++o) uniform_.set_seed(o, 0);
+  return sum;
 }
 
 template <class T> void Machine<T>::jacobian(double* to) {

@@ -48,6 +48,9 @@ template <class T> class Machine {
   void gradients_were_written() { are_all_touched_ = true; }
   bool has_looked_up() const { return !program_.looked_up.empty(); }
 
+  // Of a program without inputs: the sum of all outputs, each times its seed, and its gradients. All outputs are
+  // written where there is room for them.
+  double run_with_seeds(const double* seeds, double* outputs);
   // All outputs, row by row.
   void evaluate(const Rows& rows, double* outputs);
   // Of a program without inputs: the derivatives of all outputs by all parameters, output by output.

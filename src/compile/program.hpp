@@ -30,9 +30,11 @@ struct Program::State {
   Description description;
   Either machine;
   std::vector<double> seeds;
-  CompileOptions compile_options;  // without Values
-  bool has_guards = false;         // comparisons or indices of picks that every run has to check
-  compiler::Terms jacobian_terms;  // of a program without inputs and with several outputs
+  CompileOptions compile_options;             // without Values
+  bool has_guards = false;                    // comparisons or indices of picks that every run has to check
+  compiler::Terms forward_terms;              // of a program with several outputs
+  std::vector<compiler::Id> checked_outputs;  // of the same: comparisons and indices, which are the last outputs
+  std::unique_ptr<State> seeded;              // made when seeds are first given
   std::unique_ptr<compiler::Jacobian> jacobian, sparse_jacobian;  // made when they are first needed
   std::unique_ptr<SparsePattern> sparse_pattern;
   std::atomic<const void*> user = nullptr;  // the thread that a call is running on
@@ -61,6 +63,10 @@ struct Program::State {
   };
 
   std::unique_ptr<State> twin() const;  // the same with a machine of its own
+  class Batch;                          // batch.hpp
+  State& seeded_program();              // of a program with inputs and several outputs: see batch.cpp
+  static compiler::Instructions instructions_of(compiler::Terms terms);
+  void make_machine(compiler::Instructions program);
   static std::unique_ptr<State> make(compiler::Recorded recorded, std::vector<bool> guards, std::size_t inputs,
                                      const CompileOptions& options);
 
@@ -127,8 +133,7 @@ struct Program::State {
     need_no_inputs(call);
     load_numbers(call, numbers);
     if (is_vectorized()) {
-      if (jacobian == nullptr)
-        jacobian = std::make_unique<compiler::Jacobian>(jacobian_terms, nullptr, compile_options);
+      if (jacobian == nullptr) jacobian = std::make_unique<compiler::Jacobian>(forward_terms, nullptr, compile_options);
       if (jacobian->compute(numbers, to)) return;
     }
     // One output after another; a gradient of 0 passes nothing on there, even where a derivative is infinite.
@@ -137,15 +142,15 @@ struct Program::State {
 
   // Several outputs and parameters are worth a program of their own, unless a comparison has to be checked.
   bool is_vectorized() const {
-    return outputs > 1 && parameters.size() > 1 && !has_guards && !jacobian_terms.outputs.empty();
+    return outputs > 1 && parameters.size() > 1 && !has_guards && !forward_terms.outputs.empty();
   }
 
   const SparsePattern& pattern(const char* call) {
     need_no_inputs(call);
     if (sparse_pattern == nullptr) {
       sparse_pattern = std::make_unique<SparsePattern>();
-      if (!jacobian_terms.outputs.empty()) {
-        *sparse_pattern = compiler::pattern_of(jacobian_terms);
+      if (!forward_terms.outputs.empty()) {
+        *sparse_pattern = compiler::pattern_of(forward_terms);
       } else {  // one output: all parameters
         sparse_pattern->rows = outputs;
         sparse_pattern->columns = parameters.size();
@@ -168,7 +173,7 @@ struct Program::State {
     load_numbers(call, numbers);
     if (is_vectorized()) {
       if (sparse_jacobian == nullptr)
-        sparse_jacobian = std::make_unique<compiler::Jacobian>(jacobian_terms, &entries, compile_options);
+        sparse_jacobian = std::make_unique<compiler::Jacobian>(forward_terms, &entries, compile_options);
       if (sparse_jacobian->compute(numbers, to)) return;
     }
     std::vector<double> dense(outputs * parameters.size());
@@ -320,6 +325,21 @@ struct Program::State {
         for (std::size_t i = begin; i < end; ++i) to[i] = static_cast<double>(from[i]);
       });
     });
+  }
+
+  // What the program keeps on the heap.
+  std::size_t bytes() {
+    std::size_t all = sizeof(State) + with_machine([](auto& one) { return sizeof(one) + one.bytes(); });
+    all +=
+        parameters.capacity() * sizeof(Value) + places.capacity() * sizeof(double*) + seeds.capacity() * sizeof(double);
+    all += frozen.capacity() * sizeof(compiler::Frozen) + forward_terms.bytes();
+    if (seeded != nullptr) all += seeded->bytes();
+    if (jacobian != nullptr) all += jacobian->bytes();
+    if (sparse_jacobian != nullptr) all += sparse_jacobian->bytes();
+    if (sparse_pattern != nullptr)
+      all += sparse_pattern->row_starts.capacity() * sizeof(std::size_t) +
+             sparse_pattern->column_indices.capacity() * sizeof(std::uint32_t);
+    return all;
   }
 
   void check_buffer(const char* call, std::size_t size) const {

@@ -263,6 +263,9 @@ Recorded record(std::span<const Value> outputs, std::span<const Value> inputs, s
   check_each_once(unused);
   for (std::size_t i = 0; i < listing.leaves; ++i)
     if (places[i] == none && reading.is_held(i)) recorded.frozen.push_back({reading.node(i), reading.data(i)});
+  auto first = recorded.frozen.begin();  // Those with a label come first.
+  for (Frozen& one : recorded.frozen)
+    if (!one.leaf.label().empty()) std::swap(*first++, one);
   // The other leaves are constants, added where they are first used: leaves are listed as they lie in memory, and a
   // program is to be the same wherever that is.
   const auto place = [&](std::uint32_t listed) {

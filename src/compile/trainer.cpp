@@ -44,7 +44,14 @@ struct Trainer::State {
     return first();
   }
 
+  static void refuse_seeds(const RunOptions& options) {
+    if (!options.seeds.empty() || !options.subset.empty())
+      throw Error(call, "rows without seeds or a subset", options.seeds.empty() ? "a subset" : "seeds",
+                  "give weights, or the rows themselves");
+  }
+
   double step_of_function(std::span<const double> rows, const RunOptions& options) {
+    refuse_seeds(options);
     gradient.resize(parameters.size());
     const double result = gradients_of_rows(rows, gradient, options);
     if (rows.empty()) return result;
@@ -83,6 +90,7 @@ struct Trainer::State {
 
   template <class N> double step(const N* rows, std::size_t count, const RunOptions& options) {
     const Program::State::Use use(first(), call);
+    refuse_seeds(options);
     const double result = only().run(call, rows, count, options);
     if (count > 0) move();
     return result;
@@ -91,6 +99,7 @@ struct Trainer::State {
   template <class N> double step_of_all(std::span<const std::vector<N>> rows, const RunOptions& options) {
     if (gradients_of_rows) only();
     const Program::State::Use use(first(), call);
+    refuse_seeds(options);
     if (rows.size() != programs.size())
       throw Error(call, "rows of each of its programs, " + std::to_string(programs.size()) + " vectors",
                   std::to_string(rows.size()), "give an empty vector where a program has no rows");
