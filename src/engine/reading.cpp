@@ -278,7 +278,8 @@ std::vector<Decision> Reading::decisions() const {
   if (all.empty() || size_ == leaf_count_) return found;
   Ref first = ref(leaf_count_), last = ref(size_ - 1);
   if (!numbering_->list.empty()) {  // by its operands, not by its place
-    const auto [least, most] = std::minmax_element(numbering_->list.begin() + leaf_count_, numbering_->list.end());
+    const auto [least, most] = std::minmax_element(numbering_->list.begin() + static_cast<std::ptrdiff_t>(leaf_count_),
+                                                   numbering_->list.end());
     first = *least;
     last = *most;
   }
