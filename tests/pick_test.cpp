@@ -190,6 +190,20 @@ TEST(LookupTable, TakesTheSameTimeForEachPickHoweverLargeItIs) {
   EXPECT_EQ(values[123456].grad(), 1);
 }
 
+TEST(LookupTable, IsForgottenWhenItsLastCopyGoes) {
+  const std::vector<Value> values = values_of(4);
+  const LookupTable kept(values);
+  for (int i = 0; i < 1000; ++i) {
+    const LookupTable table(values, 2), copy = table;
+    EXPECT_EQ(pick_row(copy, Value(1.0))[1].data(), 3.25);
+  }
+  Value index(2.0);
+  const Value picked = pick(kept, index);
+  index.data() = 3;
+  recompute(picked);
+  EXPECT_EQ(picked.data(), 3.25);
+}
+
 TEST(Pick, IsShownWithTheValueThatItChose) {
   std::vector<Value> values = values_of(2);
   values[0].label("a");

@@ -31,6 +31,10 @@ class GRADWALK_EXPORT LookupTable {
  public:
   // Makes a table of these values, row by row. Throws an Error if there are none, or if they do not fill whole rows.
   explicit LookupTable(std::span<const Value> values, std::size_t columns = 1);
+  // Copies a table. Moving one copies it, too, so a LookupTable is never empty.
+  LookupTable(const LookupTable& other) = default;
+  LookupTable& operator=(const LookupTable& other) = default;
+  ~LookupTable() = default;
   // The number of rows.
   std::size_t rows() const;
   // The number of values in a row.

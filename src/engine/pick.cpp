@@ -3,7 +3,6 @@
 #include "gradwalk/pick.hpp"
 
 #include <cmath>
-#include <mutex>
 #include <unordered_map>
 
 #include "picks.hpp"
@@ -13,17 +12,6 @@ namespace gradwalk {
 using namespace detail;
 
 namespace {
-
-// All tables of the process by their numbers. It is never destroyed: a table may outlive it otherwise.
-struct Tables {
-  std::mutex mutex;
-  std::unordered_map<Word, std::weak_ptr<const SharedTable>> by_number;
-  Word last = 0;
-};
-Tables& tables() {
-  static Tables* const all = new Tables;
-  return *all;
-}
 
 std::size_t checked_index(double index, std::size_t size, const char* call) {
   if (index >= 0 && index < static_cast<double>(size) && index == std::floor(index))
@@ -57,21 +45,15 @@ LookupTable::LookupTable(std::span<const Value> values, std::size_t columns) {
                 counted(values.size(), "value", "values") + " in rows of " + std::to_string(columns),
                 "give one value per row and column");
   for (const Value& value : values) Handle::ref(value, "LookupTable");
-  const auto forget = [](const SharedTable* table) {
-    {
-      const std::lock_guard lock(tables().mutex);
-      tables().by_number.erase(table->number);
-    }
-    delete table;
-  };
-  auto made = std::make_unique<SharedTable>(SharedTable{{values.begin(), values.end()}, columns, 0});
-  {
-    const std::lock_guard lock(tables().mutex);
-    made->number = ++tables().last;
+  Store& store = *tape.store;
+  // Not make_shared: the values go when the last LookupTable does, and not when the store forgets its number.
+  table_ = std::shared_ptr<const SharedTable>(
+      new SharedTable{{values.begin(), values.end()}, columns, store.last_table + 1});
+  if (store.tables.size() >= store.clear_tables_at) {
+    std::erase_if(store.tables, [](const auto& entry) { return entry.second.expired(); });
+    store.clear_tables_at = 2 * store.tables.size() + 64;
   }
-  table_ = std::shared_ptr<const SharedTable>(made.release(), forget);
-  const std::lock_guard lock(tables().mutex);
-  tables().by_number.emplace(table_->number, table_);
+  store.tables.emplace(++store.last_table, table_);
 }
 
 std::size_t LookupTable::rows() const { return table_->values.size() / table_->columns; }
@@ -113,14 +95,9 @@ std::vector<Value> pick_row(const LookupTable& table, const Value& index) {
   return result;
 }
 
-std::shared_ptr<const SharedTable> detail::shared_table(Word number) {
-  const std::lock_guard lock(tables().mutex);
-  const auto found = tables().by_number.find(number);
-  return found == tables().by_number.end() ? nullptr : found->second.lock();
-}
-
 std::shared_ptr<const SharedTable> detail::table_of_pick(Ref pick, const char* call) {
-  std::shared_ptr<const SharedTable> table = shared_table(tape.word(pick - 2));
+  const auto found = tape.store->tables.find(tape.word(pick - 2));
+  std::shared_ptr<const SharedTable> table = found == tape.store->tables.end() ? nullptr : found->second.lock();
   if (table == nullptr)
     throw Error(call, "the LookupTable of each pick", "a pick from one that was destroyed",
                 "keep the LookupTable while its picks are used");

@@ -17,12 +17,10 @@ namespace gradwalk::detail {
 struct SharedTable {
   std::vector<Value> values;
   std::size_t columns;
-  Word number;  // no other table has had it
+  Word number;  // no other table of its tape has had it
 };
 
-// The table with this number, or nothing if no LookupTable refers to it any more.
-std::shared_ptr<const SharedTable> shared_table(Word number);
-// The same for the table of a pick. Throws an Error if it is gone.
+// The table of a pick. Throws an Error if no LookupTable refers to it any more.
 std::shared_ptr<const SharedTable> table_of_pick(Ref pick, const char* call);
 // The Ref of the value of a pick that an index chooses. Throws an Error for a wrong index.
 Ref chosen_value(Ref pick, double index, const char* call);
