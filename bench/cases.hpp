@@ -140,6 +140,8 @@ Case kind_chain(const Sizes& sizes);
 Case kind_path(const Sizes& sizes);
 Case kind_kalman(const Sizes& sizes);
 Case kind_euler(const Sizes& sizes);
+Case kind_data(const Sizes& sizes);
+Case kind_embedding(const Sizes& sizes);
 Case kind_mixed(const Sizes& sizes);
 
 // Returns the engine's variant of moons, as the baseline of cases whose ops should cost about as much. It has no

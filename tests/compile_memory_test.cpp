@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
+#include <cmath>
+#include <functional>
+
 #include "../bench/objectives/gmm.hpp"
 #include "gradwalk/compile.hpp"
 #include "support.hpp"
@@ -12,6 +15,79 @@ namespace gradwalk::compile_memory_test {
 double bytes_in_use() {
   const struct mallinfo2 info = mallinfo2();
   return static_cast<double>(info.uordblks + info.hblkhd);
+}
+
+// Expects that describe() counts what the allocator has given to a program, after it was compiled and after each call.
+void expect_counted(const Value& root, const CompileOptions& options,
+                    const std::vector<std::function<void(Program&)>>& calls) {
+  if (tests::sanitized) return;
+  compile(Value(1.0), {});  // creates what exists once per process
+  const double before = bytes_in_use();
+  Program program = compile(root, options);
+  const auto check = [&](std::size_t call) {
+    const double kept = bytes_in_use() - before;
+    EXPECT_NEAR(static_cast<double>(program.describe().bytes), kept, 0.1 * kept) << "after " << call << " calls";
+  };
+  check(0);
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    calls[i](program);
+    check(i + 1);
+  }
+}
+
+TEST(TheBytesOfDescribe, CountTheNumbersOfRows) {
+  const MLP model(64, {64, 32, 1});
+  const std::vector<Value> in(64);
+  std::vector<double> rows(64 * 3'000, 0.5), gradients(model.parameters().size());
+  const Value out = model(in)[0];
+  expect_counted(out * out, {.inputs = in, .parameters = model.parameters()},
+                 {[&](Program& program) { program.gradients(std::span(rows).first(64 * 300), gradients); },
+                  [&](Program& program) { program.gradients(rows, gradients); },
+                  [&](Program& program) { program.run(std::span(rows).first(64)); }});
+}
+
+TEST(TheBytesOfDescribe, CountLookUps) {
+  const std::vector<Value> parameters(40'000);
+  const LookupTable table(parameters, 4);
+  std::vector<Value> in(1);
+  const std::vector<Value> row = pick_row(table, in[0]);
+  std::vector<double> rows;
+  for (int i = 0; i < 5'000; ++i) rows.push_back(i);
+  expect_counted(row[0] * row[1] + row[2] * row[3], {.inputs = in, .parameters = parameters},
+                 {[&](Program& program) { program.run(rows); }});
+}
+
+TEST(TheBytesOfDescribe, CountConstantsThatAreValues) {
+  std::vector<Value> data, line(2);
+  for (int i = 0; i < 100'000; ++i) data.emplace_back(std::sin(i));
+  Value sum = 0;
+  for (const Value& x : data) sum += pow(line[0] * x - line[1], 2);
+  expect_counted(sum, {.parameters = line}, {[](Program& program) { program.run(); }});
+}
+
+TEST(TheBytesOfDescribe, CountJacobiansAndSeeds) {
+  std::vector<Value> parameters, in(2);
+  for (int i = 0; i < 300; ++i) parameters.emplace_back(std::cos(i));
+  std::vector<Value> outputs, of_rows;
+  for (std::size_t i = 0; i + 1 < parameters.size(); ++i) {
+    outputs.push_back(exp(parameters[i] * parameters[i + 1]) - parameters[i]);
+    of_rows.push_back(tanh(parameters[i] * in[0]) * in[1]);
+  }
+  if (tests::sanitized) return;
+  std::vector<double> numbers, jacobian(outputs.size() * parameters.size()), rows{0.5, 0.25}, seeds(of_rows.size(), 1),
+      gradients(parameters.size());
+  for (const Value& p : parameters) numbers.push_back(p.data());
+  for (const bool has_rows : {false, true}) {
+    const double before = bytes_in_use();
+    Program program = has_rows ? compile(of_rows, {.inputs = in, .parameters = parameters})
+                               : compile(outputs, {.parameters = parameters});
+    for (int call = 0; call < 2; ++call) {
+      if (call == 1 && has_rows) program.gradients(rows, gradients, {.seeds = seeds});
+      if (call == 1 && !has_rows) program.jacobian_at(numbers, jacobian);
+      const double kept = bytes_in_use() - before;
+      EXPECT_NEAR(static_cast<double>(program.describe().bytes), kept, 0.1 * kept) << has_rows << ", call " << call;
+    }
+  }
 }
 
 // Expects that the program of a graph takes at most 64 bytes per node.

@@ -44,6 +44,9 @@ struct CompileOptions {
   // Otherwise this is an Error, because a branch that went by one is not part of the graph. Set it if they decide
   // nothing about the graph, as the search for the largest number before a sum of exponentials.
   bool ignore_comparisons = false;
+  // Whether runs of a program with several outputs may have seeds (RunOptions::seeds). The program keeps what they
+  // need.
+  bool output_seeds = true;
 };
 
 // Options of a run.
@@ -58,6 +61,12 @@ struct RunOptions {
   std::span<const double> weights = {};
   std::span<double> input_gradients = {};  // if given, receives one number per row and input
   std::span<double> outputs = {};          // if given, receives one number per row and output, as from evaluate()
+  // If given, one number per row and output: the run returns and differentiates the sum of seed * output over all rows
+  // and outputs. Then there are no weights and no mean. For a program without inputs the rows are empty.
+  std::span<const double> seeds = {};
+  // If given, the numbers of the rows to run, in this order. Weights, seeds, outputs and gradients of inputs are those
+  // of these rows.
+  std::span<const std::size_t> subset = {};
 };
 
 // The entries of a matrix that can differ from 0, row by row (compressed sparse rows). Row i has the entries
@@ -99,6 +108,10 @@ class GRADWALK_EXPORT Program {
   // the Values, so it can be called on any thread.
   double gradients_at(std::span<const double> parameters, std::span<const double> rows, std::span<double> gradients,
                       const RunOptions& options = {});
+  // Writes the gradient of the first output of each row: one row of `gradients` per row, with one number per parameter.
+  // If `outputs` is given, it receives one number per row and output. Each row is a run of its own. The Values keep
+  // their gradients.
+  void row_gradients(std::span<const double> rows, std::span<double> gradients, std::span<double> outputs = {});
   // Evaluates a program without inputs as a function of its parameters: returns its value at these parameters and
   // writes its gradient at them to `gradient`. Neither reads nor changes the Values.
   double gradient_at(std::span<const double> parameters, std::span<double> gradient);
@@ -141,10 +154,12 @@ class GRADWALK_EXPORT Program {
     // The matrix products, as outputs x inputs: "16 x 2"; with weights that are used several times, as for each
     // position of a text: "16 x 2, 8 times".
     std::vector<std::string> layers;
-    std::vector<std::string> constants;  // the leaves that are neither input nor parameter: "x = 2"
+    // The leaves that are neither input nor parameter: "x = 2". If there are more than 20, those with a label come
+    // first, and the last entry counts the rest.
+    std::vector<std::string> constants;
     // The comparisons that CompileOptions::ignore_comparisons made the program ignore: "2 < 3".
     std::vector<std::string> ignored_comparisons;
-    std::size_t bytes = 0;        // the size of the program
+    std::size_t bytes = 0;        // the memory of the program, including that of the calls so far
     std::string instruction_set;  // the instruction set that it runs on
   };
   // Returns the summary of this program.

@@ -22,6 +22,7 @@
 #include "gradwalk/nn.hpp"
 #include "gradwalk/ops.hpp"
 #include "gradwalk/optim.hpp"
+#include "gradwalk/pick.hpp"
 #include "gradwalk/plot_text.hpp"
 #include "gradwalk/random.hpp"
 #include "gradwalk/reading.hpp"

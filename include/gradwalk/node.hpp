@@ -25,12 +25,13 @@ using Ref = std::uint32_t;  // a position on the tape: the distance from its bas
 //                     A term is (x, y) for x * y, or (x, nothing) for x. A literal in it is in the word below the term.
 //   custom            (nothing, nothing)                 for each input its local derivative and its Ref
 //   select            (x, y), either may be literal      the condition's Ref, on top; below it the literals
-inline constexpr Op multiply_add = static_cast<Op>(static_cast<int>(Op::custom) + 1);
-inline constexpr Op minus_product = static_cast<Op>(static_cast<int>(Op::custom) + 2);
-inline constexpr Op product_minus = static_cast<Op>(static_cast<int>(Op::custom) + 3);
-inline constexpr Op sum_of_products = static_cast<Op>(static_cast<int>(Op::custom) + 4);
-inline constexpr Op chunk_start = static_cast<Op>(static_cast<int>(Op::custom) + 5);  // the first node of a chunk
-constexpr unsigned code(Op op) { return static_cast<unsigned>(op); }                  // for switch statements
+//   pick              (the chosen value, the index)      the values to choose from: pick.cpp
+inline constexpr Op multiply_add = static_cast<Op>(static_cast<int>(Op::pick) + 1);
+inline constexpr Op minus_product = static_cast<Op>(static_cast<int>(Op::pick) + 2);
+inline constexpr Op product_minus = static_cast<Op>(static_cast<int>(Op::pick) + 3);
+inline constexpr Op sum_of_products = static_cast<Op>(static_cast<int>(Op::pick) + 4);
+inline constexpr Op chunk_start = static_cast<Op>(static_cast<int>(Op::pick) + 5);  // the first node of a chunk
+constexpr unsigned code(Op op) { return static_cast<unsigned>(op); }                // for switch statements
 constexpr bool has_third(Op op) { return op >= multiply_add && op <= product_minus; }
 
 struct Node {

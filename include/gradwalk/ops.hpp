@@ -16,8 +16,8 @@
 
 namespace gradwalk {
 
-// The kinds of nodes: leaf and constant, which have no operands; the operations of ops.def; and custom, a node with the
-// user's own derivatives.
+// The kinds of nodes: leaf and constant, which have no operands; the operations of ops.def; custom, a node with the
+// user's own derivatives; and pick, which chooses one of any number of values (pick.hpp).
 enum class Op : std::uint8_t {
   leaf,
   constant,
@@ -29,13 +29,16 @@ enum class Op : std::uint8_t {
 #undef GRADWALK_BINARY
 #undef GRADWALK_TERNARY
   custom,
+  pick,
 };
 
 // A row of the table, as text.
 struct OpInfo {
-  std::string_view name;                   // the name of the enumerator, such as "add"
-  std::string_view symbol;                 // the name in drawings, such as "+"; empty for leaf and constant
-  int operands;                            // 0 if the op has no rule; if there are 3, the first is a condition
+  std::string_view name;    // the name of the enumerator, such as "add"
+  std::string_view symbol;  // the name in drawings, such as "+"; empty for leaf and constant
+  // The number of operands of its function. If there are 3, the first is a condition. For leaf, constant, custom and
+  // pick, which are not called with a fixed number of operands, it is 0.
+  int operands;
   std::string_view domain, value, dx, dy;  // the expressions, as ops.def writes them
 };
 
@@ -51,6 +54,13 @@ inline constexpr std::array op_table{
 #undef GRADWALK_BINARY
 #undef GRADWALK_TERNARY
     OpInfo{"custom", "custom", 0, "", "", "", ""},
+#define GRADWALK_UNARY(...)
+#define GRADWALK_BINARY(...)
+#define GRADWALK_PICK(name, symbol, domain, value, dx, dy) OpInfo{#name, symbol, 0, #domain, #value, #dx, #dy},
+#include "gradwalk/ops.def"
+#undef GRADWALK_UNARY
+#undef GRADWALK_BINARY
+#undef GRADWALK_PICK
 };
 
 // The row of a number that is not an op.
@@ -124,10 +134,16 @@ template <Op op> struct Rule;
     template <class T> static constexpr T dx(const T& c) { return T(dx_); }                            \
     template <class T> static constexpr T dy(const T& c) { return T(dy_); }                            \
   };
+#define GRADWALK_PICK(name, symbol, domain_, value_, dx_, dy_)                    \
+  template <> struct Rule<Op::name> {                                             \
+    template <class T> static constexpr T value(const T& x) { return T(value_); } \
+    template <class T> static constexpr T dx() { return T(dx_); }                 \
+  };
 #include "gradwalk/ops.def"
 #undef GRADWALK_UNARY
 #undef GRADWALK_BINARY
 #undef GRADWALK_TERNARY
+#undef GRADWALK_PICK
 
 constexpr double max(double x, double y) { return Rule<Op::max>::value(x, y); }
 

@@ -33,13 +33,16 @@ struct Listing {
   struct Node {
     Op op;  // leaf, custom, or the operation that was written
     // An operand is an index into `nodes`, or number + i for numbers[i], or none. The first operand of a leaf is its
-    // own index. A custom node has no operands here. The first operand of a choice is its condition.
+    // own index. A custom node has no operands here. The first operand of a choice is its condition. The only operand
+    // of a pick is its index; `picks` says what it chooses from.
     std::array<std::uint32_t, 3> operands;
   };
-  std::vector<Node> nodes;           // leaves first, then operations, each after its operands
-  std::vector<double> numbers;       // the constants that operands refer to
-  std::size_t leaves = 0;            // the number of leaves; they come first in `nodes`
-  std::vector<std::uint32_t> roots;  // indices into `nodes`
+  std::vector<Node> nodes;                         // leaves first, then operations, each after its operands
+  std::vector<double> numbers;                     // the constants that operands refer to
+  std::size_t leaves = 0;                          // the number of leaves; they come first in `nodes`
+  std::vector<std::uint32_t> roots;                // indices into `nodes`
+  std::vector<std::uint32_t> picks;                // for each pick, in the order of `nodes`: its entry of `tables`
+  std::vector<std::vector<std::uint32_t>> tables;  // the values to pick from, as operands
 };
 
 // The records of a graph, numbered from 0.
@@ -77,6 +80,8 @@ class GRADWALK_EXPORT Reading {
   using Part [[deprecated("use WrittenNode")]] = WrittenNode;
   // The nodes that record i stands for, operands before their users; nothing for a leaf. The last one is the record.
   std::vector<WrittenNode> read(std::size_t i) const;
+  // The records that record i chooses from, in order, if it is a pick; otherwise nothing.
+  std::vector<std::size_t> choices(std::size_t i) const;
   // The whole graph at once.
   Listing list() const;
   // The comparisons of Values that became bools while this graph was recorded. A branch that went by one is not part of

@@ -73,34 +73,39 @@ double run(Program& program, const std::optional<Array>& rows, bool mean, const 
 
 // Returns one value and one row of gradients per row.
 py::tuple gradients_per_row(Program& program, const Array& rows) {
-  const std::size_t count = rows_in(program, rows), inputs = program.inputs(), parameters = program.parameters();
+  const std::size_t count = rows_in(program, rows), outputs = program.outputs(), parameters = program.parameters();
   py::array_t<double> values(static_cast<py::ssize_t>(count)), all({count, parameters});
   const std::span<double> to_values = writable_numbers(values), to = writable_numbers(all);
   const std::span<const double> from = numbers_in(rows);
   {
     const WithoutLock free;
-    for (std::size_t i = 0; i < count; ++i)
-      to_values[i] = program.gradients(from.subspan(i * inputs, inputs), to.subspan(i * parameters, parameters));
+    std::vector<double> all_outputs(count * outputs);
+    program.row_gradients(from, to, all_outputs);
+    for (std::size_t i = 0; i < count; ++i) to_values[i] = all_outputs[i * outputs];
   }
   return py::make_tuple(std::move(values), std::move(all));
 }
 
 py::tuple gradients(Program& program, const std::optional<Array>& rows, bool mean, const std::optional<Array>& weights,
-                    bool per_row) {
+                    bool per_row, const std::optional<Array>& seeds) {
   if (per_row) {
-    if (!rows || mean || weights)
-      throw Error("Program.gradients", "rows alone with per_row", rows ? "mean or weights, too" : "no rows",
+    if (!rows || mean || weights || seeds)
+      throw Error("Program.gradients", "rows alone with per_row",
+                  !rows   ? "no rows"
+                  : seeds ? "seeds, too"
+                          : "mean or weights, too",
                   "scale the gradients of each row yourself");
     return gradients_per_row(program, *rows);
   }
   py::array_t<double> result(static_cast<py::ssize_t>(program.parameters()));
   const std::span<double> to = writable_numbers(result);
   if (rows) rows_in(program, *rows);
-  const RunOptions options = run_options(mean, weights);
+  RunOptions options = run_options(mean, weights);
+  if (seeds) options.seeds = numbers_in(*seeds);
   const double value = [&] {
     const std::span<const double> row_numbers = rows ? numbers_in(*rows) : std::span<const double>();
     const WithoutLock free;
-    return rows ? program.gradients(row_numbers, to, options) : program.gradients(to);
+    return rows || seeds ? program.gradients(row_numbers, to, options) : program.gradients(to);
   }();
   return py::make_tuple(value, std::move(result));
 }
@@ -444,13 +449,15 @@ void bind_compile(py::module_& module) {
       [](Program& self, const std::optional<Array>& rows, bool mean, const std::optional<Array>& weights) {
         return run(self, rows, mean, weights);
       });
-  define(bound, "Program.gradients(self, rows=None, *, mean=False, weights=None, per_row=False)",
-         "Returns what run() returns, and the gradients as an array. The parameters keep their own gradients.\n\nWith "
-         "per_row, returns the value of each row, and an array with one row of gradients per row." +
-             with_program +
-             "total, slopes = program.gradients([[1.0, 1.0], [2.0, 5.0]])\n>>> total, slopes.tolist()\n(2.0, [-2.0])",
-         [](Program& self, const std::optional<Array>& rows, bool mean, const std::optional<Array>& weights,
-            bool per_row) { return gradients(self, rows, mean, weights, per_row); });
+  define(
+      bound, "Program.gradients(self, rows=None, *, mean=False, weights=None, per_row=False, seeds=None)",
+      "Returns what run() returns, and the gradients as an array. The parameters keep their own gradients.\n\nWith "
+      "per_row, returns the value of each row, and an array with one row of gradients per row. With seeds, one number "
+      "per row and output, returns the sum of seed * output over all rows and outputs, and its gradients." +
+          with_program +
+          "total, slopes = program.gradients([[1.0, 1.0], [2.0, 5.0]])\n>>> total, slopes.tolist()\n(2.0, [-2.0])",
+      [](Program& self, const std::optional<Array>& rows, bool mean, const std::optional<Array>& weights, bool per_row,
+         const std::optional<Array>& seeds) { return gradients(self, rows, mean, weights, per_row, seeds); });
   define(bound, "Program.evaluate(self, rows=None)",
          "Returns all outputs of each row, as an array with one row per sample." + with_program +
              "program.evaluate([[1.0, 1.0], [2.0, 5.0]]).tolist()\n[[1.0], [1.0]]",

@@ -13,6 +13,7 @@
 #include "gradwalk/explain.hpp"
 #include "gradwalk/expression.hpp"
 #include "gradwalk/graph.hpp"
+#include "gradwalk/pick.hpp"
 #include "gradwalk/walk.hpp"
 #include "no_grad.hpp"
 
@@ -31,6 +32,36 @@ Language language(const std::string& wanted) {
   for (const Language known : {Language::cpp, Language::python, Language::pytorch})
     if (name(known) == wanted) return known;
   throw Error("to_code", "language 'cpp', 'python' or 'pytorch'", "'" + wanted + "'", "choose one of them");
+}
+
+const std::string with_table =
+    "\n\n>>> p = [Value(float(i)) for i in range(6)]\n>>> table = LookupTable(p, columns=2)\n";
+
+void bind_picks(py::module_& module) {
+  py::class_<LookupTable> bound(
+      module, "LookupTable",
+      "Values in rows of the same length, to look up by the number of the row. A look-up takes constant time however "
+      "large the table is. compile() reads the whole table, so keep it until then.\n\n>>> p = [Value(float(i)) for i "
+      "in "
+      "range(6)]\n>>> table = LookupTable(p, columns=2)\n>>> pick_row(table, 1)[0].data\n2.0");
+  define_init(bound, "LookupTable(values, columns=1)",
+              [](const Nodes& values, std::uint64_t columns) { return LookupTable(values.values, columns); });
+  define(bound, "LookupTable.__len__(self)", "Returns the number of rows." + with_table + ">>> len(table)\n3",
+         [](const LookupTable& self) { return self.rows(); });
+  define(
+      module, "pick(values, index)",
+      "Returns a new node: the value with this index of a list, or of a LookupTable with one column.\n\nIt gets the "
+      "gradient; the index gets none. The choice is recorded: recompute() and compiled programs choose again.\n\n>>> "
+      "values, index = [Value(2.0), Value(3.0)], Value(1.0)\n>>> picked = pick(values, index)\n>>> "
+      "picked.data\n3.0\n>>> index.data = 0\n>>> recompute(picked)\n>>> picked.data\n2.0",
+      [](const py::object& values, const Value& index) {
+        if (py::isinstance<LookupTable>(values)) return pick(py::cast<const LookupTable&>(values), index);
+        return pick(to_nodes(values, {"pick", "values"}), index);
+      });
+  define(module, "pick_row(table, index)",
+         "Returns a row of a LookupTable: a list with a new node per column." + with_table +
+             ">>> [value.data for value in pick_row(table, 2)]\n[4.0, 5.0]",
+         [](const LookupTable& table, const Value& index) { return pick_row(table, index); });
 }
 
 void bind_looking(py::module_& module) {
@@ -178,6 +209,7 @@ void bind_graphs(py::module_& module) {
   });
   bind_forms(module);
   bind_looking(module);
+  bind_picks(module);
   bind_derivatives(module);
   bind_pictures(module);
 }

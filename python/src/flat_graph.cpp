@@ -79,6 +79,8 @@ PyObject* flatten(PyObject*, PyObject* object) {
       if (op == Op::custom)
         throw Error("pickle", "a graph without custom nodes", "the custom node '" + std::string(node.op_name()) + "'",
                     "save its leaves, and build the graph again");
+      if (op == Op::pick)
+        throw Error("pickle", "a graph without look-ups", "a pick", "save its leaves, and build the graph again");
       const auto place = static_cast<std::int32_t>(nodes.size());
       places.emplace(node.id(), place);
       const auto [name_of_op, is_new] = ops.emplace(op, static_cast<std::int32_t>(used.size()));

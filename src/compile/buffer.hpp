@@ -33,6 +33,7 @@ template <class T> class Buffer {
   T* data() { return at_.get(); }
   const T* data() const { return at_.get(); }
   std::size_t size() const { return size_; }
+  std::size_t bytes() const { return at_ == nullptr ? 0 : round_up((room_ + 1) * sizeof(T), cache_line); }
 
  private:
   struct Free {

@@ -214,6 +214,7 @@ class Differentiator {
       case Kind::sum: return pass_through_sum(node, gradient);
       case Kind::function: return pass_through_function(id, node, gradient);
       case Kind::extreme: return pass_through_extreme(id, node, gradient);
+      case Kind::pick: return pass_through_pick(node, gradient);
       default: return;
     }
   }
@@ -250,6 +251,16 @@ class Differentiator {
       const Id share = add(Kind::share, Domain::uniform, {gradient, id, operand}, node.op);
       if (is_wanted(operand)) contribute(operand, {1, share, none});
     }
+  }
+
+  // The rows add to the gradients of the values that they chose. The index gets nothing.
+  void pass_through_pick(const Node& node, Id gradient) {
+    const std::vector<Id>& table = terms_.tables[node.target];
+    if (std::none_of(table.begin(), table.end(), [&](Id value) { return is_uniform(value); })) return;
+    for (const Id value : table)
+      if (is_uniform(value)) has_rows_[value] = true;
+    const Id scatter = add(Kind::scatter, Domain::uniform, {terms_.operands[node.begin], gradient}, Op::pick);
+    terms_.nodes[scatter].target = node.target;
   }
 
   // ---- gradients of inputs ----

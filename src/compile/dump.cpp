@@ -60,8 +60,17 @@ template <class Name> std::string local_text(Op op, std::size_t by, const std::s
   return gradient + " * (" + text + ")";
 }
 
+// p0 ... p9 (10 values)
+template <class Name> std::string table_text(const std::vector<Id>& table, Name name_of) {
+  if (table.size() == 1) return name_of(table[0]);
+  return name_of(table.front()) + (table.size() > 2 ? " ... " : ", ") + name_of(table.back());
+}
+
 std::string line_of(const Terms& terms, Id id) {
   const Node& node = terms.nodes[id];
+  if (node.kind == Kind::pick)
+    return "pick(" + table_text(terms.tables[node.target], [&](Id value) { return term_name(terms, value); }) + "; " +
+           term_name(terms, terms.operands[node.begin]) + ")";
   if (node.has_products()) return sum_of(terms, node);
   const auto operand = [&](std::size_t k) { return term_name(terms, terms.operands[node.begin + k]); };
   if (node.kind == Kind::local) return local_text(node.op, node.by, operand(4), operand);
@@ -205,6 +214,16 @@ std::string line_of(const Instructions& all, const Instruction& one) {
       bias.domain = Domain::row_gradient;
       return text + ", and " + span_of(bias, one.count) + " += " + span_of(one.in[3], one.count * one.copies);
     }
+    case Instruction::Form::pick:
+    case Instruction::Form::scatter: {
+      Operand entries = one.in[1];
+      if (one.form == Instruction::Form::scatter) entries.domain = Domain::row_gradient;
+      std::string read = span_of(entries, one.count);
+      if (one.row != none) read += " + " + std::to_string(one.row) + " * " + span_of(one.in[0], one.count);
+      if (one.row == none) read += " at " + span_of(one.in[0], one.count);
+      if (one.form == Instruction::Form::pick) return text + "pick of " + std::to_string(one.depth) + ": " + read;
+      return read + " += " + span_of(one.in[3], one.count) + " of each row";
+    }
     case Instruction::Form::row_sums:
     case Instruction::Form::sums:
     case Instruction::Form::dot: {
@@ -240,6 +259,12 @@ std::string dump(const Scalars& scalars) {
     const Scalar& node = scalars.nodes[id];
     if (node.op == Op::constant) continue;
     text += scalar_name(scalars, id) + " = " + std::string(name(node.op)) + "(";
+    if (node.op == Op::pick) {
+      const auto name_of = [&](Id value) { return scalar_name(scalars, value); };
+      text += table_text(scalars.tables[node.operands[1]], name_of) + "; " + name_of(node.operands[0]) + ")  " +
+              letter(node.domain) + "\n";
+      continue;
+    }
     for (std::size_t i = 0; i < 3 && node.operands[i] != none; ++i)
       text += (i == 0 ? "" : ", ") + scalar_name(scalars, node.operands[i]);
     text += ")  " + letter(node.domain) + "\n";
@@ -264,6 +289,10 @@ std::string dump_backward(const Terms& terms, const Groups& groups) {
     if (node.kind == Kind::seed || node.kind == Kind::zero || node.kind == Kind::row_gradient) continue;
     if (node.kind == Kind::row_sum) {
       text += "rows(" + term_name(terms, node.target) + ") += " + line_of(terms, id) + "\n";
+    } else if (node.kind == Kind::scatter) {
+      text += "rows(pick(" + table_text(terms.tables[node.target], [&](Id value) { return term_name(terms, value); }) +
+              "; " + term_name(terms, terms.operands[node.begin]) +
+              ")) += " + term_name(terms, terms.operands[node.begin + 1]) + "\n";
     } else if (node.kind != Kind::transposed) {
       text += term_name(terms, id) + " = " + line_of(terms, id) + "  " + letter(node.domain) + "\n";
     } else if (terms.nodes[id - 1].kind != Kind::transposed || groups.groups[group - 1].members.back() == id - 1) {
@@ -287,6 +316,8 @@ std::string dump(const Terms& terms, const Groups& groups) {
     switch (group.form) {
       case Group::Form::function: text += std::string(name(group.op)); break;
       case Group::Form::extreme: text += std::string(name(group.op)) + " of several"; break;
+      case Group::Form::pick: text += "picks"; break;
+      case Group::Form::scatter: text += "gradients of picks"; break;
       case Group::Form::sum: text += "sums"; break;
       case Group::Form::row_sum: text += "sums over rows"; break;
       case Group::Form::local: text += "derivatives of " + std::string(name(group.op)); break;
@@ -316,7 +347,8 @@ std::string dump(const Instructions& instructions) {
   for (const Instructions::Output& output : instructions.outputs)
     text += "output " + span_of({output.domain, output.place, 0, none}, 1) + "\n";
   if (!instructions.varying_backward.empty() || !instructions.outers.empty()) text += "backward, for each row:\n";
-  for (const std::vector<Instruction>* list : {&instructions.varying_backward, &instructions.outers})
+  for (const std::vector<Instruction>* list :
+       {&instructions.varying_backward, &instructions.outers, &instructions.scatters})
     for (const Instruction& one : *list)
       text += "  " + line_of(instructions, one) + (one.for_inputs ? "  (for gradients of inputs)\n" : "\n");
   if (!instructions.uniform_backward.empty()) text += "backward:\n";

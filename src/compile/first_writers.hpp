@@ -6,11 +6,9 @@
 #include <cstddef>
 #include <vector>
 
-namespace gradwalk::compiler {
+#include "ir.hpp"
 
-struct Range {
-  std::size_t begin, count;
-};
+namespace gradwalk::compiler {
 
 // Where the flags are set.
 inline std::vector<Range> ranges_of(const std::vector<bool>& flags) {

@@ -32,7 +32,8 @@ enum class Domain : std::uint8_t { constant, uniform, varying, row_gradient };
 struct Scalar {
   Op op = Op::leaf;
   Domain domain = Domain::constant;
-  std::array<Id, 3> operands{none, none, none};  // of a constant, the first is its place in numbers
+  // Of a constant, the first is its place in numbers. Of a pick, the first is its index and the second its table.
+  std::array<Id, 3> operands{none, none, none};
 };
 struct Frozen {  // a leaf that is neither input nor parameter
   Value leaf;
@@ -44,6 +45,11 @@ struct Scalars {
   std::vector<double> numbers;
   std::vector<Id> outputs;
   std::size_t recorded = 0;  // nodes of the graph
+  // The values that picks with a varying index choose from: constant and uniform nodes. Other picks are recorded as
+  // choices and sums.
+  std::vector<std::vector<Id>> tables;
+  // The last outputs are the indices of picks, which every run checks. This is how many values each one chooses from.
+  std::vector<std::size_t> index_sizes;
 };
 
 // ---- simplify ----
@@ -60,6 +66,7 @@ enum class Kind : std::uint8_t {
   constant,
   function,
   extreme,
+  pick,  // the value of a table with an index that varies from row to row: its operand
   sum,
   seed,          // the gradient of an output, which the caller gives
   zero,          // a varying number that is 0: the gradient of an output of a layer on which the result does not depend
@@ -67,6 +74,7 @@ enum class Kind : std::uint8_t {
   row_sum,       // adds the sum over all rows of its products to the row gradient of its target
   local,         // gradient * (the local derivative of op with respect to operand `by`): operands x, y, z, r, gradient,
                  // or none for an operand that the rule does not mention
+  scatter,       // adds a gradient to the row gradient of the value that a pick chose: operands index, gradient
   share,         // what an extreme passes on to one of its operands: gradient, the extreme, the operand
   transposed,    // what a layer passes on to one of its inputs; Groups has the layer and the gradients of its outputs
 };
@@ -81,7 +89,7 @@ struct Node {
   Domain domain = Domain::constant;
   std::uint8_t by = 0;                 // of a local node: the operand to differentiate by
   std::uint32_t begin = 0, count = 0;  // its operands, or the products of a sum or row sum
-  Id target = none;                    // of a row sum: a uniform node
+  Id target = none;                    // of a row sum: a uniform node; of a pick or scatter: its table
   double number = 0;                   // a constant's, or where a sum starts
   bool has_products() const { return kind == Kind::sum || kind == Kind::row_sum; }
 };
@@ -91,11 +99,12 @@ struct Terms {
   std::vector<Id> operands;
   std::vector<Product> products;
   std::vector<Id> outputs;
-  Id backward = none;               // the first node of the backward pass, or none before differentiate
-  std::vector<Id> seeds;            // for each output: its seed, or none
-  std::vector<Id> gradients;        // for each parameter: its gradient, or none if that is 0
-  std::vector<Id> input_gradients;  // for each input: its gradient, or none if that is 0
-  std::vector<bool> for_inputs;     // for each node of the backward pass: only gradients of inputs need it
+  std::vector<std::vector<Id>> tables;  // constant and uniform nodes
+  Id backward = none;                   // the first node of the backward pass, or none before differentiate
+  std::vector<Id> seeds;                // for each output: its seed, or none
+  std::vector<Id> gradients;            // for each parameter: its gradient, or none if that is 0
+  std::vector<Id> input_gradients;      // for each input: its gradient, or none if that is 0
+  std::vector<bool> for_inputs;         // for each node of the backward pass: only gradients of inputs need it
   Id first_computed() const { return static_cast<Id>(parameters + inputs + constants); }
   Id end_of_forward() const { return std::min(backward, static_cast<Id>(nodes.size())); }
   bool is_for_inputs(Id id) const {
@@ -113,7 +122,17 @@ inline constexpr std::size_t local_operands = 5;  // of a local node: x, y, z, r
 // times the same inputs, in the same order, and perhaps one uniform number more. A layer may have several copies: the
 // same weights on other inputs. Its members are output by output, copy by copy.
 struct Group {
-  enum class Form : std::uint8_t { function, extreme, sum, layer, local, shares, row_sum } form = Form::function;
+  enum class Form : std::uint8_t {
+    function,
+    extreme,
+    sum,
+    layer,
+    local,
+    shares,
+    row_sum,
+    pick,
+    scatter
+  } form = Form::function;
   Op op = Op::leaf;
   Domain domain = Domain::uniform;
   std::uint32_t count = 0;   // operands or products a node; of long sums and extremes it may differ
@@ -137,6 +156,10 @@ struct Groups {
 };
 
 // ---- schedule ----
+
+struct Range {
+  std::size_t begin, count;
+};
 
 // Numbers are at places: constants and uniform ones one each, varying ones one for each row of a block.
 struct Operand {
@@ -164,6 +187,9 @@ struct Instruction {
     outer,     // the sum over all rows and copies of in[3][i][c] * input[t][c] is added to the row gradient of the
                // layer's weight[i][t], and that of in[3][i][c] to its bias
     steps,     // uniform numbers, `terms` of them, one by one: the words begin ... begin + count (steps.hpp)
+    pick,  // out[i] = entry k of table i, where k = in[0][i]. A table has `depth` entries: its first one is in[1][i],
+           // and each is `row` places after the one before; if in[1] is a table of one pick, that says where they are
+    scatter,  // in[3][i] of each row is added to the row gradient of the entry that the pick of in[0] and in[1] reads
   } form = Form::function;
   Op op = Op::leaf;
   std::uint8_t by = 0;
@@ -181,16 +207,16 @@ struct Instruction {
   Operand targets{};                         // of row sums: uniform places
 
   std::uint32_t outputs() const {  // numbers it makes
-    if (form == Form::row_sums || form == Form::outer || form == Form::steps) return 0;
+    if (form == Form::row_sums || form == Form::outer || form == Form::scatter || form == Form::steps) return 0;
     if (form == Form::shares && terms > 0) return count * terms;
     return form == Form::dot || (form == Form::extreme && terms == 0) ? 1 : count * copies;
   }
 };
-// A run computes `uniform` once. Then it computes, for each block of rows, `varying`, `varying_backward` and `outers`,
-// and at last `uniform_backward`.
+// A run computes `uniform` once. Then it computes, for each block of rows, `varying`, `varying_backward`, `outers` and
+// `scatters`, and at last `uniform_backward`.
 struct Instructions {
   std::size_t parameters = 0, inputs = 0;  // their places come first
-  std::vector<Instruction> uniform, varying, varying_backward, outers, uniform_backward;
+  std::vector<Instruction> uniform, varying, varying_backward, outers, scatters, uniform_backward;
   std::vector<Factors> factors;
   std::vector<std::uint32_t> tables;
   std::vector<std::uint32_t> steps;
@@ -215,8 +241,17 @@ struct Instructions {
     Operand factor, a;
   };
   std::vector<Pack> packs;
-  // The last outputs are comparisons that the recording went by, and what each was.
+  // The last outputs but for indices are comparisons that the recording went by, and what each was.
   std::vector<bool> guards;
+  std::vector<std::size_t> index_sizes;  // as in Scalars
+  // Parameters that only picks read, by an index that is an input: a run uses those that its rows look up.
+  std::vector<Range> looked_up;
+
+  std::size_t wanted_outputs() const { return outputs.size() - guards.size() - index_sizes.size(); }
+  // Of entry k of the i-th table of a pick or scatter.
+  std::uint32_t entry(const Instruction& pick, std::uint32_t i, std::uint32_t k) const {
+    return pick.row == none ? tables[pick.in[1].table + k] : place(pick.in[1], i) + pick.row * k;
+  }
 
   std::uint32_t place(const Operand& operand, std::uint32_t i) const {  // of its i-th number
     return operand.table != none ? tables[operand.table + i] : operand.place + operand.stride * i;

@@ -46,6 +46,20 @@ Jacobian::Jacobian(const Terms& terms, const SparsePattern* pattern, const Compi
         std::make_unique<Machine<float>>(std::move(program), detail::kernels<float>(options.instruction_set), threads);
 }
 
+std::size_t Jacobian::bytes() const {
+  const std::size_t numbers = (colors_.capacity() + results_.capacity() + slot_of_.capacity()) * sizeof(std::uint32_t) +
+                              (seeds_.capacity() + derivatives_.capacity()) * sizeof(double);
+  return sizeof(*this) + numbers +
+         std::visit(
+             []<class M>(const M& machine) -> std::size_t {
+               if constexpr (std::is_same_v<M, std::monostate>)
+                 return 0;
+               else
+                 return sizeof(*machine) + machine->bytes();
+             },
+             machine_);
+}
+
 bool Jacobian::compute(std::span<const double> parameters, std::span<double> to) {
   std::visit(
       [&]<class M>(M& machine) {

@@ -36,6 +36,7 @@ class Jacobian {
   Jacobian(const Terms& terms, const SparsePattern* pattern, const CompileOptions& options);
 
   std::size_t directions() const { return directions_; }
+  std::size_t bytes() const;
   // Writes the whole matrix, or the entries of the pattern; false if a derivative is not a number.
   bool compute(std::span<const double> parameters, std::span<double> to);
 

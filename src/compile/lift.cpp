@@ -258,13 +258,18 @@ class Lifter {
         if (node.kind == Kind::function || node.kind == Kind::local) key = mixed(key, kind_of(operand));
       }
       if (node.kind == Kind::share) key = mixed(mixed(key, extreme_of(id).group), extreme_of(id).count);
+      if (picks(node)) key = mixed(key, terms_.tables[node.target].size());
     }
     group_of_[id] = place(id, key, after, like);
     groups_.groups[group_of_[id] - 1].members.push_back(id);
   }
 
+  static bool picks(const Node& node) { return node.kind == Kind::pick || node.kind == Kind::scatter; }
+
   static Group::Form form_of(Kind kind) {
     switch (kind) {
+      case Kind::pick: return Group::Form::pick;
+      case Kind::scatter: return Group::Form::scatter;
       case Kind::sum: return Group::Form::sum;
       case Kind::row_sum: return Group::Form::row_sum;
       case Kind::extreme: return Group::Form::extreme;
@@ -298,6 +303,7 @@ class Lifter {
       return false;
     if (p.kind == Kind::extreme) return true;
     if (p.kind == Kind::share) return extreme_of(x) == extreme_of(y);
+    if (picks(p) && terms_.tables[p.target].size() != terms_.tables[q.target].size()) return false;
     if (!p.has_products())
       return std::ranges::equal(operands(x), operands(y), [&](Id a, Id b) { return kind_of(a) == kind_of(b); });
     if (p.count >= long_sum && q.count >= long_sum) return pairs_and_singles(x) == pairs_and_singles(y);

@@ -2,12 +2,16 @@
 #include "machine.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <map>
 #include <numeric>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "gradwalk/error.hpp"
+#include "text/numbers.hpp"
 
 namespace gradwalk::compiler {
 
@@ -29,6 +33,7 @@ std::size_t work_of(const std::vector<Instruction>& list) {
 bool is_small(const Instructions& program) {
   constexpr std::size_t much = 12288;  // terms and functions
   static_assert(3 * much + 2 < 0x10000, "the head of a step counts its words in 16 bits");
+  if (!program.index_sizes.empty()) return false;  // Scalar code has no picks.
   return work_of(program.varying) + work_of(program.varying_backward) + work_of(program.outers) <= much;
 }
 
@@ -54,7 +59,9 @@ template <class T> Machine<T>::Machine(Instructions program, const detail::Kerne
       uniform_(program_, kernels, is_small_ ? places_of_rows(program_) : 0),
       plan_(plan_rows(program_, kernels)),
       rows_by_steps_(rows_by_steps(program_, row_steps_.steps, row_steps_.terms)),
-      threads_(std::max<std::size_t>(threads, 1)) {}
+      threads_(std::max<std::size_t>(threads, 1)) {
+  list_lookups();
+}
 
 template <class T> auto Machine<T>::row_steps(bool for_inputs) const -> RowSteps {
   const Addresses at(program_);
@@ -71,22 +78,174 @@ template <class T> auto Machine<T>::row_steps(bool for_inputs) const -> RowSteps
   return made;
 }
 
+// ---- picks ----
+
+template <class T> void Machine<T>::list_lookups() {
+  std::vector<bool> is_looked_up(program_.parameters);
+  for (const Range& range : program_.looked_up)
+    std::fill_n(is_looked_up.begin() + static_cast<std::ptrdiff_t>(range.begin), range.count, true);
+  std::vector<bool> is_other = is_looked_up;
+  is_other.flip();
+  others_ = ranges_of(is_other);
+  if (program_.looked_up.empty()) return;
+  parameter_stamps_.assign(program_.parameters, always_used);
+  for (const Range& range : program_.looked_up)
+    std::fill_n(parameter_stamps_.begin() + static_cast<std::ptrdiff_t>(range.begin), range.count, 0);
+  std::map<std::tuple<std::size_t, std::size_t, std::size_t>, std::size_t> known;  // first, row and count
+  for (const Instruction& one : program_.varying) {
+    if (one.form != Instruction::Form::pick || one.in[1].domain != Domain::uniform) continue;
+    for (std::uint32_t i = 0, end = 0; i < one.count; i = end) {
+      const std::uint32_t input = program_.place(one.in[0], i);
+      end = i + 1;
+      while (one.row != none && end < one.count && program_.place(one.in[0], end) == input &&
+             program_.entry(one, end, 0) == program_.entry(one, end - 1, 0) + 1)
+        ++end;
+      bool is_any = false;
+      for (std::uint32_t member = i; member < end && !is_any; ++member)
+        for (std::uint32_t k = 0; k < one.depth && !is_any; ++k) {
+          const std::uint32_t entry = program_.entry(one, member, k);
+          is_any = entry < program_.parameters && is_looked_up[entry];
+        }
+      if (!is_any) continue;
+      Lookup made{input,
+                  one.depth,
+                  one.row == none ? one.in[1].table : program_.entry(one, i, 0),
+                  one.row == none ? 0 : one.row,
+                  end - i,
+                  0};
+      const auto [at, is_new] = known.try_emplace({made.first, made.row, made.count}, stamps_.size());
+      made.stamps = at->second;
+      if (is_new) {
+        stamps_.emplace_back(one.depth);
+        for (std::uint32_t k = 0; k < one.depth; ++k)
+          for (std::uint32_t member = i; member < end; ++member) {
+            const std::uint32_t entry = program_.entry(one, member, k);
+            are_apart_ = are_apart_ && entry < program_.parameters && parameter_stamps_[entry] == 0;
+            if (entry < program_.parameters && parameter_stamps_[entry] == 0) parameter_stamps_[entry] = 1;
+          }
+      }
+      const bool is_known = std::any_of(lookups_.begin(), lookups_.end(), [&](const Lookup& other) {
+        return other.input == input && other.stamps == made.stamps;
+      });
+      if (!is_known) lookups_.push_back(made);
+    }
+  }
+  stamp_ = 1;
+  if (are_apart_) parameter_stamps_ = {};
+}
+
+template <class T> const std::vector<Range>& Machine<T>::used_parameters(const Rows& rows) {
+  is_prepared_ = true;
+  used_ = others_;
+  if (lookups_.empty()) return used_;
+  if (++stamp_ == always_used) {
+    for (std::vector<std::uint32_t>& stamps : stamps_) std::fill(stamps.begin(), stamps.end(), 0);
+    for (std::uint32_t& stamp : parameter_stamps_) stamp = stamp == always_used ? always_used : 0;
+    stamp_ = 1;
+  }
+  for (const Lookup& lookup : lookups_) {
+    std::vector<std::uint32_t>& stamps = stamps_[lookup.stamps];
+    for (std::size_t r = 0; r < rows.count; ++r) {
+      const std::size_t at = r * program_.inputs + lookup.input;
+      const T index = rows.floats != nullptr ? static_cast<T>(rows.floats[at]) : static_cast<T>(rows.numbers[at]);
+      if (!(index >= 0 && index < static_cast<T>(lookup.depth))) continue;  // The run will refuse it.
+      const auto k = static_cast<std::size_t>(index);
+      if (stamps[k] == stamp_) continue;
+      stamps[k] = stamp_;
+      const std::size_t first = lookup.row == 0 ? program_.tables[lookup.first + k] : lookup.first + k * lookup.row;
+      if (are_apart_) {
+        used_.push_back({first, lookup.count});
+        continue;
+      }
+      for (std::size_t p = first; p < std::min(first + lookup.count, program_.parameters); ++p) {
+        if (parameter_stamps_[p] == always_used || parameter_stamps_[p] == stamp_) continue;
+        parameter_stamps_[p] = stamp_;
+        if (used_.size() > others_.size() && used_.back().begin + used_.back().count == p)
+          ++used_.back().count;
+        else
+          used_.push_back({p, 1});
+      }
+    }
+  }
+  return used_;
+}
+
+// Of parameters that are looked up, only those that the last run with gradients has touched can differ from 0.
+template <class T> void Machine<T>::zero_gradients(bool by_steps) {
+  if (are_all_touched_) {
+    uniform_.zero_gradients(program_.looked_up);
+    are_all_touched_ = false;
+  }
+  uniform_.zero_gradients(touched_);
+  touched_.assign(used_.begin() + static_cast<std::ptrdiff_t>(others_.size()), used_.end());
+  uniform_.zero_gradients(by_steps ? plan_.row_gradients : plan_.added_to);
+}
+
+// The places of the entries, from that of the first one on. A wrong index reads the first entry; check_indices() then
+// throws an Error.
+template <class T> void Machine<T>::read_indices(const Instruction& one, std::uint32_t i, Columns columns,
+                                                 std::vector<std::uint32_t>& to) const {
+  const T* const from = row_values_.data() + program_.place(one.in[0], i) * columns_;
+  const auto size = static_cast<T>(one.depth);
+  to.resize(columns_);
+  for (std::size_t r = columns.begin; r < columns.end; ++r) {
+    const std::uint32_t k = from[r] >= 0 && from[r] < size ? static_cast<std::uint32_t>(from[r]) : 0;
+    to[r] = one.row == none ? program_.tables[one.in[1].table + k] : k * one.row;
+  }
+}
+
+template <class T> void Machine<T>::run_pick(Worker& worker, const Instruction& one) {
+  const Columns columns = worker.columns;
+  const T* const values =
+      one.in[1].domain == Domain::constant ? uniform_.constants() : std::as_const(uniform_).values();
+  for (std::uint32_t i = 0; i < one.count; ++i) {
+    if (i == 0 || program_.place(one.in[0], i) != program_.place(one.in[0], i - 1))
+      read_indices(one, i, columns, worker.indices);
+    const T* const from = one.row == none ? values : values + program_.place(one.in[1], i);
+    kernels_.gather(columns.end - columns.begin, from, worker.indices.data() + columns.begin,
+                    values_at(one.out + i, columns));
+  }
+}
+
+// Row by row in order, so the result does not depend on threads.
+template <class T> void Machine<T>::run_scatter(const Instruction& one) {
+  for (std::uint32_t i = 0; i < one.count; ++i) {
+    if (i == 0 || program_.place(one.in[0], i) != program_.place(one.in[0], i - 1))
+      read_indices(one, i, {0, columns_}, scatter_indices_);
+    T* const to = uniform_.gradients() + (one.row == none ? 0 : program_.place(one.in[1], i));
+    const T* const gradient = row_values_.data() + program_.place(one.in[3], i) * columns_;
+    for (std::size_t r = 0; r < rows_; ++r) to[scatter_indices_[r]] += gradient[r];
+  }
+}
+
+template <class T> void Machine<T>::check_indices(std::size_t begin, std::size_t row) const {
+  const std::size_t first = program_.outputs.size() - program_.index_sizes.size();
+  for (std::size_t i = 0; i < program_.index_sizes.size(); ++i) {
+    const T index = number_of(program_.outputs[first + i], row);
+    const std::size_t size = program_.index_sizes[i];
+    if (index >= 0 && index < static_cast<T>(size) && index == std::floor(index)) continue;
+    throw Error("Program", "a whole number from 0 to " + std::to_string(size - 1) + " as the index of each pick",
+                detail::format_number(static_cast<double>(index)) + " in row " + std::to_string(begin + row),
+                "check the index, and count from 0");
+  }
+}
+
 template <class T> std::size_t Machine<T>::bytes() const {
-  std::size_t instructions = 0;
-  for (const auto* list :
-       {&program_.uniform, &program_.varying, &program_.varying_backward, &program_.outers, &program_.uniform_backward})
-    instructions += list->size();
-  std::size_t plans = 0;
-  for (const auto* list : {&plan_.varying, &plan_.backward, &plan_.outers})
-    for (const Plan<T>& one : *list)
-      plans += sizeof(one) + one.runs.capacity() * sizeof(Run) + one.stretches.capacity() * sizeof(Stretch) +
-               one.starts.capacity() * sizeof(RunOperand) + one.terms.capacity() * sizeof(RunTerm);
-  const std::size_t words = program_.steps.size() + row_steps_.words.size() + row_steps_for_inputs_.words.size();
-  return uniform_.bytes() + words * sizeof(std::uint32_t) + program_.constants.size() * sizeof(double) +
-         instructions * sizeof(Instruction) + program_.factors.size() * sizeof(Factors) +
-         program_.tables.size() * sizeof(std::uint32_t) + program_.gradients.size() * sizeof(program_.gradients[0]) +
-         program_.packs.size() * sizeof(program_.packs[0]) + plans +
-         (plan_.slot.size() + plan_.reduced.size()) * sizeof(std::uint32_t);
+  const auto of = [](const auto&... lists) { return ((lists.capacity() * sizeof(lists[0])) + ...); };
+  std::size_t all =
+      of(program_.steps, row_steps_.words, row_steps_for_inputs_.words, program_.uniform, program_.varying,
+         program_.varying_backward, program_.outers, program_.scatters, program_.uniform_backward, program_.factors,
+         program_.tables, program_.constants, program_.outputs, program_.seeds, program_.input_gradients,
+         program_.gradients, program_.packs, program_.index_sizes, program_.looked_up);
+  for (const auto* list : {&plan_.varying, &plan_.backward, &plan_.outers}) {
+    all += of(*list);
+    for (const Plan<T>& one : *list) all += of(one.runs, one.stretches, one.starts, one.terms);
+  }
+  all += of(plan_.reduced, plan_.slot, plan_.row_gradients, plan_.added_to);
+  all += of(lookups_, stamps_, parameter_stamps_, others_, used_, touched_, scatter_indices_, workers_, cell_results_);
+  for (const std::vector<std::uint32_t>& stamps : stamps_) all += of(stamps);
+  for (const Worker& worker : workers_) all += of(worker.terms, worker.row_terms, worker.indices);
+  return all + uniform_.bytes() + row_values_.bytes() + seeds_.bytes() + partial_.bytes();
 }
 
 // The i-th number of an operand, for these columns.
@@ -205,6 +364,7 @@ template <class T> void Machine<T>::run_instructions(Worker& worker, const std::
       case Instruction::Form::sums: run_sums(worker, one, plans[n], pass.skip_zeros); break;
       case Instruction::Form::layer: run_layer(worker, one, plans[n], pass.skip_zeros); break;
       case Instruction::Form::row_sums: run_row_sums(worker, one, pass.skip_zeros); break;
+      case Instruction::Form::pick: run_pick(worker, one); break;
       default: break;  // never of rows
     }
   }
@@ -378,19 +538,21 @@ template <class T> T Machine<T>::number_of(const Instructions::Output& output, s
 }
 
 template <class T> void Machine<T>::check_guards(std::size_t begin, Columns columns) const {
-  if (program_.guards.empty()) return;
-  const std::size_t first = program_.outputs.size() - program_.guards.size();
-  for (std::size_t r = columns.begin; r < std::min(columns.end, rows_); ++r)
+  if (program_.guards.empty() && program_.index_sizes.empty()) return;
+  const std::size_t first = program_.wanted_outputs();
+  for (std::size_t r = columns.begin; r < std::min(columns.end, rows_); ++r) {
+    check_indices(begin, r);
     for (std::size_t i = 0; i < program_.guards.size(); ++i)
       if ((number_of(program_.outputs[first + i], r) != 0) != program_.guards[i])
         throw Error(
             "Program", "rows on which every comparison comes out as it was recorded",
             "row " + std::to_string(begin + r) + ", where comparison " + std::to_string(i + 1) + " does not",
             "write select(condition, a, b), or use a Function (in Python @compile), which follows every branch");
+  }
 }
 
 template <class T> void Machine<T>::write_outputs(std::size_t begin, Columns columns, double* outputs) const {
-  const std::size_t width = program_.outputs.size() - program_.guards.size();
+  const std::size_t width = program_.wanted_outputs();
   for (std::size_t r = columns.begin; r < std::min(columns.end, rows_); ++r)
     for (std::size_t o = 0; o < width; ++o)
       outputs[(begin + r) * width + o] = static_cast<double>(number_of(program_.outputs[o], r));
@@ -425,6 +587,7 @@ template <class T> void Machine<T>::run_block(const Rows& rows, std::size_t begi
   });
   if (!wanted.gradients) return;
   if (!program_.outers.empty()) share([&](std::size_t w) { run_outers(w, begin == 0); });
+  for (const Instruction& one : program_.scatters) run_scatter(one);
   add_row_sums();
 }
 
@@ -462,7 +625,7 @@ template <class T> double Machine<T>::run_by_steps(const Rows& rows, const Wante
 template <class T> double Machine<T>::run_once(const Rows& rows, const Wanted& wanted) {
   const bool by_steps = goes_by_steps(rows);
   uniform_.forward();
-  if (wanted.gradients) uniform_.zero_gradients(by_steps ? plan_.row_gradients : plan_.added_to);
+  if (wanted.gradients) zero_gradients(by_steps);
   const auto& output = program_.outputs.front();
   double sum = 0;
   if (output.domain != Domain::varying) {
@@ -497,13 +660,18 @@ template <class T> double Machine<T>::run_once(const Rows& rows, const Wanted& w
 template <class T> double Machine<T>::run(const Rows& rows, bool gradients, double* input_gradients, double* outputs) {
   if (rows.count == 0) {
     if (gradients) std::memset(uniform_.gradients(), 0, program_.parameters * sizeof(T));
+    touched_.clear();
     return 0;
   }
+  if (!std::exchange(is_prepared_, false)) used_parameters(rows);
+  is_prepared_ = false;
   const Wanted wanted{gradients, input_gradients, outputs};
   const double sum = run_once(rows, wanted);
   if (!gradients) return sum;
   // Sums of products do not look for gradients that are 0 and pass nothing on: where that could matter, run again.
-  bool again = kernels_.has_nan(program_.parameters, uniform_.gradients());
+  bool again = std::any_of(used_.begin(), used_.end(), [&](const Range& range) {
+    return kernels_.has_nan(range.count, uniform_.gradients() + range.begin);
+  });
   for (std::size_t i = 0; !again && input_gradients != nullptr && i < rows.count * program_.inputs; ++i)
     again = input_gradients[i] != input_gradients[i];
   if (!again) return sum;
@@ -517,12 +685,28 @@ template <class T> void Machine<T>::evaluate(const Rows& rows, double* outputs) 
   if (rows.count > 0) run_once(rows, {false, nullptr, outputs});
 }
 
+template <class T> double Machine<T>::run_with_seeds(const double* seeds, double* outputs) {
+  Rows one;
+  one.count = 1;
+  run_once(one, {false, nullptr, outputs});
+  double sum = 0;
+  const std::size_t count = program_.wanted_outputs();
+  for (std::size_t o = 0; o < program_.outputs.size(); ++o) {
+    uniform_.set_seed(o, o < count ? static_cast<T>(seeds[o]) : T(0));
+    if (o < count) sum += seeds[o] * static_cast<double>(number_of(program_.outputs[o], 0));
+  }
+  uniform_.backward(false);
+  if (kernels_.has_nan(program_.parameters, uniform_.gradients())) uniform_.backward(true);
+  for (std::size_t o = 0; o < program_.outputs.size(); ++o) uniform_.set_seed(o, 0);
+  return sum;
+}
+
 template <class T> void Machine<T>::jacobian(double* to) {
   Rows one;
   one.count = 1;
   run_once(one, {});
   for (std::size_t o = 0; o < program_.outputs.size(); ++o) uniform_.set_seed(o, 0);
-  for (std::size_t o = 0; o < program_.outputs.size() - program_.guards.size(); ++o) {
+  for (std::size_t o = 0; o < program_.wanted_outputs(); ++o) {
     uniform_.set_seed(o, 1);
     uniform_.backward(false);
     if (kernels_.has_nan(program_.parameters, uniform_.gradients())) uniform_.backward(true);

@@ -40,6 +40,17 @@ template <class T> class Machine {
   // The sum of the first output over the rows, each times its seed; and its gradients, if wanted, also by the inputs.
   // All outputs are written, row by row, where there is room for them.
   double run(const Rows& rows, bool gradients, double* input_gradients = nullptr, double* outputs = nullptr);
+  // The parameters that a run with these rows reads, and that get gradients: all but those that only picks read and
+  // that no row looks up. The next run must be one with these rows.
+  const std::vector<Range>& used_parameters(const Rows& rows);
+  const std::vector<Range>& used_parameters() const { return used_; }  // of the last run
+  // Notes that the caller wrote to gradients(): the next run sets all of them to 0.
+  void gradients_were_written() { are_all_touched_ = true; }
+  bool has_looked_up() const { return !program_.looked_up.empty(); }
+
+  // Of a program without inputs: the sum of all outputs, each times its seed, and its gradients. All outputs are
+  // written where there is room for them.
+  double run_with_seeds(const double* seeds, double* outputs);
   // All outputs, row by row.
   void evaluate(const Rows& rows, double* outputs);
   // Of a program without inputs: the derivatives of all outputs by all parameters, output by output.
@@ -66,6 +77,7 @@ template <class T> class Machine {
     Columns columns;
     std::vector<detail::TermInSteps<T>> terms;
     std::vector<detail::Term<T>> row_terms;
+    std::vector<std::uint32_t> indices;  // of a pick, for each column
   };
 
   void set_block(std::size_t rows);
@@ -83,6 +95,7 @@ template <class T> class Machine {
   template <class N> void load_inputs(const N* rows, std::size_t begin, std::size_t count, Columns columns);
   void add_results(Columns columns);
   void check_guards(std::size_t begin, Columns columns) const;
+  void check_indices(std::size_t begin, std::size_t row) const;
   T number_of(const Instructions::Output& output, std::size_t column) const;
   struct Pass {  // how a list of instructions is run
     bool for_inputs = false, skip_zeros = false;
@@ -93,6 +106,11 @@ template <class T> class Machine {
   void run_sums(Worker& worker, const Instruction& one, const Plan<T>& plan, bool skip_zeros);
   void run_layer(Worker& worker, const Instruction& one, const Plan<T>& plan, bool skip_zeros);
   void run_row_sums(Worker& worker, const Instruction& one, bool skip_zeros);
+  void run_pick(Worker& worker, const Instruction& one);
+  void run_scatter(const Instruction& one);
+  void read_indices(const Instruction& one, std::uint32_t i, Columns columns, std::vector<std::uint32_t>& to) const;
+  void zero_gradients(bool by_steps);
+  void list_lookups();
   void run_outers(std::size_t worker, bool is_first);
   void add_to_weights(const Instruction& one, const Plan<T>& plan, std::size_t begin, std::size_t end, bool is_first);
   void add_to_bias(const Instruction& one, const Plan<T>& plan, std::size_t begin, std::size_t end, bool is_first);
@@ -128,6 +146,22 @@ template <class T> class Machine {
   std::vector<double> cell_results_;
   std::size_t threads_;
   std::vector<Worker> workers_;
+  // Entries of tables that rows look up by an input, side by side for each index.
+  struct Lookup {
+    std::uint32_t input = 0, depth = 0;
+    std::size_t first = 0, row = 0, count = 0;
+    std::size_t stamps = 0;  // which of stamps_ it has
+  };
+  std::vector<Lookup> lookups_;
+  static constexpr std::uint32_t always_used = 0xffffffff;
+  std::vector<std::vector<std::uint32_t>> stamps_;  // the run that has listed the entries of each index last
+  std::vector<std::uint32_t> parameter_stamps_;     // the run that has listed each parameter last, or always_used
+  std::uint32_t stamp_ = 0;
+  std::vector<Range> others_, used_, touched_;  // parameters: not looked up; of this run; touched by the last gradients
+  bool are_all_touched_ = false;
+  bool are_apart_ = true;     // the entries of lookups_ are different parameters that only these read
+  bool is_prepared_ = false;  // used_ is that of the next run
+  std::vector<std::uint32_t> scatter_indices_;
   std::unique_ptr<Pool> pool_;
   bool skip_zeros_ = false;
 };

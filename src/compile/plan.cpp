@@ -163,6 +163,11 @@ template <class T> class Planner {
     for (const std::uint32_t place : made_.reduced) is_gradient[place] = true;
     for (const Instructions::Pack& pack : program_.packs)
       for (std::uint32_t i = 0; i < pack.count; ++i) is_gradient[program_.place(pack.a, i)] = true;
+    for (const Instruction& one : program_.scatters)
+      for (std::uint32_t i = 0; i < one.count; ++i)
+        for (std::uint32_t k = 0; k < one.depth; ++k) is_gradient[program_.entry(one, i, k)] = true;
+    for (const Range& range : program_.looked_up)  // The machine sets those to 0 that the last run has touched.
+      std::fill_n(is_gradient.begin() + static_cast<std::ptrdiff_t>(range.begin), range.count, false);
     for (const Instruction& one : program_.outers) {
       Plan<T>& made = made_.outers.emplace_back(plan(one));
       const auto store = [&](std::size_t count, auto place) {

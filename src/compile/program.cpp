@@ -21,15 +21,11 @@ Program::State& Program::state() const {
 std::size_t Program::inputs() const { return state().inputs; }
 std::size_t Program::parameters() const { return state().parameters.size(); }
 std::size_t Program::outputs() const { return state().outputs; }
-Program::Description Program::describe() const { return state().description; }
-
-double Program::run(std::span<const double> rows, const RunOptions& options) {
-  const State::Use use(state(), "Program::run");
-  const std::size_t count = state().count_rows("Program::run", rows.size());
-  state().load_parameters();
-  const double result = state().run("Program::run", rows.data(), count, options);
-  if (count > 0) state().add_gradients();
-  return result;
+Program::Description Program::describe() const {
+  const State::Use use(state(), "Program::describe");
+  Description description = state().description;
+  description.bytes = state().bytes();
+  return description;
 }
 
 double Program::run() {
@@ -41,34 +37,12 @@ double Program::run() {
   return result;
 }
 
-double Program::gradients(std::span<const double> rows, std::span<double> gradients, const RunOptions& options) {
-  const State::Use use(state(), "Program::gradients");
-  state().check_buffer("Program::gradients", gradients.size());
-  const std::size_t count = state().count_rows("Program::gradients", rows.size());
-  state().load_parameters();
-  const double result = state().run("Program::gradients", rows.data(), count, options);
-  state().copy_gradients(gradients);
-  return result;
-}
-
 double Program::gradients(std::span<double> gradients) {
   const State::Use use(state(), "Program::gradients");
   state().need_no_inputs("Program::gradients");
   state().check_buffer("Program::gradients", gradients.size());
   state().load_parameters();
   const double result = state().run<double>("Program::gradients", nullptr, 1, {});
-  state().copy_gradients(gradients);
-  return result;
-}
-
-double Program::gradients_at(std::span<const double> parameters, std::span<const double> rows,
-                             std::span<double> gradients, const RunOptions& options) {
-  const char* const call = "Program::gradients_at";
-  const State::Use use(state(), call);
-  state().check_buffer(call, gradients.size());
-  const std::size_t count = state().count_rows(call, rows.size());
-  state().load_numbers(call, parameters);
-  const double result = state().run(call, rows.data(), count, options);
   state().copy_gradients(gradients);
   return result;
 }
@@ -145,18 +119,16 @@ void describe(const compiler::Instructions& program, Program::Description& to) {
 namespace {
 
 struct Compiled {
-  compiler::Terms forward;  // of a program with a Jacobian: the terms before differentiate
+  compiler::Terms forward;  // of a program with several outputs: the terms before differentiate
   compiler::Terms terms;
   compiler::Groups groups;
   compiler::Instructions program;
 };
 
 // Each pass is verified before the next one reads what it made.
-Compiled passes(const compiler::Scalars& scalars) {
+Compiled passes(compiler::Terms terms) {
   Compiled made;
-  if (compiler::verifies) compiler::verify(scalars);
-  made.terms = compiler::simplify(scalars);
-  if (made.terms.inputs == 0 && made.terms.outputs.size() > 1) made.forward = made.terms;
+  made.terms = std::move(terms);
   if (compiler::verifies) compiler::verify(made.terms);
   made.groups = compiler::lift(made.terms);
   compiler::differentiate(made.terms, made.groups);
@@ -168,34 +140,66 @@ Compiled passes(const compiler::Scalars& scalars) {
   return made;
 }
 
+Compiled passes(const compiler::Scalars& scalars) {
+  if (compiler::verifies) compiler::verify(scalars);
+  compiler::Terms terms = compiler::simplify(scalars), forward;
+  if (terms.outputs.size() > 1) forward = terms;
+  Compiled made = passes(std::move(terms));
+  made.forward = std::move(forward);
+  return made;
+}
+
 }  // namespace
+
+compiler::Instructions Program::State::instructions_of(compiler::Terms terms) {
+  return passes(std::move(terms)).program;
+}
+
+void Program::State::make_machine(compiler::Instructions program) {
+  if (compile_options.precision == Precision::float64)
+    machine = gradwalk::machine<double>(std::move(program), compile_options);
+  else
+    machine = gradwalk::machine<float>(std::move(program), compile_options);
+}
 
 std::unique_ptr<Program::State> Program::State::make(compiler::Recorded recorded, std::vector<bool> guards,
                                                      std::size_t inputs, const CompileOptions& options) {
+  for (const std::size_t size : recorded.scalars.index_sizes)
+    if (options.precision == Precision::float32 && size > (std::size_t{1} << 24))
+      throw Error("compile", "at most 16777216 values to pick from in float32, which has no larger indices",
+                  std::to_string(size), "compile in float64");
   Compiled made = passes(recorded.scalars);
-  made.forward.outputs.resize(made.forward.outputs.size() - std::min(made.forward.outputs.size(), guards.size()));
+  const std::size_t checked = guards.size() + recorded.scalars.index_sizes.size();  // the last outputs
   auto state = std::make_unique<State>();
+  if (made.forward.outputs.size() <= checked + 1 || (inputs > 0 && !options.output_seeds)) {
+    made.forward = {};
+  } else {
+    const auto wanted = made.forward.outputs.end() - static_cast<std::ptrdiff_t>(checked);
+    state->checked_outputs.assign(wanted, made.forward.outputs.end());
+    made.forward.outputs.erase(wanted, made.forward.outputs.end());
+  }
   state->set_parameters(options.parameters);
   state->inputs = inputs;
-  state->outputs = recorded.scalars.outputs.size() - guards.size();
-  state->has_guards = !guards.empty();
+  state->outputs = recorded.scalars.outputs.size() - checked;
+  state->has_guards = checked > 0;
+  made.program.index_sizes = recorded.scalars.index_sizes;
   made.program.guards = std::move(guards);
   state->description.recorded = recorded.scalars.recorded;
   state->description.computed = made.terms.end_of_forward() - made.terms.first_computed();
-  for (const compiler::Frozen& one : recorded.frozen)
-    state->description.constants.push_back(name(one.leaf) + " = " + detail::format_number(one.data));
+  constexpr std::size_t listed = 20;  // constants
+  for (std::size_t i = 0; i < std::min(listed, recorded.frozen.size()); ++i)
+    state->description.constants.push_back(name(recorded.frozen[i].leaf) + " = " +
+                                           detail::format_number(recorded.frozen[i].data));
+  if (recorded.frozen.size() > listed)
+    state->description.constants.push_back(
+        "and " + detail::counted(recorded.frozen.size() - listed, "other leaf", "other leaves"));
   gradwalk::describe(made.program, state->description);
-  if (options.precision == Precision::float64)
-    state->machine = gradwalk::machine<double>(std::move(made.program), options);
-  else
-    state->machine = gradwalk::machine<float>(std::move(made.program), options);
-  state->description.bytes = state->with_machine([](auto& one) { return one.bytes(); }) +
-                             state->parameters.size() * (sizeof(Value) + sizeof(double*)) + made.forward.bytes();
-  state->description.instruction_set = detail::kernels<double>(options.instruction_set).name;
-  state->frozen = std::move(recorded.frozen);
-  state->jacobian_terms = std::move(made.forward);
   state->compile_options = {
       .precision = options.precision, .threads = options.threads, .instruction_set = options.instruction_set};
+  state->make_machine(std::move(made.program));
+  state->description.instruction_set = detail::kernels<double>(options.instruction_set).name;
+  state->frozen = std::move(recorded.frozen);
+  state->forward_terms = std::move(made.forward);
   return state;
 }
 
@@ -206,7 +210,8 @@ std::unique_ptr<Program::State> Program::State::twin() const {
   made->outputs = outputs;
   made->frozen = frozen;
   made->description = description;
-  made->jacobian_terms = jacobian_terms;
+  made->forward_terms = forward_terms;
+  made->checked_outputs = checked_outputs;
   made->compile_options = compile_options;
   made->has_guards = has_guards;
   std::visit(

@@ -26,12 +26,15 @@ struct Program::State {
   std::ptrdiff_t to_gradient = 0;  // from there; the same for all leaves
   std::size_t inputs = 0, outputs = 0;
   std::vector<compiler::Frozen> frozen;
+  std::size_t next_frozen = 0;  // of the constants after the first few: the one to check next
   Description description;
   Either machine;
   std::vector<double> seeds;
-  CompileOptions compile_options;  // without Values
-  bool has_guards = false;         // comparisons that every run has to check
-  compiler::Terms jacobian_terms;  // of a program without inputs and with several outputs
+  CompileOptions compile_options;             // without Values
+  bool has_guards = false;                    // comparisons or indices of picks that every run has to check
+  compiler::Terms forward_terms;              // of a program with several outputs
+  std::vector<compiler::Id> checked_outputs;  // of the same: comparisons and indices, which are the last outputs
+  std::unique_ptr<State> seeded;              // made when seeds are first given
   std::unique_ptr<compiler::Jacobian> jacobian, sparse_jacobian;  // made when they are first needed
   std::unique_ptr<SparsePattern> sparse_pattern;
   std::atomic<const void*> user = nullptr;  // the thread that a call is running on
@@ -60,6 +63,10 @@ struct Program::State {
   };
 
   std::unique_ptr<State> twin() const;  // the same with a machine of its own
+  class Batch;                          // batch.hpp
+  State& seeded_program();              // of a program with inputs and several outputs: see batch.cpp
+  static compiler::Instructions instructions_of(compiler::Terms terms);
+  void make_machine(compiler::Instructions program);
   static std::unique_ptr<State> make(compiler::Recorded recorded, std::vector<bool> guards, std::size_t inputs,
                                      const CompileOptions& options);
 
@@ -83,15 +90,28 @@ struct Program::State {
                   "give the rows; only a program without inputs has a value by itself");
   }
 
+  // Calls visit(begin, end) for ranges that together are the parameters a run with these rows uses; without rows, all.
+  template <class M, class Visit> static void each_used_parameter(M& one, const double* numbers, std::size_t count,
+                                                                  std::size_t parameters, const Visit& visit) {
+    if (numbers == nullptr || !one.has_looked_up()) return one.in_parts(parameters, visit);
+    typename M::Rows rows;
+    rows.count = count;
+    rows.set(numbers);
+    for (const compiler::Range& range : one.used_parameters(rows)) visit(range.begin, range.begin + range.count);
+  }
+
   // These numbers in place of the parameters'.
-  void load_numbers(const char* call, std::span<const double> numbers) {
+  void load_numbers(const char* call, std::span<const double> numbers, const double* rows = nullptr,
+                    std::size_t count = 0) {
     if (numbers.size() != parameters.size())
       throw Error(call, std::to_string(parameters.size()) + " parameters", std::to_string(numbers.size()) + " numbers",
                   "give one number a parameter");
     check_frozen(call);
     with_machine([&]<class T>(Machine<T>& one) {
-      std::transform(numbers.begin(), numbers.end(), one.parameters().begin(),
-                     [](double number) { return static_cast<T>(number); });
+      const auto to = one.parameters();
+      each_used_parameter(one, rows, count, numbers.size(), [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) to[i] = static_cast<T>(numbers[i]);
+      });
     });
   }
 
@@ -113,8 +133,7 @@ struct Program::State {
     need_no_inputs(call);
     load_numbers(call, numbers);
     if (is_vectorized()) {
-      if (jacobian == nullptr)
-        jacobian = std::make_unique<compiler::Jacobian>(jacobian_terms, nullptr, compile_options);
+      if (jacobian == nullptr) jacobian = std::make_unique<compiler::Jacobian>(forward_terms, nullptr, compile_options);
       if (jacobian->compute(numbers, to)) return;
     }
     // One output after another; a gradient of 0 passes nothing on there, even where a derivative is infinite.
@@ -123,15 +142,15 @@ struct Program::State {
 
   // Several outputs and parameters are worth a program of their own, unless a comparison has to be checked.
   bool is_vectorized() const {
-    return outputs > 1 && parameters.size() > 1 && !has_guards && !jacobian_terms.outputs.empty();
+    return outputs > 1 && parameters.size() > 1 && !has_guards && !forward_terms.outputs.empty();
   }
 
   const SparsePattern& pattern(const char* call) {
     need_no_inputs(call);
     if (sparse_pattern == nullptr) {
       sparse_pattern = std::make_unique<SparsePattern>();
-      if (!jacobian_terms.outputs.empty()) {
-        *sparse_pattern = compiler::pattern_of(jacobian_terms);
+      if (!forward_terms.outputs.empty()) {
+        *sparse_pattern = compiler::pattern_of(forward_terms);
       } else {  // one output: all parameters
         sparse_pattern->rows = outputs;
         sparse_pattern->columns = parameters.size();
@@ -154,7 +173,7 @@ struct Program::State {
     load_numbers(call, numbers);
     if (is_vectorized()) {
       if (sparse_jacobian == nullptr)
-        sparse_jacobian = std::make_unique<compiler::Jacobian>(jacobian_terms, &entries, compile_options);
+        sparse_jacobian = std::make_unique<compiler::Jacobian>(forward_terms, &entries, compile_options);
       if (sparse_jacobian->compute(numbers, to)) return;
     }
     std::vector<double> dense(outputs * parameters.size());
@@ -164,15 +183,25 @@ struct Program::State {
         to[k] = dense[row * parameters.size() + entries.column_indices[k]];
   }
 
-  void check_frozen(const char* call) const {
-    for (const compiler::Frozen& one : frozen) {
-      const double now = one.leaf.data();
-      if (now == one.data || (now != now && one.data != one.data)) continue;
-      throw Error(
-          call, "constants as they were compiled",
-          name(one.leaf) + " with " + detail::format_number(now) + " in place of " + detail::format_number(one.data),
-          "make it an input or a parameter, or compile again");
+  // Checks the constants. If there are many, as data that are held as Values, each call checks the first ones, which
+  // have labels, and some of the others: so a check takes no longer than a small program, and a change is noticed
+  // later.
+  void check_frozen(const char* call) {
+    constexpr std::size_t few = 512;
+    const std::size_t first = std::min(few, frozen.size()), others = frozen.size() - first;
+    for (std::size_t i = 0; i < first; ++i) check_frozen(call, frozen[i]);
+    for (std::size_t i = 0; i < std::min(few, others); ++i) {
+      check_frozen(call, frozen[first + next_frozen]);
+      next_frozen = next_frozen + 1 < others ? next_frozen + 1 : 0;
     }
+  }
+  static void check_frozen(const char* call, const compiler::Frozen& one) {
+    const double now = std::as_const(one.leaf).data();
+    if (now == one.data || (now != now && one.data != one.data)) return;
+    throw Error(
+        call, "constants as they were compiled",
+        name(one.leaf) + " with " + detail::format_number(now) + " in place of " + detail::format_number(one.data),
+        "make it an input or a parameter, or compile again");
   }
 
   static std::string name(const Value& leaf) {
@@ -237,7 +266,7 @@ struct Program::State {
       throw Error("Program::evaluate", "room for " + std::to_string(rows * outputs) + " outputs",
                   "room for " + std::to_string(to.size()), "give one number a row and output");
     check_frozen("Program::evaluate");
-    load_parameters();
+    load_parameters(numbers, rows);
     with_machine([&](auto& one) {
       typename std::decay_t<decltype(one)>::Rows all;
       all.count = rows;
@@ -258,11 +287,11 @@ struct Program::State {
     if (!parameters.empty()) std::as_const(parameters.front()).data();
   }
 
-  void load_parameters() {
+  void load_parameters(const double* rows = nullptr, std::size_t count = 0) {
     check_thread();
     with_machine([&]<class T>(Machine<T>& one) {
       const auto to = one.parameters();
-      one.in_parts(places.size(), [&](std::size_t begin, std::size_t end) {
+      each_used_parameter(one, rows, count, places.size(), [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) to[i] = static_cast<T>(*places[i]);
       });
     });
@@ -281,9 +310,11 @@ struct Program::State {
   void add_gradients() {
     with_machine([&](auto& one) {
       const auto from = one.gradients();
-      one.in_parts(places.size(), [&](std::size_t begin, std::size_t end) {
+      const auto add = [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) places[i][to_gradient] += static_cast<double>(from[i]);
-      });
+      };
+      if (!one.has_looked_up()) return one.in_parts(places.size(), add);
+      for (const compiler::Range& range : one.used_parameters()) add(range.begin, range.begin + range.count);
     });
   }
 
@@ -294,6 +325,21 @@ struct Program::State {
         for (std::size_t i = begin; i < end; ++i) to[i] = static_cast<double>(from[i]);
       });
     });
+  }
+
+  // What the program keeps on the heap.
+  std::size_t bytes() {
+    std::size_t all = sizeof(State) + with_machine([](auto& one) { return sizeof(one) + one.bytes(); });
+    all +=
+        parameters.capacity() * sizeof(Value) + places.capacity() * sizeof(double*) + seeds.capacity() * sizeof(double);
+    all += frozen.capacity() * sizeof(compiler::Frozen) + forward_terms.bytes();
+    if (seeded != nullptr) all += seeded->bytes();
+    if (jacobian != nullptr) all += jacobian->bytes();
+    if (sparse_jacobian != nullptr) all += sparse_jacobian->bytes();
+    if (sparse_pattern != nullptr)
+      all += sparse_pattern->row_starts.capacity() * sizeof(std::size_t) +
+             sparse_pattern->column_indices.capacity() * sizeof(std::uint32_t);
+    return all;
   }
 
   void check_buffer(const char* call, std::size_t size) const {

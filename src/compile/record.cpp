@@ -3,6 +3,9 @@
 // is looked up by its op and operands before it is added.
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <map>
+#include <set>
 
 #include "engine/by_op.hpp"
 #include "gradwalk/error.hpp"
@@ -85,6 +88,43 @@ class Recorder {
     known_.expect(op, operands);
   }
 
+  // The value with this index. Where rows look it up in numbers that are the same for all of them, it is a node of its
+  // own. Otherwise it is the sum of all values, each of which is 0 unless the index is its own: computing so many
+  // values takes longer than that.
+  Id pick(const std::vector<Id>& values, Id index) {
+    const std::size_t size = values.size();
+    if (domain(index) == Domain::constant) {
+      const double number = all_.numbers[all_.nodes[index].operands[0]];
+      if (!(number >= 0 && number < static_cast<double>(size) && number == std::floor(number)))
+        throw Error("compile", "a whole number from 0 to " + std::to_string(size - 1) + " as the index of a pick",
+                    detail::format_number(number), "check the index, and count from 0");
+      return values[static_cast<std::size_t>(number)];
+    }
+    if (indices_.emplace(index, size).second) index_list_.emplace_back(index, size);
+    const bool is_varying =
+        std::any_of(values.begin(), values.end(), [&](Id value) { return domain(value) == Domain::varying; });
+    if (domain(index) == Domain::varying && !is_varying) {
+      const auto [table, is_new] = tables_.emplace(values, static_cast<Id>(all_.tables.size()));
+      if (is_new) all_.tables.push_back(values);
+      return add({Op::pick, Domain::varying, {index, table->second, none}});
+    }
+    Id sum = none;
+    for (std::size_t k = 0; k < size; ++k) {
+      const Id is_own = node(Op::equal, {index, constant(static_cast<double>(k)), none});
+      const Id value = node(Op::select, {is_own, values[k], constant(0)});
+      sum = sum == none ? value : node(Op::add, {sum, value, none});
+    }
+    return sum;
+  }
+
+  // The indices of picks become the last outputs.
+  void check_indices() {
+    for (const auto& [index, size] : index_list_) {
+      all_.outputs.push_back(index);
+      all_.index_sizes.push_back(size);
+    }
+  }
+
   Id node(Op op, std::array<Id, 3> operands) {
     // -(-x) is x: so chains of negations stay short.
     if (op == Op::neg && all_.nodes[operands[0]].op == Op::neg) return all_.nodes[operands[0]].operands[0];
@@ -94,6 +134,12 @@ class Recorder {
     Scalar scalar{op, std::max({first, second, domain(operands[2])}), operands};
     if (scalar.domain == Domain::constant) return folded(op, operands);
     order(op, scalar.operands);
+    return add(scalar);
+  }
+
+ private:
+  // The node, or an equal one that is known.
+  Id add(const Scalar& scalar) {
     const auto fresh = static_cast<Id>(all_.nodes.size());
     const Id found = known_.find(all_.nodes, scalar, fresh);
     if (found == fresh) {
@@ -103,7 +149,6 @@ class Recorder {
     return found;
   }
 
- private:
   static void order(Op op, std::array<Id, 3>& operands) {
     if ((op == Op::add || op == Op::mul) && operands[1] < operands[0]) std::swap(operands[0], operands[1]);
   }
@@ -146,6 +191,9 @@ class Recorder {
   std::vector<Domain> domains_;
   Known known_;
   NumberMap constants_;
+  std::map<std::vector<Id>, Id> tables_;                // of picks, and their numbers
+  std::set<std::pair<Id, std::size_t>> indices_;        // of picks, and the number of values to choose from
+  std::vector<std::pair<Id, std::size_t>> index_list_;  // the same in the order in which they were met
 };
 
 std::string named(const Value& value) {
@@ -215,6 +263,9 @@ Recorded record(std::span<const Value> outputs, std::span<const Value> inputs, s
   check_each_once(unused);
   for (std::size_t i = 0; i < listing.leaves; ++i)
     if (places[i] == none && reading.is_held(i)) recorded.frozen.push_back({reading.node(i), reading.data(i)});
+  auto first = recorded.frozen.begin();  // Those with a label come first.
+  for (Frozen& one : recorded.frozen)
+    if (!one.leaf.label().empty()) std::swap(*first++, one);
   // The other leaves are constants, added where they are first used: leaves are listed as they lie in memory, and a
   // program is to be the same wherever that is.
   const auto place = [&](std::uint32_t listed) {
@@ -233,9 +284,20 @@ Recorded record(std::span<const Value> outputs, std::span<const Value> inputs, s
     }
     recorder.expect(node.op, operands);
   };
+  std::size_t picks = 0;
+  std::vector<std::vector<Id>> tables(listing.tables.size());
+  const auto table = [&](std::uint32_t t) -> const std::vector<Id>& {
+    if (tables[t].empty())
+      for (const std::uint32_t value : listing.tables[t]) tables[t].push_back(place(value));
+    return tables[t];
+  };
   for (std::size_t i = listing.leaves; i < listing.nodes.size(); ++i) {
     const Listing::Node& node = listing.nodes[i];
     if (node.op == Op::custom) refuse_custom(reading);
+    if (node.op == Op::pick) {
+      places[i] = recorder.pick(table(listing.picks[picks++]), place(node.operands[0]));
+      continue;
+    }
     std::array<Id, 3> operands{none, none, none};
     for (std::size_t k = 0; k < 3; ++k)
       if (node.operands[k] != Listing::none) operands[k] = place(node.operands[k]);
@@ -243,6 +305,7 @@ Recorded record(std::span<const Value> outputs, std::span<const Value> inputs, s
     if (i + ahead < listing.nodes.size()) expect(listing.nodes[i + ahead], i);
   }
   for (const std::uint32_t root : listing.roots) all.outputs.push_back(place(root));
+  recorder.check_indices();
   return recorded;
 }
 

@@ -4,7 +4,9 @@
 // says where. A varying place is used again after the last instruction, of either pass, that reads it.
 #include <algorithm>
 #include <bit>
+#include <unordered_map>
 
+#include "first_writers.hpp"
 #include "gradwalk/error.hpp"
 #include "number_map.hpp"
 #include "passes.hpp"
@@ -43,10 +45,11 @@ class Scheduler {
     emit_groups();
     list_results();
     address_steps();
+    find_looked_up();
     all_.uniform.insert(all_.uniform.begin(), constant_copies_.begin(), constant_copies_.end());
     all_.uniform.insert(all_.uniform.end(), packs_.begin(), packs_.end());
     for (std::vector<Instruction>* list :
-         {&all_.uniform, &all_.varying, &all_.varying_backward, &all_.outers, &all_.uniform_backward})
+         {&all_.uniform, &all_.varying, &all_.varying_backward, &all_.outers, &all_.scatters, &all_.uniform_backward})
       list->shrink_to_fit();
     all_.factors.shrink_to_fit();
     all_.tables.shrink_to_fit();
@@ -199,6 +202,9 @@ class Scheduler {
     }
     for (const Id id : terms_.input_gradients)
       if (id != none) keep(id);
+    for (const Group& group : groups_.groups)  // A block scatters after all other instructions.
+      if (group.form == Group::Form::scatter)
+        for (const Id id : group.members) each_operand(group, id, keep);
     std::vector<std::vector<Id>> dying(count);
     for (Id id = terms_.first_computed(); id < terms_.nodes.size(); ++id)
       if (is_varying(id) && !terms_.is_for_inputs(id) && last[id] < count) dying[last[id]].push_back(id);
@@ -249,7 +255,8 @@ class Scheduler {
   void sort_members(const Group& group) {
     if (group.form == Group::Form::layer || members_.size() < 2) return;
     if (group.form == Group::Form::shares) return sort_shares();
-    if (group.domain == Domain::varying || group.form == Group::Form::row_sum) return sort_varying();
+    if (group.domain == Domain::varying || group.form == Group::Form::row_sum || group.form == Group::Form::scatter)
+      return sort_varying();
     // The nodes of the backward pass were added from the last to the first.
     if (is_backward_) std::reverse(members_.begin(), members_.end());
     const bool is_sum = group.form == Group::Form::sum;
@@ -370,7 +377,7 @@ class Scheduler {
   }
 
   void place_members(const Group& group) {
-    if (group.form == Group::Form::row_sum) return;
+    if (group.form == Group::Form::row_sum || group.form == Group::Form::scatter) return;
     const auto count = static_cast<std::uint32_t>(members_.size());
     std::uint32_t next = 0;
     if (group.domain == Domain::varying) {
@@ -505,6 +512,8 @@ class Scheduler {
       case Group::Form::local: emit_functions(group, Instruction::Form::local); break;
       case Group::Form::shares: emit_shares(group); break;
       case Group::Form::extreme: emit_extremes(group); break;
+      case Group::Form::pick: emit_picks(group, Instruction::Form::pick); break;
+      case Group::Form::scatter: emit_picks(group, Instruction::Form::scatter); break;
       case Group::Form::sum: emit_sums(group); break;
       case Group::Form::row_sum: emit_varying_sums(group); break;
       case Group::Form::layer: group.transposed == none ? emit_layer(group, index) : emit_transposed(group); break;
@@ -601,6 +610,93 @@ class Scheduler {
       add(made);
     }
   }
+
+  // ---- picks ----
+
+  // Where the entries of a table are: evenly spaced from the first one on, or as a table of the program says.
+  struct TablePlaces {
+    Domain domain = Domain::constant;
+    std::uint32_t first = 0, row = none;  // `row` places from entry to entry; none: by table
+    std::uint32_t table = none;
+    bool is_like(const TablePlaces& other) const { return domain == other.domain && row == other.row && row != none; }
+  };
+  const TablePlaces& places_of(Id table) {
+    const auto [known, is_new] = tables_.try_emplace(table);
+    if (!is_new) return known->second;
+    Column column;
+    for (const Id value : terms_.tables[table]) column.push_back(place(value));
+    uniform_only(column);
+    TablePlaces& made = known->second;
+    made.domain = column[0].domain;
+    made.first = column[0].at;
+    const std::uint32_t step = column.size() > 1 ? column[1].at - column[0].at : 1;
+    bool is_even = step < 0x80000000;
+    for (std::size_t k = 1; is_even && k < column.size(); ++k) is_even = column[k].at == column[k - 1].at + step;
+    if (is_even) {
+      made.row = step;
+      return made;
+    }
+    made.table = static_cast<std::uint32_t>(all_.tables.size());
+    for (const Place& one : column) all_.tables.push_back(one.at);
+    return made;
+  }
+
+  // Picks from tables that are spaced alike, as the columns of an embedding, are one instruction.
+  void emit_picks(const Group& group, Instruction::Form form) {
+    for (std::size_t begin = 0, end = 0; begin < members_.size(); begin = end) {
+      const TablePlaces first = places_of(node(members_[begin]).target);
+      end = begin + 1;
+      while (end < members_.size() && first.is_like(places_of(node(members_[end]).target))) ++end;
+      Column index, entries, gradients;
+      for (std::size_t i = begin; i < end; ++i) {
+        const Node& one = node(members_[i]);
+        index.push_back(place(terms_.operands[one.begin]));
+        entries.push_back({first.domain, places_of(one.target).first});
+        if (form == Instruction::Form::scatter) gradients.push_back(place(terms_.operands[one.begin + 1]));
+      }
+      Instruction made = instruction(group, form);
+      made.out = form == Instruction::Form::pick ? made.out + static_cast<std::uint32_t>(begin) : 0;
+      made.count = static_cast<std::uint32_t>(end - begin);
+      made.depth = static_cast<std::uint32_t>(terms_.tables[node(members_[begin]).target].size());
+      made.row = first.row;
+      made.in[0] = operand(index, 0, index.size());
+      made.in[1] =
+          first.row == none ? Operand{first.domain, first.first, 0, first.table} : operand(entries, 0, entries.size());
+      if (form == Instruction::Form::pick) {
+        add(made);
+      } else {
+        made.in[3] = operand(gradients, 0, gradients.size());
+        all_.scatters.push_back(made);
+      }
+    }
+  }
+
+  // Parameters that nothing but picks reads, if their index is an input.
+  void find_looked_up() {
+    if (terms_.tables.empty()) return;
+    std::vector<bool> is_used(terms_.nodes.size()), is_in_table(terms_.parameters);
+    const auto use = [&](Id id) {
+      if (id != none) is_used[id] = true;
+    };
+    for (Id id = terms_.first_computed(); id < terms_.end_of_forward(); ++id) {
+      if (node(id).has_products()) {
+        for (const Product& product : products(id)) use(product.a), use(product.b);
+      } else {
+        for (std::uint32_t k = node(id).begin; k < node(id).begin + node(id).count; ++k) use(terms_.operands[k]);
+      }
+      if (node(id).kind != Kind::pick) continue;
+      const bool is_by_input = terms_.nodes[terms_.operands[node(id).begin]].kind == Kind::input;
+      for (const Id value : terms_.tables[node(id).target]) {
+        if (!is_by_input) use(value);
+        if (value < terms_.parameters) is_in_table[value] = true;
+      }
+    }
+    for (const Id output : terms_.outputs) use(output);
+    for (Id id = 0; id < terms_.parameters; ++id) is_in_table[id] = is_in_table[id] && !is_used[id];
+    all_.looked_up = ranges_of(is_in_table);
+  }
+
+  // ---- extremes ----
 
   // The k-th operands of all members.
   Operand operands_of_all(std::size_t k) {
@@ -1030,9 +1126,10 @@ class Scheduler {
   std::vector<bool> is_copied_;
   std::vector<Id> holders_;  // in builds that verify: for each varying place, which node's number it has
   NumberMap constants_, packed_, copies_;
-  std::vector<Instruction> constant_copies_;  // before all that is uniform
-  std::vector<Instruction> packs_;            // after all that is uniform
-  std::vector<Id> members_;                   // of the group at hand
+  std::unordered_map<Id, TablePlaces> tables_;  // of picks
+  std::vector<Instruction> constant_copies_;    // before all that is uniform
+  std::vector<Instruction> packs_;              // after all that is uniform
+  std::vector<Id> members_;                     // of the group at hand
   bool is_backward_ = false;
   std::vector<Column> columns_;
   std::vector<double> numbers_;

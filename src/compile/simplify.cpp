@@ -19,6 +19,7 @@ class Simplifier {
       : scalars_(scalars), uses_(scalars.nodes.size()), made_as_(scalars.nodes.size(), none) {
     terms_.parameters = scalars.parameters;
     terms_.inputs = scalars.inputs;
+    terms_.tables.resize(scalars.tables.size());
   }
 
   Terms run() {
@@ -70,6 +71,12 @@ class Simplifier {
     for (auto id = static_cast<Id>(scalars_.nodes.size()); id-- > 0;) {
       if (uses_[id] == 0 || is_constant(id)) continue;
       if (scalar(id).op == Op::leaf) continue;
+      if (scalar(id).op == Op::pick) {
+        ++uses_[scalar(id).operands[0]];
+        for (const Id value : scalars_.tables[scalar(id).operands[1]])
+          uses_[value] = std::max(uses_[value], 2u);  // never part of another's sum
+        continue;
+      }
       for (const Id operand : scalar(id).operands)
         if (operand != none) ++uses_[operand];
     }
@@ -116,6 +123,13 @@ class Simplifier {
     } else if (is_linear(node.op) || (node.op == Op::div && is_divisor(node.operands[1]))) {
       make_sum(id);
     } else if ((node.op == Op::max || node.op == Op::min) && node.domain == Domain::uniform && make_extreme(id)) {
+    } else if (node.op == Op::pick) {
+      const auto begin = static_cast<std::uint32_t>(terms_.operands.size());
+      add_operand(node.operands[0]);
+      std::vector<Id>& table = terms_.tables[node.operands[1]];
+      if (table.empty()) table = scalars_.tables[node.operands[1]];
+      for (const Id value : table) need(value);
+      add_node(id, {Kind::pick, node.op, node.domain, 0, begin, 1, node.operands[1], 0});
     } else {
       const auto begin = static_cast<std::uint32_t>(terms_.operands.size());
       for (const Id operand : node.operands)
@@ -317,6 +331,8 @@ class Simplifier {
       return place(id);
     };
     for (Id& operand : terms_.operands) operand = resolved(operand);
+    for (std::vector<Id>& table : terms_.tables)
+      for (Id& value : table) value = resolved(value);
     for (Product& product : terms_.products) {
       product.a = resolved(product.a);
       product.b = resolved(product.b);

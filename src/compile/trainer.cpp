@@ -44,7 +44,14 @@ struct Trainer::State {
     return first();
   }
 
+  static void refuse_seeds(const RunOptions& options) {
+    if (!options.seeds.empty() || !options.subset.empty())
+      throw Error(call, "rows without seeds or a subset", options.seeds.empty() ? "a subset" : "seeds",
+                  "give weights, or the rows themselves");
+  }
+
   double step_of_function(std::span<const double> rows, const RunOptions& options) {
+    refuse_seeds(options);
     gradient.resize(parameters.size());
     const double result = gradients_of_rows(rows, gradient, options);
     if (rows.empty()) return result;
@@ -83,6 +90,7 @@ struct Trainer::State {
 
   template <class N> double step(const N* rows, std::size_t count, const RunOptions& options) {
     const Program::State::Use use(first(), call);
+    refuse_seeds(options);
     const double result = only().run(call, rows, count, options);
     if (count > 0) move();
     return result;
@@ -91,6 +99,7 @@ struct Trainer::State {
   template <class N> double step_of_all(std::span<const std::vector<N>> rows, const RunOptions& options) {
     if (gradients_of_rows) only();
     const Program::State::Use use(first(), call);
+    refuse_seeds(options);
     if (rows.size() != programs.size())
       throw Error(call, "rows of each of its programs, " + std::to_string(programs.size()) + " vectors",
                   std::to_string(rows.size()), "give an empty vector where a program has no rows");
@@ -129,6 +138,7 @@ struct Trainer::State {
   }
   static void add_gradients(Program::State& from, Program::State& to) {
     with_both(from, to, [](auto& one, auto& other) {
+      other.gradients_were_written();
       one.kernels().add(one.gradients().size(), one.gradients().data(), other.gradients().data());
     });
   }
@@ -138,13 +148,24 @@ struct Trainer::State {
   }
   template <class T> void move(Machine<T>& machine, Moments<T>& own) {
     const std::span<T> gradients = machine.gradients();
-    if (hook) call_hook(gradients);
+    if (hook) {
+      call_hook(gradients);
+      machine.gradients_were_written();
+    }
     if (std::isfinite(most_norm)) gradwalk::clip_norm(gradients, most_norm);
     const double rate = schedule ? schedule(own.steps) : learning_rate(config);
     ++own.steps;
-    machine.in_parts(gradients.size(), [&](std::size_t begin, std::size_t end) {
+    const auto update = [&](std::size_t begin, std::size_t end) {
       update_part(config, rate, machine.parameters(), std::span<const T>(gradients), own, begin, end);
-    });
+    };
+    if (!machine.has_looked_up() || hook || programs.size() > 1 || !keeps_without_gradient(config))
+      return machine.in_parts(gradients.size(), update);
+    for (const compiler::Range& range : machine.used_parameters()) update(range.begin, range.begin + range.count);
+  }
+  // Whether a step leaves a parameter as it is if its gradient is 0. Then a step moves only those that the rows used.
+  static bool keeps_without_gradient(const OptimizerConfig& config) {
+    if (const SGD* const sgd = std::get_if<SGD>(&config)) return sgd->momentum == 0 && sgd->weight_decay == 0;
+    return std::holds_alternative<Adagrad>(config);
   }
 
   template <class T> void call_hook(std::span<T> gradients) {

@@ -49,7 +49,7 @@ template <class T> UniformPart<T>::UniformPart(const Instructions& program, cons
 template <class T> UniformPart<T>::~UniformPart() = default;
 
 template <class T> std::size_t UniformPart<T>::bytes() const {
-  std::size_t all = (values_.size() + gathered_.size()) * sizeof(T) + copies_.size() * sizeof(Copy);
+  std::size_t all = values_.bytes() + gathered_.bytes() + copies_.capacity() * sizeof(Copy);
   for (const Code* code : {&forward_, &backward_})
     all += code->list.size() * sizeof(Bound) + code->in.size() * sizeof(In<T>) +
            code->terms.size() * (sizeof(detail::Term<T>) + sizeof(std::uint32_t)) +
@@ -246,7 +246,9 @@ template <class T> template <bool skip_zeros> void UniformPart<T>::run(const Bou
       break;
     case Instruction::Form::layer:
     case Instruction::Form::row_sums:
-    case Instruction::Form::outer: break;  // of rows
+    case Instruction::Form::outer:
+    case Instruction::Form::pick:
+    case Instruction::Form::scatter: break;  // of rows
   }
 }
 

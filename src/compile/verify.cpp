@@ -31,6 +31,15 @@ void verify(const Scalars& scalars) {
       demand(node.operands[0] < scalars.numbers.size(), pass, "a number a constant", at("node", i));
       continue;
     }
+    if (node.op == Op::pick) {
+      demand(node.operands[0] < i && scalars.nodes[node.operands[0]].domain == Domain::varying &&
+                 node.operands[1] < scalars.tables.size() && node.domain == Domain::varying,
+             pass, "a varying index and a table a pick", at("node", i));
+      for (const Id value : scalars.tables[node.operands[1]])
+        demand(value < i && scalars.nodes[value].domain != Domain::varying, pass,
+               "values to pick from that are uniform", at("node", i));
+      continue;
+    }
     Domain domain = Domain::constant;
     for (std::size_t k = 0; k < 3; ++k) {
       const bool has_one = k < static_cast<std::size_t>(info(node.op).operands);
@@ -51,7 +60,8 @@ void verify(const Terms& terms) {
     const Node& node = terms.nodes[i];
     const bool is_leaf = node.kind == Kind::parameter || node.kind == Kind::input || node.kind == Kind::constant;
     demand(is_leaf == (i < terms.first_computed()), pass, "leaves and constants first", at("node", i));
-    const bool is_forward = is_leaf || node.kind == Kind::function || node.kind == Kind::extreme;
+    const bool is_forward =
+        is_leaf || node.kind == Kind::function || node.kind == Kind::extreme || node.kind == Kind::pick;
     demand(node.kind == Kind::sum || is_forward == (i < terms.end_of_forward()), pass, "the forward pass first",
            at("node", i));
     if (is_leaf || node.kind == Kind::seed || node.kind == Kind::zero || node.kind == Kind::transposed) continue;
@@ -78,6 +88,16 @@ void verify(const Terms& terms) {
                "a local derivative times a gradient", at("node", i));
       for (std::uint32_t k = node.begin; k < node.begin + node.count; ++k)
         if (node.kind != Kind::local || terms.operands[k] != none) meet(terms.operands[k]);
+    }
+    if (node.kind == Kind::pick || node.kind == Kind::scatter) {
+      demand(domain == Domain::varying && node.target < terms.tables.size() && !terms.tables[node.target].empty(), pass,
+             "a varying index and a table a pick", at("node", i));
+      for (const Id value : terms.tables[node.target])
+        demand(value < std::min<std::size_t>(i, terms.end_of_forward()) && terms.nodes[value].domain != Domain::varying,
+               pass, "values to pick from that are uniform", at("node", i));
+      demand(node.domain == (node.kind == Kind::pick ? Domain::varying : Domain::uniform), pass,
+             "the domain of a pick or scatter", at("node", i));
+      continue;
     }
     // A local derivative times 1 is computed once per run, even if all its operands are constants.
     const bool is_derivative = node.kind == Kind::local && domain == Domain::constant && node.domain == Domain::uniform;
@@ -210,7 +230,12 @@ void verify(const Instructions& all) {
     check(one.start, one.count);
     check(one.targets, one.count);
     if (one.form == Instruction::Form::outer) check(one.in[3], one.count * one.copies);
-    if (one.form == Instruction::Form::layer || one.form == Instruction::Form::outer) {
+    if (one.form == Instruction::Form::pick || one.form == Instruction::Form::scatter) {
+      check(one.in[0], one.count);
+      check(one.in[3], one.count);
+      for (std::uint32_t i = 0; i < one.count; ++i)
+        for (std::uint32_t k = 0; k < one.depth; ++k) check({one.in[1].domain, all.entry(one, i, k), 0, none}, 1);
+    } else if (one.form == Instruction::Form::layer || one.form == Instruction::Form::outer) {
       for (std::uint32_t i = 0; i < one.count; ++i)
         for (std::uint32_t t = 0; t < one.depth; ++t)
           check({one.in[0].domain, one.in[0].place + i * one.row + t * one.column, 0, none}, 1);
@@ -249,6 +274,7 @@ void verify(const Instructions& all) {
     if (place != none) varying[place] = true;
   for (const Instruction& one : all.varying_backward) instruction(one);
   for (const Instruction& one : all.outers) instruction(one);
+  for (const Instruction& one : all.scatters) instruction(one);
   for (const Instruction& one : all.uniform_backward) instruction(one);
   for (const Instructions::Output& output : all.outputs) check({output.domain, output.place, 0, none}, 1);
   for (const Instructions::Gradient& gradient : all.gradients) {

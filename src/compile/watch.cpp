@@ -65,6 +65,7 @@ void compare(const Once& first, const Once& other, std::size_t row) {
       differ(std::string(name(x.op)) + " as node " + std::to_string(i), std::string(name(y.op)));
     }
   }
+  if (a.tables != b.tables) differ("the same values to pick from", "others");
   if (a.nodes.size() != b.nodes.size() || a.outputs != b.outputs)
     differ(std::to_string(a.nodes.size()) + " nodes", std::to_string(b.nodes.size()));
 }

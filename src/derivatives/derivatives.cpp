@@ -112,6 +112,12 @@ class RecordedPass {
         if (targets[1]) add(*targets[1], select(operands[0], g, 0));
         if (targets[2]) add(*targets[2], select(operands[0], 0, g));
         break;
+      case Op::pick: {  // Any value may be the chosen one where the index is another.
+        const std::vector<std::size_t> choices = graph_.choices(i);
+        for (std::size_t k = 0; k < choices.size(); ++k)
+          add(gradients_[choices[k]], select(operands[1] == static_cast<double>(k), g, 0));
+        break;
+      }
       case Op::custom:
         throw Error("derivatives", "ops whose rule is in the op table",
                     "the custom node '" + std::string(r.op_name()) + "', whose derivatives are plain numbers",

@@ -48,6 +48,9 @@ std::string digamma_lines() {
 Terms terms_of(std::span<const Value> outputs, std::span<const Value> leaves, bool ignore_comparisons) {
   const compiler::Recorded recorded = compiler::record(outputs, {}, leaves);
   compiler::check_comparisons("emit_c", recorded, ignore_comparisons);
+  if (!recorded.scalars.index_sizes.empty())
+    throw Error("emit_c", "operations that are C expressions", "a pick, whose index has to be checked",
+                "write it as select(index == 0, a, select(index == 1, b, ...))");
   return compiler::simplify(recorded.scalars);
 }
 

@@ -23,6 +23,7 @@ template <class T = double> T rule_value(Op op, std::span<const std::type_identi
 #undef GRADWALK_UNARY
 #undef GRADWALK_BINARY
 #undef GRADWALK_TERNARY
+    case Op::pick: return Rule<Op::pick>::value(in[0]);
     default: return in[0];
   }
 }
@@ -42,6 +43,7 @@ T rule_local(Op op, std::size_t by, std::span<const std::type_identity_t<T>> in,
 #undef GRADWALK_UNARY
 #undef GRADWALK_BINARY
 #undef GRADWALK_TERNARY
+    case Op::pick: return by == 0 ? Rule<Op::pick>::dx<T>() : T(0);
     default: return 0;
   }
 }

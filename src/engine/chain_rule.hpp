@@ -101,6 +101,7 @@ template <bool is_sweep, class Visit, class ByCall>
         if (dy != 0 && b != literal) visit(b, dy);
       }
       return extra;
+    case code(Op::pick): visit(a, Rule<Op::pick>::dx<double>()); return extra;
     case code(Op::custom):
       if constexpr (is_sweep)
         by_call(ref);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "leaf_region.hpp"
+#include "picks.hpp"
 
 namespace gradwalk::detail {
 namespace {
@@ -27,7 +28,7 @@ void collect() {
       Node* node = tape.node(ref);
       if (!is_held(*node) && (node->head & entered) == 0) continue;
       live[index] = true;
-      each_operand(ref, mark);
+      each_needed(ref, mark);
       if ((node->head & expanded) != 0)
         for (const Ref part : store.expanded_parts.at(ref)) each_operand(part, mark);
       node->head &= ~entered;

@@ -10,6 +10,7 @@
 #include "by_op.hpp"
 #include "chain_rule.hpp"
 #include "leaf_region.hpp"
+#include "picks.hpp"
 #include "search.hpp"
 #include "written_nodes.hpp"
 
@@ -187,13 +188,21 @@ std::vector<Value> topological_order(const Value& root) {
 }
 
 void recompute(const Value& root) {
-  const std::vector<Ref>& order = search(Handle::ref(root, "recompute"), is_recorded);
+  const auto edges = [](Ref ref, auto visit) { each_choice(ref, "recompute", visit); };
+  const std::vector<Ref>& order = search(Handle::ref(root, "recompute"), is_recorded, edges);
   for (const Ref ref : order)
     if (op_of(*tape.node(ref)) == Op::custom)
       throw Error("recompute", "ops with a rule of their own", "the custom node '" + custom_name(ref) + "'",
                   "record the graph again instead");
   std::vector<double> values;
-  for (const Ref ref : order) tape.node(ref)->data = evaluate(ref, values);
+  for (const Ref ref : order) {
+    Node& node = *tape.node(ref);
+    if (op_of(node) == Op::pick) {  // The index may choose another value now.
+      const Ref index = second(node.operands);
+      node.operands = pair(chosen_value(ref, tape.node(index)->data, "recompute"), index);
+    }
+    node.data = evaluate(ref, values);
+  }
 }
 
 std::optional<NonFinite> find_nonfinite(const Value& root) {

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <map>
 #include <unordered_map>
 
+#include "picks.hpp"
 #include "search.hpp"
 #include "written_nodes.hpp"
 
@@ -121,6 +123,14 @@ struct Reading::Numbering {
   RefSet leaves{first_leaf, tape.store->next_leaf}, records{0, end_of_records()};
   std::vector<Ref> list;  // leaves, then records
   std::unordered_map<Ref, std::uint32_t> in_list;
+  struct KnownTable {
+    std::shared_ptr<const SharedTable> table;
+    Ref highest = 0;  // of its values that are records
+  };
+  std::map<std::pair<Word, Ref>, KnownTable> tables;  // columns of LookupTables, by number and column
+  const char* call;
+
+  explicit Numbering(const char* caller) : call(caller) {}
 
   bool scan(std::span<const Ref> tops);
   bool put_operands(Ref ref);
@@ -129,10 +139,26 @@ struct Reading::Numbering {
 
 bool Reading::Numbering::put_operands(Ref ref) {
   bool in_order = true;
-  each_operand(ref, [&](Ref operand) {
+  const auto put = [&](Ref operand) {
     in_order &= in_leaf_region(operand) || operand < ref;
     (in_leaf_region(operand) ? leaves : records).put(operand);
-  });
+  };
+  if (op_of(*tape.node(ref)) == Op::pick && has_shared_table(ref)) {
+    // Another pick from the same column may have put its values into the sets already.
+    const auto [known, is_new] = tables.try_emplace({tape.word(ref - 2), first(tape.word(ref - 1))});
+    if (is_new) {
+      known->second.table = table_of_pick(ref, call);
+      each_choice(ref, call, [&](Ref value) {
+        if (!in_leaf_region(value)) known->second.highest = std::max(known->second.highest, value);
+        put(value);
+      });
+    } else {
+      in_order = known->second.highest < ref;
+      each_operand(ref, put);
+    }
+    return in_order;
+  }
+  each_needed(ref, put);
   return in_order;
 }
 
@@ -197,7 +223,7 @@ bool Reading::Numbering::scan(std::span<const Ref> tops) {
           if (!in_order) return false;
           continue;
         }
-        if (op == Op::custom || op == Op::select) {
+        if (op == Op::custom || op == Op::select || op == Op::pick) {
           bits[near] = near_bits;
           if (!put_operands(ref)) return false;
           near_bits = bits[near];
@@ -216,7 +242,8 @@ std::size_t Reading::Numbering::search_for(std::span<const Ref> tops) {
   std::vector<Ref> others;
   for (const Ref top : tops) {
     const auto is_new = [&](Ref ref) { return !in_list.contains(ref); };
-    for (const Ref ref : search(top, is_new)) {
+    const auto edges = [&](Ref ref, auto visit) { each_choice(ref, call, visit); };
+    for (const Ref ref : search(top, is_new, edges)) {
       in_list.emplace(ref, 0);
       (is_leaf(ref) ? list : others).push_back(ref);
     }
@@ -234,7 +261,7 @@ Reading::Reading(std::span<const Value> roots, const char* call) {
   std::vector<Ref> tops;
   for (const Value& root : roots) tops.push_back(Handle::ref(root, call));
   roots_.assign(roots.begin(), roots.end());
-  const auto numbering = std::make_shared<Numbering>();
+  const auto numbering = std::make_shared<Numbering>(call);
   numbering_ = numbering;
   if (tape.store->expanded_parts.empty() && numbering->scan(tops)) {
     leaf_count_ = numbering->leaves.count();
@@ -251,7 +278,8 @@ std::vector<Decision> Reading::decisions() const {
   if (all.empty() || size_ == leaf_count_) return found;
   Ref first = ref(leaf_count_), last = ref(size_ - 1);
   if (!numbering_->list.empty()) {  // by its operands, not by its place
-    const auto [least, most] = std::minmax_element(numbering_->list.begin() + leaf_count_, numbering_->list.end());
+    const auto [least, most] = std::minmax_element(numbering_->list.begin() + static_cast<std::ptrdiff_t>(leaf_count_),
+                                                   numbering_->list.end());
     first = *least;
     last = *most;
   }
@@ -309,6 +337,14 @@ std::vector<Reading::WrittenNode> Reading::read(std::size_t i) const {
   return nodes;
 }
 
+std::vector<std::size_t> Reading::choices(std::size_t i) const {
+  const Ref pick = ref(i);
+  std::vector<std::size_t> numbers;
+  const auto add = [&](Ref value) { numbers.push_back(*number_of(value)); };
+  if (op_of(*tape.node(pick)) == Op::pick) each_value_of_pick(pick, "Reading::choices", add);
+  return numbers;
+}
+
 namespace detail {
 
 // A number for each Ref, in blocks that are allocated when needed.
@@ -338,6 +374,17 @@ Listing Reading::list() const {
   RefNumbers leaves(first_leaf, tape.store->next_leaf), records(0, end_of_records());
   const auto index_of = [&](Ref ref) { return (in_leaf_region(ref) ? leaves : records).at(ref); };
   std::vector<Ref> terms;
+  std::map<std::pair<Word, Ref>, std::uint32_t> tables;
+  const auto table_of = [&](Ref pick) {
+    const auto fresh = static_cast<std::uint32_t>(listing.tables.size());
+    if (has_shared_table(pick)) {
+      const auto [known, is_new] = tables.try_emplace({tape.word(pick - 2), first(tape.word(pick - 1))}, fresh);
+      if (!is_new) return known->second;
+    }
+    std::vector<std::uint32_t>& table = listing.tables.emplace_back();
+    each_value_of_pick(pick, "Reading::list", [&](Ref value) { table.push_back(index_of(value)); });
+    return fresh;
+  };
   const auto add_leaf = [&](Ref ref) {
     const auto i = static_cast<std::uint32_t>(listing.nodes.size());
     (in_leaf_region(ref) ? leaves : records).set(ref, i);
@@ -353,6 +400,10 @@ Listing Reading::list() const {
     const auto begin = static_cast<std::uint32_t>(listing.nodes.size());
     const auto add_node = [&](Op op, std::span<const WrittenOperand> operands) {
       Listing::Node node{op, {Listing::none, Listing::none, Listing::none}};
+      if (op == Op::pick) {
+        listing.picks.push_back(table_of(ref));
+        operands = operands.last(1);
+      }
       for (std::size_t i = 0; op != Op::custom && i < operands.size(); ++i) {
         const auto& [x, index, number] = operands[i];
         if (x == nothing) {

@@ -6,10 +6,16 @@
 
 namespace gradwalk::detail {
 
+struct EachOperand {
+  template <class Visit> void operator()(Ref ref, Visit visit) const { each_operand(ref, visit); }
+};
+
 // Returns the nodes below `root` and the root, each once, after its operands, and operands in order. The search calls
 // enter(ref) when it first meets a node; if that returns false, the node is left out, with everything only it reaches.
 // The result is stored in the tape's Store and valid until the next search.
-template <class Enter> const std::vector<Ref>& search(Ref root, Enter enter) {
+// `edges` calls visit(operand) for the operands of a node, last to first.
+template <class Enter, class Edges = EachOperand>
+const std::vector<Ref>& search(Ref root, Enter enter, Edges edges = {}) {
   std::vector<Ref>&order = tape.store->order, &stack = tape.store->stack;
   order.clear();
   stack.assign(1, root);
@@ -24,7 +30,7 @@ template <class Enter> const std::vector<Ref>& search(Ref root, Enter enter) {
     Node* node = tape.node(ref);
     if ((node->head & entered) == 0 && enter(ref)) {
       node->head |= entered;
-      each_operand(ref, [&](Ref operand) {
+      edges(ref, [&](Ref operand) {
         if ((tape.node(operand)->head & entered) == 0) stack.push_back(operand);
       });
       continue;  // The search meets the node again when everything below it is listed.

@@ -40,6 +40,8 @@ struct Chunk {
   bool used = false;
 };
 
+struct SharedTable;
+
 struct Store {
   HotTape parked = {};  // the hot part of the tape, while the tape is not mounted on a thread
   Memory memory = {};
@@ -96,6 +98,11 @@ struct Store {
   std::unordered_map<Ref, std::unique_ptr<Callback>> callbacks;  // functions of custom nodes; with any, passes search
   Callback* dropped_callbacks = nullptr;                         // list of callbacks to destroy
   bool is_dropping_callbacks = false;
+
+  // LookupTables by their numbers (pick.cpp). Entries of tables that were destroyed are erased now and then.
+  std::unordered_map<Word, std::weak_ptr<const SharedTable>> tables;
+  Word last_table = 0;
+  std::size_t clear_tables_at = 64;
 
   std::vector<Ref> order, stack;  // memory of searches, kept between them
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <unordered_map>
 
 #include "compile/left.hpp"
 #include "gradwalk/error.hpp"
@@ -48,15 +49,22 @@ Signature signature_of(const Recording& recording, std::span<const Value> parame
   // Nodes are numbered from the roots on, operands first: the order of the listing depends on memory.
   std::vector<std::uint32_t> order, numbers(listing.nodes.size(), Listing::none),
       open(listing.roots.rbegin(), listing.roots.rend());
+  std::unordered_map<std::uint32_t, std::span<const std::uint32_t>> choices;  // of picks
+  for (std::uint32_t i = 0; choices.size() < listing.picks.size(); ++i)
+    if (listing.nodes[i].op == Op::pick) choices.emplace(i, listing.tables[listing.picks[choices.size()]]);
   const auto is_open = [&](std::uint32_t i) {
     return i != Listing::none && (i & Listing::number) == 0 && i >= listing.leaves && numbers[i] == Listing::none;
   };
   while (!open.empty()) {
     const std::uint32_t i = open.back();
     const std::size_t before = open.size();
-    if (is_open(i))
+    if (is_open(i)) {
+      if (listing.nodes[i].op == Op::pick)
+        for (const std::uint32_t value : choices.at(i))
+          if (is_open(value)) open.push_back(value);
       for (std::size_t o = 3; o-- > 0;)
         if (is_open(listing.nodes[i].operands[o])) open.push_back(listing.nodes[i].operands[o]);
+    }
     if (open.size() > before) continue;
     open.pop_back();
     if (!is_open(i)) continue;
@@ -74,6 +82,8 @@ Signature signature_of(const Recording& recording, std::span<const Value> parame
   for (const std::uint32_t i : order) {
     const Listing::Node& node = listing.nodes[i];
     made.nodes.push_back({node.op, {token(node.operands[0]), token(node.operands[1]), token(node.operands[2])}});
+    if (node.op != Op::pick) continue;
+    for (const std::uint32_t value : choices.at(i)) made.nodes.push_back({node.op, {token(value), {}, {}}});
   }
   for (const std::uint32_t root : listing.roots) made.roots.push_back(token(root));
   return made;

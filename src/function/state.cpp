@@ -124,6 +124,9 @@ Function::State::Use::Use(State& state, const char* call) : state_(state) {
 }
 
 std::size_t Function::State::check(const char* call, std::span<const double> rows, const RunOptions& options) {
+  if (!options.seeds.empty() || !options.subset.empty())
+    throw Error(call, "rows without seeds or a subset", options.seeds.empty() ? "a subset" : "seeds",
+                "use a Program of compile(), or give the rows themselves");
   if (rows.size() % options_.inputs != 0)
     throw Error(call, "rows of " + std::to_string(options_.inputs) + " numbers",
                 detail::counted(rows.size(), "number", "numbers"), "give a number for each input of each row");
@@ -499,7 +502,8 @@ void Function::State::compile_path(std::int32_t index, std::span<const double> n
                                         .parameters = options_.parameters,
                                         .precision = options_.precision,
                                         .threads = options_.threads,
-                                        .instruction_set = options_.instruction_set});
+                                        .instruction_set = options_.instruction_set,
+                                        .output_seeds = false});
     bytes_ += program.describe().bytes;
     ++programs_;
     paths_.set_program(index, std::move(program));

@@ -49,7 +49,7 @@ std::string constant_text(const Node& node, int digits) {
 
 bool order_matters(Op op) {
   return op == Op::sub || op == Op::div || op == Op::pow || op == Op::atan2 || op == Op::fmod || op == Op::copysign ||
-         op == Op::custom;
+         op == Op::custom || op == Op::pick;
 }
 
 std::string ordinal(std::size_t number) {

@@ -61,6 +61,11 @@ std::uint64_t shape_of(const std::vector<Value>& outputs, const std::vector<Cond
     shape.add(static_cast<std::uint64_t>(listing.nodes[i].op));
     for (const std::uint32_t operand : listing.nodes[i].operands) add_operand(operand);
   }
+  for (const std::uint32_t pick : listing.picks) shape.add(pick);
+  for (const std::vector<std::uint32_t>& table : listing.tables) {
+    shape.add(table.size());
+    for (const std::uint32_t value : table) add_operand(value);
+  }
   for (const std::uint32_t root : listing.roots) add_operand(root);
   return shape.get();
 }

@@ -143,7 +143,7 @@ class Writer {
   static bool is_binary_call(Op op) { return info(op).operands == 2 && !detail::is_infix(op); }
 
   std::string operation(const Snapshot::Node& node) const {
-    if (node.op == Op::custom)
+    if (node.op == Op::custom || node.op == Op::pick)
       throw Error("to_code", "operations of the table", "'" + node.op_name + "'", "draw or walk the graph instead");
     if (node.op == Op::neg) return "-" + operand(node, 0, true);
     if (node.operands.size() == 1) return unary_call(node);

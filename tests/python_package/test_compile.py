@@ -482,3 +482,16 @@ def test_a_graph_that_a_comparison_decided_is_refused():
     with pytest.raises(ValueError, match="ignore_comparisons"):
         gradwalk.compile_derivatives(loss, parameters=[x, y])
     assert gradwalk.compile(loss, parameters=[x, y], ignore_comparisons=True).gradient_at([2.0, 3.0])[0] == 6.0
+
+
+def test_gradients_take_a_seed_per_row_and_output():
+    w, x = Value(2.0), Value(0.0)
+    program = gradwalk.compile([w * x, w * w + x], inputs=[x], parameters=[w])
+    value, slopes = program.gradients([[1.0], [3.0]], seeds=[[1.0, 10.0], [2.0, 0.0]])
+    assert value == 2 + 50 + 12 and slopes.tolist() == [1 + 40 + 6]
+    with pytest.raises(ValueError, match="needs 4 seeds, got 3"):
+        program.gradients([[1.0], [3.0]], seeds=[1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="got seeds, too"):
+        program.gradients([[1.0]], per_row=True, seeds=[[1.0, 1.0]])
+    values, each = program.gradients([[1.0], [3.0]], per_row=True)
+    assert values.tolist() == [2, 6] and each.tolist() == [[1], [3]]
