@@ -24,7 +24,8 @@ int rank(const Scalars& scalars, Id id) {
 
 class Finder {
  public:
-  explicit Finder(const Scalars& scalars) : scalars_(scalars), at_(scalars.nodes.size(), none) {
+  Finder(const Scalars& scalars, std::uint32_t multiple)
+      : scalars_(scalars), multiple_(multiple), at_(scalars.nodes.size(), none) {
     const Domain domain = scalars.inputs > 0 ? Domain::varying : Domain::uniform;
     for (Id id = 0; id < scalars.nodes.size(); ++id) {
       const Scalar& node = scalars.nodes[id];
@@ -178,6 +179,7 @@ class Finder {
     for (std::uint32_t place = 0; place < period && loop.rounds >= least_rounds; ++place)
       for (std::size_t q = 0; q < 3; ++q)
         if (!classify(loop, place, q, lags[place][q])) return std::nullopt;
+    loop.rounds -= loop.rounds % multiple_;
     if (loop.rounds < least_rounds || loop.rounds * period < least_nodes) return std::nullopt;
     std::map<std::pair<std::uint32_t, std::uint32_t>, bool> carried;  // lag and place; whether a round reads it
     for (std::uint32_t place = 0; place < period; ++place)
@@ -271,6 +273,7 @@ class Finder {
   }
 
   const Scalars& scalars_;
+  std::uint32_t multiple_;
   Rounds found_;
   std::vector<std::uint32_t> at_;            // of each node: its index in steps, or none
   std::vector<std::array<Id, 3>> operands_;  // of each step
@@ -287,6 +290,6 @@ std::array<Id, 3> ordered_operands(const Scalars& scalars, Id id) {
   return operands;
 }
 
-Rounds find_rounds(const Scalars& scalars) { return Finder(scalars).run(); }
+Rounds find_rounds(const Scalars& scalars, std::uint32_t multiple) { return Finder(scalars, multiple).run(); }
 
 }  // namespace gradwalk::compiler

@@ -53,7 +53,8 @@ struct Rounds {
 // inputs, steps. The ids of constants depend on where they were first used, so their order may differ between rounds.
 std::array<Id, 3> ordered_operands(const Scalars& scalars, Id id);
 
-// Finds at most a few loops, the largest first. Takes time proportional to the number of nodes.
-Rounds find_rounds(const Scalars& scalars);
+// Finds at most a few loops. Their numbers of rounds are multiples of `multiple`, so that a printer can unroll them;
+// the rounds that are left stay outside. Takes time proportional to the number of nodes.
+Rounds find_rounds(const Scalars& scalars, std::uint32_t multiple = 1);
 
 }  // namespace gradwalk::compiler
