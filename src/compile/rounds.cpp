@@ -22,17 +22,26 @@ int rank(const Scalars& scalars, Id id) {
   return node.op == Op::leaf ? 2 : 3;
 }
 
+// What tells two steps apart in the same way in all rounds: the op, and which operands are constant or uniform.
+std::array<std::uint64_t, 4> key(const Scalars& scalars, Id id) {
+  const Scalar& node = scalars.nodes[id];
+  if (node.op == Op::leaf || node.op == Op::constant) return {};
+  std::array<std::uint64_t, 4> made{static_cast<std::uint64_t>(node.op) + 1, 0, 0, 0};
+  for (std::size_t q = 0; q < 3; ++q) {
+    if (node.operands[q] == none) continue;
+    const auto of = static_cast<std::uint64_t>(rank(scalars, node.operands[q])) + 1;
+    made[q + 1] = of << 32 | (of <= 2 ? node.operands[q] : 0);
+  }
+  std::sort(made.begin() + 1, made.end());
+  return made;
+}
+
 class Finder {
  public:
   Finder(const Scalars& scalars, std::uint32_t multiple)
       : scalars_(scalars), multiple_(multiple), at_(scalars.nodes.size(), none) {
     const Domain domain = scalars.inputs > 0 ? Domain::varying : Domain::uniform;
-    for (Id id = 0; id < scalars.nodes.size(); ++id) {
-      const Scalar& node = scalars.nodes[id];
-      if (node.domain != domain || node.op == Op::leaf) continue;
-      at_[id] = static_cast<std::uint32_t>(found_.steps.size());
-      found_.steps.push_back(id);
-    }
+    add_steps(domain);
     operands_.reserve(found_.steps.size());
     for (const Id id : found_.steps) operands_.push_back(ordered_operands(scalars, id));
     last_user_.resize(found_.steps.size());
@@ -50,6 +59,36 @@ class Finder {
   }
 
  private:
+  // Steps are in recorded order, but a product comes right before the sum that alone needs it: the order of the
+  // products of one sum can change from round to round.
+  void add_steps(Domain domain) {
+    constexpr Id near = 8;  // nodes between a product and its sum
+    const auto is_step = [&](Id id) {
+      return id != none && scalars_.nodes[id].domain == domain && scalars_.nodes[id].op != Op::leaf;
+    };
+    std::vector<Id> user(scalars_.nodes.size(), none);  // of a node with one user; `several` with more
+    constexpr Id several = none - 1;
+    for (Id id = 0; id < scalars_.nodes.size(); ++id)
+      if (is_step(id))
+        for (const Id operand : scalars_.nodes[id].operands)
+          if (operand != none) user[operand] = user[operand] == none ? id : several;
+    for (const Id id : scalars_.outputs) user[id] = several;
+    const auto waits = [&](Id id) {
+      if (!is_step(id) || scalars_.nodes[id].op != Op::mul || user[id] >= several || user[id] - id > near) return false;
+      return scalars_.nodes[user[id]].op == Op::add || scalars_.nodes[user[id]].op == Op::sub;
+    };
+    const auto add = [&](Id id) {
+      at_[id] = static_cast<std::uint32_t>(found_.steps.size());
+      found_.steps.push_back(id);
+    };
+    for (Id id = 0; id < scalars_.nodes.size(); ++id) {
+      if (!is_step(id) || waits(id)) continue;
+      for (const Id operand : ordered_operands(scalars_, id))
+        if (waits(operand)) add(operand);
+      add(id);
+    }
+  }
+
   enum class Class : std::uint8_t { nothing, constant, uniform, input, step };
 
   Class class_of(Id id) const {
@@ -285,8 +324,10 @@ class Finder {
 std::array<Id, 3> ordered_operands(const Scalars& scalars, Id id) {
   const Scalar& node = scalars.nodes[id];
   std::array<Id, 3> operands = node.operands;
-  if ((node.op == Op::add || node.op == Op::mul) && rank(scalars, operands[1]) < rank(scalars, operands[0]))
-    std::swap(operands[0], operands[1]);
+  if (node.op != Op::add && node.op != Op::mul) return operands;
+  const auto [x, y, z] = operands;
+  const int rank_x = rank(scalars, x), rank_y = rank(scalars, y);
+  if (rank_y < rank_x || (rank_x == rank_y && key(scalars, y) < key(scalars, x))) std::swap(operands[0], operands[1]);
   return operands;
 }
 

@@ -5,8 +5,9 @@
 // operand of a round where it comes from. It reads Scalars, before simplify() flattens x = x + dx, which is carried
 // from round to round, into one sum over all rounds. A loop is found by hashes and then verified operand by operand.
 //
-// The loop is over the steps: the nodes that depend on inputs, in recorded order; in a graph without inputs, those that
-// depend on parameters. Rounds that differ from the others, mostly the first and the last, stay outside of the loop.
+// The loop is over the steps: the nodes that depend on inputs, as they were recorded; in a graph without inputs, those
+// that depend on parameters. Rounds that differ from the others, mostly the first and the last, stay outside of
+// the loop.
 #pragma once
 
 #include "ir.hpp"
@@ -50,7 +51,7 @@ struct Rounds {
 };
 
 // The operands of a node, of a sum or product in an order that is the same in all rounds: constants, uniform nodes,
-// inputs, steps. The ids of constants depend on where they were first used, so their order may differ between rounds.
+// inputs, steps, and steps by what they compute. Ids depend on the recording, so their order can differ between rounds.
 std::array<Id, 3> ordered_operands(const Scalars& scalars, Id id);
 
 // Finds at most a few loops. Their numbers of rounds are multiples of `multiple`, so that a printer can unroll them;
