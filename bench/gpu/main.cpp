@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Measures gradwalk::gpu on this machine's GPU: value and gradient of simulations over a million rows.
+// Measures gradwalk::gpu on this machine's GPU: value and gradient of simulations and a network over a million rows.
 // bench/gpu/peers.py measures JAX on the same; bench/gpu/run calls both.
 //
 //   gpu_bench [ROWS]
@@ -48,8 +48,7 @@ double error_of(const Recorded& graph, gpu::Program& program, const std::vector<
   return worst;
 }
 
-void measure(const std::string& name, const Recorded& graph, std::size_t count, Precision precision, bool exact,
-             CudaOptions::Derivatives how = CudaOptions::Derivatives::automatic) {
+void measure(const std::string& name, const Recorded& graph, std::size_t count, Precision precision, bool exact) {
   const std::vector<float> rows = numbers(count * graph.inputs.size(), name.starts_with("heston"));
   const std::string folder = "/tmp/gradwalk-gpu-bench-" + std::to_string(std::rand());
   const double start = seconds();
@@ -57,7 +56,6 @@ void measure(const std::string& name, const Recorded& graph, std::size_t count, 
                                                    .parameters = graph.parameters,
                                                    .precision = precision,
                                                    .exact = exact,
-                                                   .derivatives = how,
                                                    .cache = folder});
   const double compiled = seconds() - start;
   const double error = error_of(graph, program, rows, precision);
@@ -100,10 +98,7 @@ int main(int argc, char** argv) {
     measure(name, graph, count, Precision::float64, true);
   }
   const Recorded lotka = simulations::lotka_volterra(100);
-  for (const bool exact : {true, false}) {
-    measure("lotka 100, tangents", lotka, count, Precision::float32, exact, CudaOptions::Derivatives::tangents);
-    measure("lotka 100, reverse", lotka, count, Precision::float32, exact, CudaOptions::Derivatives::reverse);
-  }
-  measure("heston 64, reverse", simulations::heston(64), count, Precision::float32, true,
-          CudaOptions::Derivatives::reverse);
+  for (const bool exact : {true, false}) measure("lotka 100", lotka, count, Precision::float32, exact);
+  for (const bool exact : {true, false})
+    measure("network 2-16-16-1", simulations::network(16), count, Precision::float32, exact);
 }

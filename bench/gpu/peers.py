@@ -64,7 +64,7 @@ def lotka(steps, dtype):
     return step, start, end, jnp.array([1.1, 0.4, 0.1, 0.4], dtype)
 
 
-def ways(model, steps, has_inputs, dtype, few):
+def ways(model, steps, has_inputs, dtype, has_unrolled):
     """Functions of parameters and rows, by name: value and gradient, in reverse or forward mode."""
     step, start, end, parameters = model(steps, dtype)
     part = next(k for k in (8, 7, 10, 4, 1) if steps % k == 0)
@@ -113,13 +113,35 @@ def ways(model, steps, has_inputs, dtype, few):
         "parts computed again": reverse(nested),
         "scan, reverse": reverse(scan(part)),
     }
-    if few:
+    if has_unrolled:  # compiling takes a minute for 252 steps
         made |= {"unrolled, forward": forward(unrolled), "unrolled, reverse": reverse(unrolled)}
     return parameters, made
 
 
-def measure(name, model, steps, count, has_inputs, dtype, few):
-    parameters, functions = ways(model, steps, has_inputs, dtype, few)
+def network(width, dtype):
+    """A network with two hidden layers, and its loss as value and gradient."""
+    sizes = [2, width, width, 1]
+    keys = jax.random.split(jax.random.PRNGKey(1), 3)
+    parameters = [
+        (jax.random.normal(k, (m, n), dtype) / math.sqrt(m), jnp.zeros(n, dtype))
+        for k, m, n in zip(keys, sizes, sizes[1:])
+    ]
+
+    def loss(p, z):
+        values = z[:2].T
+        for i, (weights, bias) in enumerate(p):
+            values = values @ weights + bias
+            values = jnp.maximum(values, 0) if i < 2 else values
+        return jnp.maximum(1 - z[2] * values[:, 0], 0).sum()
+
+    return parameters, {"value_and_grad": jax.value_and_grad(loss)}
+
+
+def measure(name, model, steps, count, has_inputs, dtype, has_unrolled):
+    if model is network:
+        parameters, functions = network(steps, dtype)
+    else:
+        parameters, functions = ways(model, steps, has_inputs, dtype, has_unrolled)
     key = jax.random.PRNGKey(0)
     z = jax.random.normal(key, (2 * steps if has_inputs else 3, count), dtype)
     if not has_inputs:
@@ -145,7 +167,11 @@ def measure(name, model, steps, count, has_inputs, dtype, few):
             jax.block_until_ready(result)
             in_a_row.append((time.perf_counter() - begin) / 20)
         least = min(in_a_row)
-        print(f"  jax {name}, {way:26s} call {min(single) * 1e3:8.4f} ms  in a row {least * 1e3:8.4f} ms  first {first:5.1f} s", flush=True)
+        print(
+            f"  jax {name}, {way:26s} call {min(single) * 1e3:8.4f} ms  "
+            f"in a row {least * 1e3:8.4f} ms  first {first:5.1f} s",
+            flush=True,
+        )
         best = min(best or least, least)
     print(f"jax {name}: best {best * 1e3:.4f} ms", flush=True)
 
@@ -154,7 +180,8 @@ def main():
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 1000000
     jax.config.update("jax_enable_x64", True)
     for steps in (16, 64, 252):
-        measure(f"heston {steps} float32", heston, steps, count, True, jnp.float32, steps == 16)
+        measure(f"heston {steps} float32", heston, steps, count, True, jnp.float32, True)
+    measure("network 2-16-16-1 float32", network, 16, count, False, jnp.float32, True)
     measure("lotka 100 float32", lotka, 100, count, False, jnp.float32, False)
     for steps in (64, 252):
         measure(f"heston {steps} float64", heston, steps, count, True, jnp.float64, False)

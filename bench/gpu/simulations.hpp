@@ -61,4 +61,27 @@ inline Recorded lotka_volterra(int steps) {
   return made;
 }
 
+// The loss of a network with one output on a row: two coordinates and the class, 1 or -1. Two hidden layers of `width`
+// neurons with relu, and the hinge loss. It has no time steps, and many parameters.
+inline Recorded network(int width) {
+  Recorded made;
+  for (const double number : {0.5, -0.25, 1.0}) made.inputs.emplace_back(number);
+  std::vector<Value> values{made.inputs[0], made.inputs[1]};
+  const auto weight = [&](std::size_t inputs) {
+    const auto i = static_cast<double>(made.parameters.size());
+    return made.parameters.emplace_back(std::sin(12.9898 * i) / std::sqrt(static_cast<double>(inputs)));
+  };
+  for (const int outputs : {width, width, 1}) {
+    std::vector<Value> next;
+    for (int k = 0; k < outputs; ++k) {
+      Value sum = weight(values.size());
+      for (const Value& value : values) sum = sum + weight(values.size()) * value;
+      next.push_back(outputs == 1 ? sum : relu(sum));
+    }
+    values = next;
+  }
+  made.loss = relu(1.0 - made.inputs[2] * values[0]);
+  return made;
+}
+
 }  // namespace gradwalk::simulations

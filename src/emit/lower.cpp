@@ -306,6 +306,9 @@ class Lowerer {
       }
       case RuleTree::Kind::binary: {
         if (node.name == "/" && is_inverse(rule, at)) return inverse(rule, at);
+        if (node.name == "/" && fuses() && is_half(rule.tree.nodes[node.children[0]]))
+          return {dialect_.literal(0.5) + " * (" + dialect_.literal(1) + " / " + child(1, product_level + 1) + ")",
+                  product_level};
         const int level = node.name == "+" || node.name == "-"   ? sum_level
                           : node.name == "*" || node.name == "/" ? product_level
                                                                  : comparison_level;
@@ -326,9 +329,13 @@ class Lowerer {
     return {rule.text.add(call(rule, at, true)), whole_level};
   }
 
+  bool fuses() const { return !dialect_.fused("", "", "").empty(); }
+  // 0.5 / r is half of 1 / r, with the same bits. GPUs have a fast reciprocal.
+  static bool is_half(const RuleTree::Node& node) { return node.kind == RuleTree::Kind::number && node.number == 0.5; }
+
   // A sum with a product in it, in a language that fuses both. Empty if it is not one.
   std::string fused_sum(Rule& rule, const RuleTree::Node& node) {
-    if (dialect_.fused("", "", "").empty()) return {};
+    if (!fuses()) return {};
     const auto is_product = [&](std::size_t k) {
       const RuleTree::Node& child = rule.tree.nodes[node.children[k]];
       return child.kind == RuleTree::Kind::binary && child.name == "*";
@@ -440,8 +447,7 @@ class Lowerer {
     if (terms.empty()) return number(start);
     if (start == 0 && terms.size() == 1 && terms[0].factor == 1 && !terms[0].has_b) return terms[0].a;
     const bool is_gradient = options_.is_careful && is_backward;
-    const bool fuses = !dialect_.fused("", "", "").empty();
-    if (fuses && start == 0) {  // a product is fused with what was added before it, so begin with a single number
+    if (fuses() && start == 0) {  // a product is fused with what was added before it, so begin with a single number
       const auto single = std::ranges::find_if(terms, [](const Term& one) { return !one.has_b && one.factor == 1; });
       if (single != terms.end()) std::rotate(terms.begin(), single, single + 1);
     }
@@ -456,7 +462,7 @@ class Lowerer {
       } else {
         add_term(text, terms[k++], is_gradient);
         constexpr std::size_t most_fused = 8;  // calls in calls
-        if (!fuses || k % most_fused != 0 || k == terms.size()) continue;
+        if (!fuses() || k % most_fused != 0 || k == terms.size()) continue;
         const Operand sum_so_far = assign(std::move(text), {}, true);
         text = {};
         text.pattern = text.add(sum_so_far);
@@ -509,7 +515,7 @@ class Lowerer {
   }
 
   void add_term(Text& text, const Term& term, bool is_gradient) {
-    if (!text.pattern.empty() && !dialect_.fused("", "", "").empty() && add_fused(text, term, is_gradient)) return;
+    if (!text.pattern.empty() && fuses() && add_fused(text, term, is_gradient)) return;
     std::string sign = std::signbit(term.factor) ? "-" : "";
     if (!text.pattern.empty()) sign = std::signbit(term.factor) ? " - " : " + ";
     const double size = std::abs(term.factor);

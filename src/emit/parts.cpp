@@ -74,7 +74,8 @@ class Cutter {
   Cut run() {
     choose_fronts();
     std::uint32_t begin = 0;
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges;  // of the steps of each section
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges;                      // of the steps of each section
+    if (cut_.fronts_are_parameters) add_section(nullptr), ranges.emplace_back(0, 0);  // uniform nodes
     for (const Loop& loop : cut_.rounds.loops) {
       if (loop.first > begin) add_section(nullptr), ranges.emplace_back(begin, loop.first);
       add_section(&loop), ranges.emplace_back(loop.first, loop.end());
@@ -83,14 +84,19 @@ class Cutter {
     add_section(nullptr);
     ranges.emplace_back(begin, static_cast<std::uint32_t>(cut_.rounds.steps.size()));
     find_outputs(ranges);
-    for (std::size_t i = 0; i < cut_.sections.size(); ++i) {
+    for (std::size_t i = cut_.fronts_are_parameters ? 1 : 0; i < cut_.sections.size(); ++i) {
       Section& section = cut_.sections[i];
       if (section.loop != nullptr)
         make_round(section);
       else
         make_steps(section, ranges[i].first, ranges[i].second);
     }
-    make_uniform();
+    if (cut_.fronts_are_parameters) {
+      cut_.sections[0].outputs.assign(uniform_.begin(), uniform_.end());
+      cut_.sections[0].part = uniform_part(cut_.sections[0].outputs);
+    } else {
+      cut_.uniform = uniform_part(cut_.fronts);
+    }
     return std::move(cut_);
   }
 
@@ -103,7 +109,7 @@ class Cutter {
   void add_section(const Loop* loop) { cut_.sections.push_back({loop, {}, {}, {}}); }
 
   // The fronts are the parameters themselves if those are not more than the uniform nodes that steps read, and little
-  // is computed from them: then rows read the parameters, and each row computes those nodes.
+  // is computed from them: then rows read the parameters, and the first section computes those nodes for each row.
   void choose_fronts() {
     std::set<Id> read;
     bool has_lists = false;
@@ -184,19 +190,8 @@ class Cutter {
     else if (!cut_.fronts_are_parameters || id < cut_.scalars.parameters)
       ref = part.leaf(front(id));
     else
-      return uniform(part, made, id);
+      ref = part.leaf({Leaf::From::value, *uniform_.insert(id).first, 0});
     return made[id] = ref;
-  }
-  // A uniform node and everything below it, without recursion.
-  Ref uniform(Builder& part, std::map<Id, Ref>& made, Id root) {
-    std::set<Id> needed{root};
-    for (auto id = needed.rbegin(); id != needed.rend(); ++id)  // operands have smaller ids, so they are visited later
-      for (const Id below : scalar(*id).operands)
-        if (below != none && scalar(below).op != Op::constant && below >= cut_.scalars.parameters &&
-            !made.contains(below) && scalar(*id).op != Op::constant)
-          needed.insert(below);
-    for (const Id id : needed) made[id] = node(part, made, id);
-    return made[root];
   }
   Ref node(Builder& part, std::map<Id, Ref>& made, Id id) {
     const Scalar& one = scalar(id);
@@ -272,8 +267,8 @@ class Cutter {
     return {Leaf::From::round_front, known->second, 1};
   }
 
-  // Fronts as functions of the parameters.
-  void make_uniform() {
+  // Uniform nodes as functions of the parameters.
+  Part uniform_part(const std::vector<Id>& wanted) {
     Builder part;
     std::map<Id, Ref> made;
     for (Id id = 0; id < cut_.scalars.parameters; ++id) made[id] = part.leaf({Leaf::From::front, id, 0});
@@ -287,13 +282,14 @@ class Cutter {
       made[id] = part.node(one.op, operands);
     }
     std::vector<Ref> outputs;
-    for (const Id id : cut_.fronts) outputs.push_back(made.at(id));
-    cut_.uniform = part.finish(outputs);
+    for (const Id id : wanted) outputs.push_back(made.at(id));
+    return part.finish(outputs);
   }
 
   Cut cut_;
   std::vector<std::uint32_t> at_;  // of each node: its index in steps, or none
   std::map<Id, std::uint32_t> front_numbers_;
+  std::set<Id> uniform_;  // nodes that sections read, if the fronts are the parameters
   std::map<std::vector<Id>, std::uint32_t> lists_;
 };
 

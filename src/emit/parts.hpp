@@ -19,7 +19,7 @@ struct Leaf {
   enum class From : std::uint8_t {
     front,         // a uniform number; `index` is an index into Cut::fronts
     input,         // an input of the row
-    value,         // a step that another part computes; `index` is its id
+    value,         // a node that another section computes; `index` is its id
     carried,       // of a round: an index into Loop::carried
     round_front,   // of a round: the front index + step * round
     round_input,   // of a round: the input index + step * round
