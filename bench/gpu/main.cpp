@@ -2,7 +2,7 @@
 // Measures gradwalk::gpu on this machine's GPU: value and gradient of simulations and a network over a million rows.
 // bench/gpu/peers.py measures JAX on the same; bench/gpu/run calls both.
 //
-//   gpu_bench [ROWS]
+//   gradwalk-bench-gpu [ROWS]
 #include <algorithm>
 #include <chrono>
 #include <cmath>

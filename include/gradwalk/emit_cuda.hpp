@@ -38,6 +38,7 @@ struct CudaOptions {
     reverse,                               // backward, from values that are kept every few rounds
   } derivatives = Derivatives::automatic;  // tangents need few parameters and no input gradients
   bool loops = true;                       // whether repeated time steps become loops
+  bool ignore_comparisons = false;         // accept a graph that was recorded while comparisons of Values became bools
 };
 
 // The text of the kernels, and what a caller needs to know to launch them.
@@ -59,8 +60,8 @@ struct CudaSource {
 };
 
 // Returns kernels for the graph below one output. Throws an Error for a custom node, for an input or parameter that is
-// not a leaf or is named twice, for a graph without inputs, for more sums than a block has room for, and for tangents
-// where they cannot be used.
+// not a leaf or is named twice, for a graph that a comparison of Values decided, for a graph without inputs, for more
+// sums than fit into a block, and for tangents where they cannot be used.
 GRADWALK_EXPORT CudaSource emit_cuda(const Value& output, const CudaOptions& options);
 // Returns kernels for the graph below several outputs. Sums and gradients are those of the first.
 GRADWALK_EXPORT CudaSource emit_cuda(std::span<const Value> outputs, const CudaOptions& options);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Programs on NVIDIA GPUs: the sum of an output over many rows, and its gradient. The component is gradwalk::gpu.
 //
-//   Value x = 0.0, y = 0.0, w = 0.5, b = 0.0;
+//   Value x = 0.0, y = 0.0, w = 0.5, b = 0.0;                  // stand for the numbers of one row, and parameters
 //   gpu::Program program = gpu::compile(pow(w * x + b - y, 2), {.inputs = {x, y}, .parameters = {w, b}});
 //   gpu::DeviceRows rows(numbers, 2);          // copies the rows to the device, where they stay
 //   double sum = program.run(rows);            // also adds the gradient of the sum to w and b
@@ -40,7 +40,8 @@ struct Options {
   // Exact mode rounds every operation as IEEE says, and gives the same bits on every device. Fast mode may fuse
   // operations, and in float32 it divides with an error of 2 units in the last place and takes roots with 1.
   bool exact = true;
-  bool input_gradients = false;  // whether gradients with respect to the inputs of each row can be asked for
+  bool input_gradients = false;     // whether gradients with respect to the inputs of each row can be asked for
+  bool ignore_comparisons = false;  // accept a graph that was recorded while comparisons of Values became bools
   CudaOptions::Derivatives derivatives = CudaOptions::Derivatives::automatic;  // how those of loops are computed
   int device = 0;                                                              // one of devices()
   std::string cache = {};  // the folder for machine code; empty: cache_folder()

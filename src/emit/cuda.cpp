@@ -41,13 +41,15 @@ class Kernels {
         name_(Names().unique(options.name, "model")) {
     if (options.inputs.empty())
       throw Error("emit_cuda", "inputs that differ from row to row", "none", "name them in .inputs");
-    cut_ = cut_at_loops(compiler::record(outputs, options.inputs, options.parameters).scalars, options.loops, unrolled);
+    compiler::Recorded recorded = compiler::record(outputs, options.inputs, options.parameters);
+    compiler::check_comparisons("emit_cuda", recorded, options.ignore_comparisons);
+    cut_ = cut_at_loops(std::move(recorded.scalars), options.loops, unrolled);
     sums_ = cut_.fronts.size() + 1;
     is_shared_ = sums_ > most_in_registers || cut_.has_round_fronts;
     const std::size_t most = shared_bytes / warps / (dialect_.is_float() ? sizeof(float) : sizeof(double));
     if (sums_ > most)
       throw Error("emit_cuda", "at most " + to_string(most - 1) + " uniform numbers that rows read",
-                  to_string(sums_ - 1), "use compile() for a graph with so many parameters");
+                  to_string(sums_ - 1), "use compile() for a graph with more parameters");
     uses_tangents_ = chooses_tangents();
   }
 
@@ -145,7 +147,7 @@ class Kernels {
     }
     throw Error("emit_cuda", "a carried value with a name", "none", "report this as a bug");
   }
-  // Of an input, in its tile of 32 rows.
+  // The place of an input in its tile of 32 rows.
   std::string place_of(const Leaf& input, const Scope& scope) const {
     if (input.step == 0) return to_string(std::uint64_t{input.index} * 32);
     return "(" + index(input.index, input.step, scope.round) + ") * 32";
@@ -391,7 +393,7 @@ class Kernels {
 
   // ---- values ----
 
-  // Of a loop in the reverse mode: the carried values that are kept, and where.
+  // The carried values of a loop that reverse mode keeps, and where.
   struct Kept {
     std::vector<std::uint32_t> carried;  // that the backward pass or later rounds need
     std::uint32_t rounds = 0;            // from one kept state to the next

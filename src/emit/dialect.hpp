@@ -39,7 +39,7 @@ class C99 : public Dialect {
   std::string prefix_;
 };
 
-// CUDA, in float or double. In exact mode, functions that src/emit/cuda_functions.def defines replace the library's,
+// CUDA, in float or double. In exact mode, the functions of cuda_prelude.cpp replace the library's,
 // and every sum of a product is fused in the text, so that no compiler has a choice.
 class Cuda : public C99 {
  public:

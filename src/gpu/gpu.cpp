@@ -176,7 +176,8 @@ struct Program::State {
                                .exact = options.exact,
                                .input_gradients = options.input_gradients,
                                .guard_zeros = guard_zeros,
-                               .derivatives = guard_zeros ? CudaOptions::Derivatives::automatic : options.derivatives});
+                               .derivatives = guard_zeros ? CudaOptions::Derivatives::automatic : options.derivatives,
+                               .ignore_comparisons = options.ignore_comparisons});
   }
   std::vector<double> parameter_values() const {
     std::vector<double> made;

@@ -26,7 +26,7 @@ class DeviceMemory {
   }
   Address address() const { return address_; }
   std::size_t bytes() const { return bytes_; }
-  // Replaces it by a larger piece if it is smaller than this. What it contained is lost then.
+  // Replaces it by a larger piece if it is smaller than this. The numbers in it are lost then.
   void grow(const char* call, int device, std::size_t bytes) {
     if (address_ != 0 && bytes <= bytes_) return;
     *this = DeviceMemory();
