@@ -300,6 +300,9 @@ TEST(EmitCuda, RefusesWhatItCannotEmit) {
       error_of([&] { emit_cuda(x * p, {.inputs = {x}, .parameters = {p}, .derivatives = Derivatives::tangents}); }),
       "emit_cuda: needs a loop, few uniform numbers, and no input gradients or guard for tangents, got a graph or "
       "options without one of these; leave .derivatives as it is");
+  const std::vector<Value> choices{p, p * p};
+  EXPECT_THAT(error_of([&] { emit_cuda(pick(choices, x), {.inputs = {x}, .parameters = {p}}); }),
+              HasSubstr("got a pick, whose index has to be checked"));
   const Value product = x * p;
   const Value chosen = product > 1.0 ? product * product : product;
   EXPECT_THAT(error_of([&] { emit_cuda(chosen, {.inputs = {x}, .parameters = {p}}); }),

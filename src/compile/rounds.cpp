@@ -331,6 +331,9 @@ std::array<Id, 3> ordered_operands(const Scalars& scalars, Id id) {
   return operands;
 }
 
-Rounds find_rounds(const Scalars& scalars, std::uint32_t multiple) { return Finder(scalars, multiple).run(); }
+Rounds find_rounds(const Scalars& scalars, std::uint32_t multiple) {
+  if (!scalars.tables.empty()) return {};
+  return Finder(scalars, multiple).run();
+}
 
 }  // namespace gradwalk::compiler

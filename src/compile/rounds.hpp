@@ -55,7 +55,8 @@ struct Rounds {
 std::array<Id, 3> ordered_operands(const Scalars& scalars, Id id);
 
 // Finds at most a few loops. Their numbers of rounds are multiples of `multiple`, so that a printer can unroll them;
-// the rounds that are left stay outside. Takes time proportional to the number of nodes.
+// the rounds that are left stay outside. Finds none in a graph with picks, whose operands are tables. Takes time
+// proportional to the number of nodes.
 Rounds find_rounds(const Scalars& scalars, std::uint32_t multiple = 1);
 
 }  // namespace gradwalk::compiler

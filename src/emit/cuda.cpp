@@ -43,6 +43,9 @@ class Kernels {
       throw Error("emit_cuda", "inputs that differ from row to row", "none", "name them in .inputs");
     compiler::Recorded recorded = compiler::record(outputs, options.inputs, options.parameters);
     compiler::check_comparisons("emit_cuda", recorded, options.ignore_comparisons);
+    if (!recorded.scalars.index_sizes.empty())
+      throw Error("emit_cuda", "operations that are CUDA expressions", "a pick, whose index has to be checked",
+                  "write it as select(index == 0, a, select(index == 1, b, ...))");
     cut_ = cut_at_loops(std::move(recorded.scalars), options.loops, unrolled);
     sums_ = cut_.fronts.size() + 1;
     is_shared_ = sums_ > most_in_registers || cut_.has_round_fronts;
