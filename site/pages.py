@@ -33,6 +33,7 @@ SECTIONS = {
         "docs/csv.md",
         "docs/compile.md",
         "docs/emit-c.md",
+        "docs/gpu.md",
         "docs/solve.md",
         "docs/custom-op.md",
         "docs/python.md",

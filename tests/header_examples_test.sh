@@ -17,6 +17,7 @@ context_of() {
     function.hpp) echo 'Value a, x, rate; std::vector<double> rows;' ;;
     model.hpp) echo 'MLP network(2, {3}); Dataset data; std::size_t i = 0;' ;;
     eigen_sparse.hpp) echo 'std::vector<Value> x; Value energy; std::vector<double> point;' ;;
+    gpu.hpp) echo 'std::vector<double> numbers;' ;;
     mpi.hpp) echo 'Dataset data; Recipe recipe;' ;;
     optim.hpp) echo 'MLP model(1, {8, 1}); Value loss();' ;;
     solve.hpp) echo 'Value rosenbrock(const std::vector<Value>&); std::vector<Value> residuals(const std::vector<Value>&); std::vector<std::vector<double>> rows;' ;;

@@ -20,6 +20,7 @@ enum class Array : std::uint8_t {
   number,          // a constant
   parameter,       // an argument of the function
   input,           // an argument of the function
+  seed,            // the gradient of an output, which the surrounding code gives
   node,            // computed by an earlier statement
   output,          // the following are targets only
   gradient,        // with respect to parameters

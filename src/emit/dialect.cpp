@@ -37,4 +37,20 @@ std::string C99::times(const std::string& gradient, const std::string& derivativ
   return prefix_ + "_times(" + gradient + ", " + derivative + ")";
 }
 
+std::string Cuda::literal(double number) const {
+  const double stored = is_float() ? static_cast<double>(static_cast<float>(number)) : number;
+  if (std::isnan(stored)) return "gw_nan()";
+  if (std::isinf(stored)) return stored < 0 ? "(-gw_infinity())" : "gw_infinity()";
+  return C99::literal(number);
+}
+
+std::string Cuda::function(std::string_view name) const {
+  if (is_exact_ && (name == "exp" || name == "log")) return "gw_" + std::string(name);
+  return C99::function(name);
+}
+
+std::string Cuda::fused(const std::string& x, const std::string& y, const std::string& z) const {
+  return (is_float() ? "fmaf(" : "fma(") + x + ", " + y + ", " + z + ")";
+}
+
 }  // namespace gradwalk::emit

@@ -16,6 +16,8 @@ class Dialect {
   // "condition ? x : y", and gradient * derivative by the zero-gradient rule.
   virtual std::string choice(const std::string& condition, const std::string& x, const std::string& y) const = 0;
   virtual std::string times(const std::string& gradient, const std::string& derivative) const = 0;
+  // x * y + z with one rounding, or an empty text if the language leaves that to its compiler.
+  virtual std::string fused(const std::string& x, const std::string& y, const std::string& z) const = 0;
 };
 
 // C99, in float or double.
@@ -30,10 +32,24 @@ class C99 : public Dialect {
   std::string function(std::string_view name) const override;
   std::string choice(const std::string& condition, const std::string& x, const std::string& y) const override;
   std::string times(const std::string& gradient, const std::string& derivative) const override;
+  std::string fused(const std::string&, const std::string&, const std::string&) const override { return {}; }
 
  private:
   bool is_float_;
   std::string prefix_;
+};
+
+// CUDA, in float or double. In exact mode, the functions of cuda_prelude.cpp replace the library's,
+// and every sum of a product is fused in the text, so that no compiler has a choice.
+class Cuda : public C99 {
+ public:
+  Cuda(bool is_float, bool is_exact) : C99(is_float, "gw"), is_exact_(is_exact) {}
+  std::string literal(double number) const override;
+  std::string function(std::string_view name) const override;
+  std::string fused(const std::string& x, const std::string& y, const std::string& z) const override;
+
+ private:
+  bool is_exact_;
 };
 
 }  // namespace gradwalk::emit

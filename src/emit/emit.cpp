@@ -10,6 +10,8 @@
 #include <optional>
 
 #include "compile/passes.hpp"
+#include "function_text.hpp"
+#include "gradients.hpp"
 #include "gradwalk/derivatives.hpp"
 #include "gradwalk/error.hpp"
 #include "lower.hpp"
@@ -23,28 +25,6 @@ namespace {
 
 using compiler::Id, compiler::none, compiler::Terms;
 
-// digamma as text, one statement per line.
-std::string digamma_lines() {
-#define GRADWALK_C_AND_CPP(...) #__VA_ARGS__
-  const std::string code =
-#include "engine/digamma.def"
-      ;
-#undef GRADWALK_C_AND_CPP
-  std::string text;
-  int braces = 0, brackets = 0;
-  for (std::size_t i = 0; i < code.size(); ++i) {
-    const char c = code[i];
-    brackets += c == '(' ? 1 : c == ')' ? -1 : 0;
-    braces += c == '{' ? 1 : c == '}' ? -1 : 0;
-    if (c == '}' && text.size() >= 2 && text.substr(text.size() - 2) == "  ") text.resize(text.size() - 2);
-    text += c;
-    if (brackets > 0 || (c != ';' && c != '{' && c != '}')) continue;
-    text += "\n" + std::string(static_cast<std::size_t>(2 * braces), ' ');
-    while (i + 1 < code.size() && code[i + 1] == ' ') ++i;
-  }
-  return text;
-}
-
 Terms terms_of(std::span<const Value> outputs, std::span<const Value> leaves, bool ignore_comparisons) {
   const compiler::Recorded recorded = compiler::record(outputs, {}, leaves);
   compiler::check_comparisons("emit_c", recorded, ignore_comparisons);
@@ -52,29 +32,6 @@ Terms terms_of(std::span<const Value> outputs, std::span<const Value> leaves, bo
     throw Error("emit_c", "operations that are C expressions", "a pick, whose index has to be checked",
                 "write it as select(index == 0, a, select(index == 1, b, ...))");
   return compiler::simplify(recorded.scalars);
-}
-
-// Adds the backward pass of one output to terms whose forward pass it shares. Returns the gradient by each leaf.
-std::vector<Id> add_backward(Terms& all, const Terms& forward, Id output) {
-  Terms own = forward;
-  own.outputs = {output};
-  compiler::differentiate(own);
-  const auto first = own.backward, shift = static_cast<Id>(all.nodes.size()) - first;
-  const auto moved = [&](Id id) { return id == none || id < first ? id : id + shift; };
-  const auto operands = static_cast<std::uint32_t>(all.operands.size() - forward.operands.size());
-  const auto products = static_cast<std::uint32_t>(all.products.size() - forward.products.size());
-  for (std::size_t i = forward.operands.size(); i < own.operands.size(); ++i)
-    all.operands.push_back(moved(own.operands[i]));
-  for (std::size_t i = forward.products.size(); i < own.products.size(); ++i)
-    all.products.push_back({own.products[i].factor, moved(own.products[i].a), moved(own.products[i].b)});
-  for (std::size_t i = first; i < own.nodes.size(); ++i) {
-    compiler::Node node = own.nodes[i];
-    node.begin += node.kind == compiler::Kind::sum ? products : operands;
-    all.nodes.push_back(node);
-  }
-  std::vector<Id> gradients;
-  for (const Id id : own.gradients) gradients.push_back(moved(id));
-  return gradients;
 }
 
 class File {
@@ -105,9 +62,9 @@ class File {
     if (!tables_.text().empty()) text += tables_.text() + "\n";
     text += public_tables_;
     if (uses_finite_) text += finite_text();
-    if (uses_times_) text += times_text();
-    if (uses_digamma_) text += digamma_text();
-    if (uses_trigamma_) text += trigamma_text();
+    if (uses_times_) text += times_text(dialect_);
+    if (uses_digamma_) text += digamma_text(name_);
+    if (uses_trigamma_) text += trigamma_text(name_);
     for (const Function& function : functions_) text += text_of(function);
     if (options_.main) text += main_text();
     check_size(text.size());
@@ -223,9 +180,9 @@ class File {
   emit::Code lowered(const Terms& terms, const std::vector<Store>& stores, bool is_careful) const {
     constexpr std::size_t saving = 4;
     const std::size_t size = emit::size_of(terms, stores);
-    const auto straight = [&] { return emit::lower(terms, stores, dialect_, {parameters(), true, is_careful}); };
+    const auto straight = [&] { return emit::lower(terms, stores, dialect_, {parameters(), true, false, is_careful}); };
     if (size <= options_.straight) return straight();
-    emit::Code code = emit::lower(terms, stores, dialect_, {parameters(), false, is_careful});
+    emit::Code code = emit::lower(terms, stores, dialect_, {parameters(), false, false, is_careful});
     emit::roll(code);
     if (size <= saving * options_.straight && emit::size_of(code) * saving > size) return straight();
     return code;
@@ -517,32 +474,6 @@ class File {
            "  for (int i = 0; i < count; ++i) bad |= numbers[i] - numbers[i] != " + dialect_.literal(0) +
            ";\n  return !bad;\n}\n\n";
   }
-  std::string times_text() const {
-    return "/* A gradient of 0 passes nothing on. */\nstatic " + real() + " " + name_ + "_times(" + real() +
-           " gradient, " + real() + " derivative) {\n  return gradient == " + dialect_.literal(0) + " ? " +
-           dialect_.literal(0) + " : gradient * derivative;\n}\n\n";
-  }
-  std::string digamma_text() const {
-    std::string text = digamma_lines();
-    text.insert(text.find("digamma"), name_ + "_");
-    return "static " + text + "\n";
-  }
-  // trigamma is a rule of plain arithmetic, so it is recorded and emitted as any other function. It computes in double.
-  std::string trigamma_text() const {
-    const Value x;
-    const Terms terms = terms_of(std::vector{rules::trigamma(x)}, std::vector{x}, true);
-    const emit::C99 dialect(false, "trigamma");
-    const std::vector<Store> stores{{{Array::result, 0, 0}, terms.outputs[0]}};
-    const emit::Code code = emit::lower(terms, stores, dialect, {0, true, false});
-    emit::Tables tables("trigamma", dialect);
-    emit::PrintOptions options;
-    options.input_names = {"x"};
-    std::string body = emit::print_body(code, dialect, tables, options).text;
-    const std::string argument = "  const double x = inputs[0];\n";
-    if (body.starts_with(argument)) body.erase(0, argument.size());
-    return "static double " + name_ + "_trigamma(double x) {\n" + body + "}\n\n";
-  }
-
   std::string declaration(const Function& function, bool is_in_header = false) const {
     std::string text = (function.is_static ? "static " : "") + function.type + " " + function.name + "(";
     for (std::size_t i = 0; i < function.arguments.size(); ++i) text += (i == 0 ? "" : ", ") + function.arguments[i];

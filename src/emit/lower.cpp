@@ -146,7 +146,7 @@ class Lowerer {
                 is_input ? static_cast<std::uint32_t>(id - options_.parameters) : id, 0};
       }
       case Kind::constant: return number(node.number);
-      case Kind::seed: return number(1);
+      case Kind::seed: return seed(id);
       case Kind::sum: return sum(id, node);
       case Kind::function: return function(node);
       case Kind::extreme: return extreme(id, node);
@@ -154,6 +154,12 @@ class Lowerer {
       case Kind::share: return share(id, node);
       default: return number(0);
     }
+  }
+
+  Operand seed(Id id) const {
+    if (!options_.has_seeds) return number(1);
+    const auto output = std::find(terms_.seeds.begin(), terms_.seeds.end(), id) - terms_.seeds.begin();
+    return {Array::seed, static_cast<std::uint32_t>(output), 0};
   }
 
   Operand function(const Node& node) {
@@ -300,9 +306,14 @@ class Lowerer {
       }
       case RuleTree::Kind::binary: {
         if (node.name == "/" && is_inverse(rule, at)) return inverse(rule, at);
+        if (node.name == "/" && fuses() && is_half(rule.tree.nodes[node.children[0]]))
+          return {dialect_.literal(0.5) + " * (" + dialect_.literal(1) + " / " + child(1, product_level + 1) + ")",
+                  product_level};
         const int level = node.name == "+" || node.name == "-"   ? sum_level
                           : node.name == "*" || node.name == "/" ? product_level
                                                                  : comparison_level;
+        if (level == sum_level)
+          if (const std::string fused = fused_sum(rule, node); !fused.empty()) return {fused, whole_level};
         const bool is_symmetric = node.name == "+" || node.name == "*";
         const std::string left = child(0, level), right = child(1, is_symmetric ? level : level + 1);
         return {left + " " + std::string(node.name) + " " + right, level};
@@ -316,6 +327,29 @@ class Lowerer {
       return {text + ")", whole_level};
     }
     return {rule.text.add(call(rule, at, true)), whole_level};
+  }
+
+  bool fuses() const { return !dialect_.fused("", "", "").empty(); }
+  // 0.5 / r is half of 1 / r, with the same bits. GPUs have a fast reciprocal.
+  static bool is_half(const RuleTree::Node& node) { return node.kind == RuleTree::Kind::number && node.number == 0.5; }
+
+  // A sum with a product in it, in a language that fuses both. Empty if it is not one.
+  std::string fused_sum(Rule& rule, const RuleTree::Node& node) {
+    if (!fuses()) return {};
+    const auto is_product = [&](std::size_t k) {
+      const RuleTree::Node& child = rule.tree.nodes[node.children[k]];
+      return child.kind == RuleTree::Kind::binary && child.name == "*";
+    };
+    if (!is_product(0) && !is_product(1)) return {};
+    const std::size_t product = is_product(1) ? 1 : 0;
+    const RuleTree::Node& inside = rule.tree.nodes[node.children[product]];
+    const auto factor = [&](std::size_t k) {
+      const Printed one = printed(rule, inside.children[k]);
+      return one.level < product_level ? "(" + one.text + ")" : one.text;
+    };
+    const std::string x = factor(0), y = factor(1), rest = printed(rule, node.children[1 - product]).text;
+    if (node.name == "+") return dialect_.fused(x, y, rest);
+    return product == 1 ? dialect_.fused("-(" + x + ")", y, rest) : dialect_.fused(x, y, "-(" + rest + ")");
   }
 
   std::string slot(Rule& rule, std::size_t k) {
@@ -413,6 +447,10 @@ class Lowerer {
     if (terms.empty()) return number(start);
     if (start == 0 && terms.size() == 1 && terms[0].factor == 1 && !terms[0].has_b) return terms[0].a;
     const bool is_gradient = options_.is_careful && is_backward;
+    if (fuses() && start == 0) {  // a product is fused with what was added before it, so begin with a single number
+      const auto single = std::ranges::find_if(terms, [](const Term& one) { return !one.has_b && one.factor == 1; });
+      if (single != terms.end()) std::rotate(terms.begin(), single, single + 1);
+    }
     Text text;
     std::vector<Run> runs;
     if (start != 0) text.pattern = text.add(number(start));
@@ -423,6 +461,11 @@ class Lowerer {
         k += repeat.length * repeat.count;
       } else {
         add_term(text, terms[k++], is_gradient);
+        constexpr std::size_t most_fused = 8;  // calls in calls
+        if (!fuses() || k % most_fused != 0 || k == terms.size()) continue;
+        const Operand sum_so_far = assign(std::move(text), {}, true);
+        text = {};
+        text.pattern = text.add(sum_so_far);
       }
     }
     if (text.pattern.empty()) text.pattern = dialect_.literal(0);
@@ -472,6 +515,7 @@ class Lowerer {
   }
 
   void add_term(Text& text, const Term& term, bool is_gradient) {
+    if (!text.pattern.empty() && fuses() && add_fused(text, term, is_gradient)) return;
     std::string sign = std::signbit(term.factor) ? "-" : "";
     if (!text.pattern.empty()) sign = std::signbit(term.factor) ? " - " : " + ";
     const double size = std::abs(term.factor);
@@ -482,6 +526,20 @@ class Lowerer {
     else if (term.has_b)
       product += " * " + text.add(term.b);
     text.pattern += sign + product;
+  }
+
+  // Fuses a product with the sum so far. Returns false if the term has no product.
+  bool add_fused(Text& text, const Term& term, bool is_gradient) {
+    const double size = std::abs(term.factor);
+    if (is_gradient || (!term.has_b && size == 1)) return false;
+    const std::string sign = std::signbit(term.factor) ? "-" : "";
+    if (term.has_b) {
+      const std::string a = size == 1 ? text.add(term.a) : text.add(number(size)) + " * " + text.add(term.a);
+      text.pattern = dialect_.fused(sign + a, text.add(term.b), text.pattern);
+    } else {
+      text.pattern = dialect_.fused(sign + text.add(number(size)), text.add(term.a), text.pattern);
+    }
+    return true;
   }
 
   const Terms& terms_;

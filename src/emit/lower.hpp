@@ -20,6 +20,7 @@ struct Store {
 struct LowerOptions {
   std::size_t parameters = 0;  // the first parameters of the terms; the others are inputs of the function
   bool is_straight = false;    // whether long sums stay expressions
+  bool has_seeds = false;      // whether the gradients of the outputs are operands (Array::seed) rather than 1
   bool is_careful = false;     // whether a gradient of 0 passes nothing on, not even 0 times infinity
 };
 

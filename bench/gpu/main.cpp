@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// Measures gradwalk::gpu on this machine's GPU: value and gradient of simulations and a network over a million rows.
+// bench/gpu/peers.py measures JAX on the same; bench/gpu/run calls both.
+//
+//   gradwalk-bench-gpu [ROWS]
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gradwalk/gpu.hpp"
+#include "simulations.hpp"
+
+using namespace gradwalk;
+using simulations::Recorded;
+
+namespace {
+
+double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+// Normally distributed numbers; for speed, a million of them are used over and over.
+std::vector<float> numbers(std::size_t count, bool is_heston) {
+  std::mt19937_64 random(7);
+  std::normal_distribution<double> normal;
+  std::vector<float> made(std::min<std::size_t>(count, 1000003));
+  for (float& one : made) one = static_cast<float>(is_heston ? normal(random) : 0.5 + 0.25 * std::abs(normal(random)));
+  const std::size_t base = made.size();
+  made.resize(count);
+  for (std::size_t i = base; i < count; ++i) made[i] = made[i - base];
+  return made;
+}
+
+// The largest difference from the CPU's program on some of the rows, relative to the largest number.
+double error_of(const Recorded& graph, gpu::Program& program, const std::vector<float>& rows, Precision precision) {
+  const std::size_t inputs = graph.inputs.size(), some = std::min<std::size_t>(20000, rows.size() / inputs);
+  const std::vector<double> few(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(some * inputs));
+  Program on_cpu = compile(graph.loss, {.inputs = graph.inputs, .parameters = graph.parameters, .threads = 0});
+  std::vector<double> wanted(graph.parameters.size()), got(wanted.size());
+  const double sum = on_cpu.gradients(few, wanted),
+               found = program.gradients(gpu::DeviceRows(few, inputs, precision), got);
+  double worst = std::abs(found - sum) / std::abs(sum);
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    worst = std::max(worst, std::abs(got[i] - wanted[i]) / std::abs(wanted[i]));
+  return worst;
+}
+
+void measure(const std::string& name, const Recorded& graph, std::size_t count, Precision precision, bool exact) {
+  const std::vector<float> rows = numbers(count * graph.inputs.size(), name.starts_with("heston"));
+  const std::string folder = "/tmp/gradwalk-gpu-bench-" + std::to_string(std::rand());
+  const double start = seconds();
+  gpu::Program program = gpu::compile(graph.loss, {.inputs = graph.inputs,
+                                                   .parameters = graph.parameters,
+                                                   .precision = precision,
+                                                   .exact = exact,
+                                                   .cache = folder});
+  const double compiled = seconds() - start;
+  const double error = error_of(graph, program, rows, precision);
+  const gpu::DeviceRows on_device(rows, graph.inputs.size(), precision);
+  std::vector<double> gradient(graph.parameters.size()), first(gradient.size());
+  const double sum = program.gradients(on_device, first);
+  bool is_same = true;
+  std::vector<double> device, call;
+  for (int i = 0; i < 40; ++i) {
+    const double begin = seconds();
+    const double again = program.gradients(on_device, gradient);
+    call.push_back(seconds() - begin);
+    device.push_back(program.device_seconds());
+    is_same = is_same && again == sum && gradient == first;
+  }
+  std::sort(device.begin(), device.end());
+  std::sort(call.begin(), call.end());
+  const double bytes = static_cast<double>(rows.size()) * (precision == Precision::float32 ? 4 : 8);
+  std::printf(
+      "%-22s %-7s %-5s device %8.4f ms (median %8.4f)  call %8.4f ms  read %5.2f TB/s  compile %5.2f s  error %.1e  "
+      "%s\n    %s\n",
+      name.c_str(), precision == Precision::float32 ? "float32" : "float64", exact ? "exact" : "fast", device[0] * 1e3,
+      device[device.size() / 2] * 1e3, call[0] * 1e3, bytes / device[0] * 1e-12, compiled, error,
+      is_same ? "same bits" : "OTHER BITS", program.source().about.c_str());
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::size_t count = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1000000;
+  for (const gpu::Device& one : gpu::devices())
+    std::printf("device %d: %s, %s, %.1f GB\n", one.index, one.name.c_str(), one.architecture.c_str(),
+                static_cast<double>(one.bytes) * 1e-9);
+  for (const int steps : {16, 64, 252}) {
+    const Recorded graph = simulations::heston(steps);
+    const std::string name = "heston " + std::to_string(steps);
+    measure(name, graph, count, Precision::float32, true);
+    measure(name, graph, count, Precision::float32, false);
+    measure(name, graph, count, Precision::float64, true);
+  }
+  const Recorded lotka = simulations::lotka_volterra(100);
+  for (const bool exact : {true, false}) measure("lotka 100", lotka, count, Precision::float32, exact);
+  for (const bool exact : {true, false})
+    measure("network 2-16-16-1", simulations::network(16), count, Precision::float32, exact);
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// Simulations in plain scalar code, one row each: their graphs repeat the same nodes for each time step. The benchmark
+// of gradwalk::gpu and its tests record them.
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "gradwalk/value.hpp"
+
+namespace gradwalk::simulations {
+
+struct Recorded {
+  Value loss;
+  std::vector<Value> inputs, parameters;
+};
+
+// The payoff of a call option in Heston's model: a price whose variance is random, too. A row has two normally
+// distributed numbers per time step.
+inline Recorded heston(int steps) {
+  Recorded made;
+  for (const double number : {100.0, 0.04, 1.5, 0.04, 0.3, -0.7}) made.parameters.emplace_back(number);
+  const Value &start = made.parameters[0], &variance = made.parameters[1], &speed = made.parameters[2],
+              &level = made.parameters[3], &volatility = made.parameters[4], &correlation = made.parameters[5];
+  for (int i = 0; i < 2 * steps; ++i) made.inputs.emplace_back(0.1 * ((i * 7) % 11 - 5));
+  const double dt = 1.0 / steps, root = std::sqrt(dt);
+  const Value other = sqrt(1.0 - correlation * correlation);
+  Value x = (start - 100.0) * 0.01, v = variance;
+  for (int t = 0; t < steps; ++t) {
+    const Value &z1 = made.inputs[static_cast<std::size_t>(2 * t)],
+                &z2 = made.inputs[static_cast<std::size_t>(2 * t + 1)];
+    const Value positive = relu(v) + 1e-8, deviation = sqrt(positive), both = correlation * z1 + other * z2;
+    x = x + (-0.5 * dt) * positive + deviation * (root * z1);
+    v = v + speed * (level - positive) * dt + volatility * (deviation * (root * both));
+  }
+  made.loss = relu(exp(x) * 100.0 - 100.0);
+  return made;
+}
+
+// Predators and prey (Lotka and Volterra) by the method of Runge and Kutta. A row has both numbers at the start, and
+// the number of prey that was seen at the end.
+inline Recorded lotka_volterra(int steps) {
+  Recorded made;
+  for (const double number : {1.1, 0.4, 0.1, 0.4}) made.parameters.emplace_back(number);
+  for (const double number : {1.0, 0.5, 1.2}) made.inputs.emplace_back(number);
+  const Value &a = made.parameters[0], &b = made.parameters[1], &c = made.parameters[2], &d = made.parameters[3];
+  const double h = 4.0 / steps;
+  Value x = made.inputs[0], y = made.inputs[1];
+  const auto prey = [&](const Value& u, const Value& w) { return a * u - b * u * w; };
+  const auto predators = [&](const Value& u, const Value& w) { return c * u * w - d * w; };
+  for (int t = 0; t < steps; ++t) {
+    const Value k1 = prey(x, y), l1 = predators(x, y);
+    const Value x2 = x + 0.5 * h * k1, y2 = y + 0.5 * h * l1, k2 = prey(x2, y2), l2 = predators(x2, y2);
+    const Value x3 = x + 0.5 * h * k2, y3 = y + 0.5 * h * l2, k3 = prey(x3, y3), l3 = predators(x3, y3);
+    const Value x4 = x + h * k3, y4 = y + h * l3, k4 = prey(x4, y4), l4 = predators(x4, y4);
+    x = x + (h / 6) * (k1 + 2.0 * k2 + 2.0 * k3 + k4);
+    y = y + (h / 6) * (l1 + 2.0 * l2 + 2.0 * l3 + l4);
+  }
+  const Value off = x - made.inputs[2];
+  made.loss = off * off;
+  return made;
+}
+
+// The loss of a network with one output on a row: two coordinates and the class, 1 or -1. Two hidden layers of `width`
+// neurons with relu, and the hinge loss. It has no time steps, and many parameters.
+inline Recorded network(int width) {
+  Recorded made;
+  for (const double number : {0.5, -0.25, 1.0}) made.inputs.emplace_back(number);
+  std::vector<Value> values{made.inputs[0], made.inputs[1]};
+  const auto weight = [&](std::size_t inputs) {
+    const auto i = static_cast<double>(made.parameters.size());
+    return made.parameters.emplace_back(std::sin(12.9898 * i) / std::sqrt(static_cast<double>(inputs)));
+  };
+  for (const int outputs : {width, width, 1}) {
+    std::vector<Value> next;
+    for (int k = 0; k < outputs; ++k) {
+      Value sum = weight(values.size());
+      for (const Value& value : values) sum = sum + weight(values.size()) * value;
+      next.push_back(outputs == 1 ? sum : relu(sum));
+    }
+    values = next;
+  }
+  made.loss = relu(1.0 - made.inputs[2] * values[0]);
+  return made;
+}
+
+}  // namespace gradwalk::simulations

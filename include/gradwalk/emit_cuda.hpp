@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// emit_cuda() writes a recorded graph as CUDA kernels that run many rows at once: the sum of an output over the rows
+// and its gradient. Part of gradwalk::compile.
+//
+//   Value x = 1.0, y = 2.0, w = 0.5, b = 0.0;
+//   CudaSource source = emit_cuda(pow(w * x + b - y, 2), {.inputs = {x, y}, .parameters = {w, b}});
+//
+// One thread computes one row. The time steps of a simulation, which the graph has one after another, become loops
+// again. docs/gpu.md describes the kernels and the layout of rows.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gradwalk/compile.hpp"
+#include "gradwalk/value.hpp"
+
+namespace gradwalk {
+
+// Options of emit_cuda().
+struct CudaOptions {
+  std::string name = "model";                // the first part of the kernels' names; any text
+  std::vector<Value> inputs = {};            // the leaves whose numbers come from the rows, in this order
+  std::vector<Value> parameters = {};        // the leaves that get gradients; every other leaf is a constant
+  Precision precision = Precision::float32;  // the number type
+  // Whether the text fixes each rounding: sums of products are fused as written, and exp and log are the file's own.
+  // Compiled with -fmad=false, it then gives the same bits on every device, as far as it calls no other function.
+  bool exact = true;
+  bool input_gradients = false;  // the gradient with respect to the inputs of each row, too
+  bool guard_zeros = false;      // apply the zero-gradient rule: a gradient of 0 passes nothing on, not even 0 times
+                                 // infinity
+  // How the derivatives of loops are computed.
+  enum class Derivatives {
+    automatic,                             // as an estimate of the costs says
+    tangents,                              // carried along with the values: nothing is stored, inputs are read once
+    reverse,                               // backward, from values that are kept every few rounds
+  } derivatives = Derivatives::automatic;  // tangents need few parameters and no input gradients
+  bool loops = true;                       // whether repeated time steps become loops
+  bool ignore_comparisons = false;         // accept a graph that was recorded while comparisons of Values became bools
+};
+
+// The text of the kernels, and what a caller needs to know to launch them.
+struct CudaSource {
+  std::string text;                           // CUDA C++, without includes
+  std::string name;                           // the first part of the kernels' names
+  Precision precision = Precision::float32;   // the number type of all arrays
+  std::size_t inputs = 0;                     // numbers per row
+  std::size_t parameters = 0;                 // numbers of the parameters
+  std::size_t outputs = 0;                    // numbers per row that NAME_values writes
+  std::size_t fronts = 0;                     // numbers that NAME_uniform writes and NAME_rows reads
+  bool has_uniform = false;                   // whether NAME_uniform and NAME_finish exist; otherwise, fronts are the
+                                              // parameters and the sums are the result
+  bool has_input_gradients = false;           // whether NAME_rows writes them
+  std::size_t sums = 0;                       // results of NAME_rows for each block: the output, and one per front
+  std::string about;                          // how it is computed, in one line
+  static constexpr unsigned block = 128;      // threads of NAME_rows and NAME_values, one per row
+  static constexpr unsigned sum_block = 256;  // threads of NAME_sum, which has one block per sum
+};
+
+// Returns kernels for the graph below one output. Throws an Error for a custom node, for an input or parameter that is
+// not a leaf or is named twice, for a graph that a comparison of Values decided, for a graph without inputs, for more
+// sums than fit into a block, and for tangents where they cannot be used.
+GRADWALK_EXPORT CudaSource emit_cuda(const Value& output, const CudaOptions& options);
+// Returns kernels for the graph below several outputs. Sums and gradients are those of the first.
+GRADWALK_EXPORT CudaSource emit_cuda(std::span<const Value> outputs, const CudaOptions& options);
+
+}  // namespace gradwalk

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// Programs on NVIDIA GPUs: the sum of an output over many rows, and its gradient. The component is gradwalk::gpu.
+//
+//   Value x = 0.0, y = 0.0, w = 0.5, b = 0.0;                  // stand for the numbers of one row, and parameters
+//   gpu::Program program = gpu::compile(pow(w * x + b - y, 2), {.inputs = {x, y}, .parameters = {w, b}});
+//   gpu::DeviceRows rows(numbers, 2);          // copies the rows to the device, where they stay
+//   double sum = program.run(rows);            // also adds the gradient of the sum to w and b
+//
+// The driver and NVRTC, NVIDIA's run-time compiler, are found when they are first needed. Neither is needed to build or
+// to link, and devices() is empty where they are missing. docs/gpu.md is the guide.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gradwalk/compile.hpp"
+#include "gradwalk/emit_cuda.hpp"
+
+namespace gradwalk::gpu {
+
+// A GPU of this machine.
+struct Device {
+  int index = 0;             // its number, as the options take it
+  std::string name;          // as the driver names it: "NVIDIA H200"
+  std::string architecture;  // the code that it runs: "sm_90"
+  std::size_t bytes = 0;     // of memory
+};
+
+// Returns the GPUs of this machine. Without a driver or a GPU, there are none; compile() then says what was tried.
+GRADWALK_EXPORT std::vector<Device> devices();
+
+// Options of gpu::compile().
+struct Options {
+  std::vector<Value> inputs = {};            // the leaves whose numbers come from the rows, in this order
+  std::vector<Value> parameters = {};        // the leaves that are read at each run and that get gradients
+  Precision precision = Precision::float32;  // the number type
+  // Exact mode rounds every operation as IEEE says, and gives the same bits on every device. Fast mode may fuse
+  // operations, and in float32 it divides with an error of 2 units in the last place and takes roots with 1.
+  bool exact = true;
+  bool input_gradients = false;     // whether gradients with respect to the inputs of each row can be asked for
+  bool ignore_comparisons = false;  // accept a graph that was recorded while comparisons of Values became bools
+  CudaOptions::Derivatives derivatives = CudaOptions::Derivatives::automatic;  // how those of loops are computed
+  int device = 0;                                                              // one of devices()
+  std::string cache = {};  // the folder for machine code; empty: cache_folder()
+};
+
+// Options of a run.
+struct RunOptions {
+  bool mean = false;                       // the mean over the rows rather than the sum
+  std::span<double> input_gradients = {};  // if given, receives one number per row and input; needs the option
+  std::span<double> outputs = {};          // if given, receives one number per row and output
+};
+
+// Rows in the memory of a device. They are copied once and can be used by many runs.
+class GRADWALK_EXPORT DeviceRows {
+ public:
+  // Copies rows to a device: one after another, each with one number per input. Throws an Error if the numbers do not
+  // fill whole rows, and if the device has too little memory.
+  DeviceRows(std::span<const double> rows, std::size_t inputs, Precision precision = Precision::float32,
+             int device = 0);
+  // The same with rows of floats.
+  DeviceRows(std::span<const float> rows, std::size_t inputs, Precision precision = Precision::float32, int device = 0);
+  // Moves rows.
+  DeviceRows(DeviceRows&&) noexcept;
+  // Moves rows.
+  DeviceRows& operator=(DeviceRows&&) noexcept;
+  // Frees the memory of the device.
+  ~DeviceRows();
+
+  // Returns the number of rows.
+  std::size_t size() const;
+  // Returns the number of inputs of each row.
+  std::size_t inputs() const;
+
+ private:
+  friend class Program;
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// A program for one device. One thread uses it at a time. A run on rows of another device, precision or number of
+// inputs throws an Error, and so does every run after the device has failed.
+class GRADWALK_EXPORT Program {
+ public:
+  // Moves a program.
+  Program(Program&&) noexcept;
+  // Moves a program.
+  Program& operator=(Program&&) noexcept;
+  // Frees its memory on the device.
+  ~Program();
+
+  // Runs the rows forward and backward. Returns the sum or mean of the first output and adds its gradient to the
+  // gradients of the parameters. An empty batch returns 0 and leaves the gradients unchanged.
+  double run(const DeviceRows& rows, const RunOptions& options = {});
+  // Runs the rows as run() does, but writes the gradients to a buffer with one number per parameter. The Values keep
+  // their gradients.
+  double gradients(const DeviceRows& rows, std::span<double> gradients, const RunOptions& options = {});
+  // Runs the rows as gradients() does, with these numbers in place of the parameters' values.
+  double gradients_at(std::span<const double> parameters, const DeviceRows& rows, std::span<double> gradients,
+                      const RunOptions& options = {});
+  // Runs the rows forward only and writes all outputs of each row, row by row.
+  void evaluate(const DeviceRows& rows, std::span<double> outputs);
+
+  // Returns the kernels as text.
+  const CudaSource& source() const;
+  // Returns how long the device computed in the last run, in seconds.
+  double device_seconds() const;
+
+ private:
+  friend GRADWALK_EXPORT Program compile(std::span<const Value> outputs, const Options& options);
+  struct State;
+  explicit Program(std::unique_ptr<State> state);
+  State& state(const char* call) const;
+  std::unique_ptr<State> state_;
+};
+
+// Compiles the graph below one output for a device. Throws an Error if there is no such device, driver or NVRTC, with a
+// list of what was tried, and for every graph that emit_cuda() refuses.
+GRADWALK_EXPORT Program compile(const Value& output, const Options& options);
+// Compiles the graph below several outputs. Sums and gradients are those of the first.
+GRADWALK_EXPORT Program compile(std::span<const Value> outputs, const Options& options);
+
+// Returns machine code ("sm_90") or PTX ("compute_90") for kernels, by NVRTC. It needs no GPU. Throws an Error without
+// NVRTC, and with its messages if it refuses the text.
+GRADWALK_EXPORT std::string machine_code(const CudaSource& source, const std::string& architecture, bool exact = true);
+
+// Returns the folder that keeps machine code from run to run: $GRADWALK_CACHE, or gradwalk in $XDG_CACHE_HOME or in
+// ~/.cache. It is empty if there is none of these; then each program is compiled anew. The folder keeps at most 64 MB;
+// the oldest files are deleted. Several processes can use it at the same time.
+GRADWALK_EXPORT std::string cache_folder();
+
+}  // namespace gradwalk::gpu

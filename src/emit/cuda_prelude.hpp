@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// The text before the kernels of an emitted CUDA file: the number type, sums over a warp, and the functions of exact
+// mode, which use only operations that every IEEE machine rounds in the same way.
+#pragma once
+
+#include <string>
+
+namespace gradwalk::emit {
+
+std::string cuda_prelude(bool is_float);
+
+}  // namespace gradwalk::emit

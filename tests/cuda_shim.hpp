@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// Runs emitted CUDA text on the CPU: a C++ compiler compiles this header and then the text. The threads of a block are
+// contexts that take turns; at a barrier or a shuffle, each waits until all others have reached it. Operations round as
+// on a GPU if the compiler fuses none (-ffp-contract=off).
+#pragma once
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include <functional>
+#include <vector>
+
+#define __global__
+#define __device__
+#define __shared__ static
+#define __launch_bounds__(threads)
+
+struct ShimIndex {
+  unsigned x;
+};
+inline ShimIndex threadIdx, blockIdx, blockDim, gridDim;
+
+namespace shim {
+
+constexpr unsigned most_threads = 256;
+constexpr size_t stack_bytes = 256 * 1024;
+
+inline ucontext_t scheduler, contexts[most_threads];
+inline std::vector<char> stacks;
+inline bool is_done[most_threads];
+inline const std::function<void()>* kernel;
+inline double lanes[most_threads];
+
+inline void run_thread() {
+  (*kernel)();
+  is_done[threadIdx.x] = true;
+}
+// Lets all other threads of the block come this far.
+inline void wait() { swapcontext(&contexts[threadIdx.x], &scheduler); }
+
+inline void launch(unsigned blocks, unsigned threads, const std::function<void()>& function) {
+  stacks.resize(most_threads * stack_bytes);
+  kernel = &function;
+  gridDim.x = blocks;
+  blockDim.x = threads;
+  for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
+    for (unsigned i = 0; i < threads; ++i) {
+      getcontext(&contexts[i]);
+      contexts[i].uc_stack.ss_sp = stacks.data() + i * stack_bytes;
+      contexts[i].uc_stack.ss_size = stack_bytes;
+      contexts[i].uc_link = &scheduler;
+      makecontext(&contexts[i], run_thread, 0);
+      is_done[i] = false;
+    }
+    for (bool is_running = true; is_running;) {
+      is_running = false;
+      for (unsigned i = 0; i < threads; ++i) {
+        if (is_done[i]) continue;
+        is_running = true;
+        threadIdx.x = i;
+        swapcontext(&scheduler, &contexts[i]);
+      }
+    }
+  }
+}
+
+// Rows, one after another, in tiles of 32: in a tile, the first input of all rows comes first.
+template <class Real> std::vector<Real> tiles(const std::vector<Real>& rows, size_t count, size_t inputs) {
+  std::vector<Real> made((count + 31) / 32 * 32 * inputs);
+  for (size_t r = 0; r < count; ++r)
+    for (size_t i = 0; i < inputs; ++i) made[(r / 32 * inputs + i) * 32 + r % 32] = rows[r * inputs + i];
+  return made;
+}
+template <class Real> void print(const Real* numbers, size_t count) {
+  for (size_t i = 0; i < count; ++i) printf("%a\n", (double)numbers[i]);
+}
+
+}  // namespace shim
+
+inline void __syncthreads() { shim::wait(); }
+inline void __syncwarp() { shim::wait(); }
+template <class T> T __shfl_down_sync(unsigned, T x, int offset) {
+  const unsigned own = threadIdx.x;
+  shim::lanes[own] = (double)x;
+  shim::wait();
+  const T found = own % 32 + (unsigned)offset < 32 ? (T)shim::lanes[own + (unsigned)offset] : x;
+  shim::wait();
+  return found;
+}
+template <class T> T __ldcs(const T* from) { return *from; }
+template <class To, class From> To shim_bits(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  memcpy(&to, &from, sizeof to);
+  return to;
+}
+inline float __uint_as_float(unsigned bits) { return shim_bits<float>(bits); }
+inline unsigned __float_as_uint(float number) { return shim_bits<unsigned>(number); }
+inline double __longlong_as_double(long long bits) { return shim_bits<double>(bits); }
+inline long long __double_as_longlong(double number) { return shim_bits<long long>(number); }
