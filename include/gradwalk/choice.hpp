@@ -38,7 +38,7 @@ template <class X> GRADWALK_INLINE double number_in(const X& x) {
 class GRADWALK_EXPORT Condition {
  public:
   // The outcome, for `if` and the like. The graph does not contain this decision, so it is noted: a WatchRecording is
-  // notified, and without one, Reading::decisions() tells of it.
+  // notified, and without one, Reading::decisions() lists it.
   operator bool() const {  // NOLINT(google-explicit-constructor)
     report();
     return holds_;
@@ -47,6 +47,8 @@ class GRADWALK_EXPORT Condition {
   operator Value() const;  // NOLINT(google-explicit-constructor)
   // The outcome, without noting that it was used.
   bool holds() const { return holds_; }
+  // The comparison: less, less_equal, equal or not_equal.
+  Op op() const { return op_; }
 
   Condition(const Condition& other)
       : x_(copy(other.x_)), y_(copy(other.y_)), number_(other.number_), op_(other.op_), holds_(other.holds_) {}

@@ -26,8 +26,12 @@ bool outcome(PyObject* self) {
   enter();
   return static_cast<bool>(condition_in(self));
 }
+// Python compares by == to find things in lists and dictionaries, which decides nothing about a graph. So only a
+// WatchRecording is notified of equality.
 int is_true(PyObject* self) {
-  if (detail::watch == nullptr) return static_cast<int>(condition_in(self).holds());
+  const Condition& condition = condition_in(self);
+  if (detail::watch == nullptr && (condition.op() == Op::equal || condition.op() == Op::not_equal))
+    return static_cast<int>(condition.holds());
   bool holds = false;
   const int status = guarded_int([&] { holds = outcome(self); });
   return status != 0 ? status : static_cast<int>(holds);

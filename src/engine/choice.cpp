@@ -114,7 +114,7 @@ void Condition::report() const {
   if (is_told || tape.store == nullptr || tape.store->no_grad > 0) return;
   const auto ref = [](const Value& operand) { return operand.tape_ == tape.id ? operand.ref_ : Ref(0); };
   const Ref at = end_without(ref(x_), ref(y_));
-  // Comparisons at one place of the tape are one entry: whoever asks wants to know whether there were any.
+  // Comparisons at one place of the tape are one entry: the caller wants to know whether there were any.
   std::vector<Store::NotedDecision>& all = tape.store->decisions;
   if (!all.empty() && all.back().at == at) {
     all.back().top = std::max(all.back().top, tape.top);
