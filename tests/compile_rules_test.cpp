@@ -380,10 +380,11 @@ TEST(AGraphThatAComparisonDecided, IsCompiledIfComparisonsAreIgnored) {
 
 // Comparisons of an earlier step, whose records are gone, do not count; nor do those after the graph.
 TEST(AGraphThatAComparisonDecided, IsNotTakenForAnotherOne) {
-  const Value x(2.0), y(3.0);
+  const Value x(2.0), y(3.0), lasting = x - y;
   for (int i = 0; i < 3; ++i) {
-    Value sum = 1;
+    Value sum = x < y ? Value(1.0) : Value(x);
     while (sum < 10) sum = sum * x + y;
+    if (x * y < sum) sum = sum / y;
   }
   const Value loss = exp(x * y) + tanh(x) * y;
   const Value later = sin(x * y);

@@ -17,6 +17,7 @@ context_of() {
     function.hpp) echo 'Value a, x, rate; std::vector<double> rows;' ;;
     model.hpp) echo 'MLP network(2, {3}); Dataset data; std::size_t i = 0;' ;;
     eigen_sparse.hpp) echo 'std::vector<Value> x; Value energy; std::vector<double> point;' ;;
+    pick.hpp) echo 'std::vector<Value> log_probabilities, parameters; Value label, token;' ;;
     gpu.hpp) echo 'std::vector<double> numbers;' ;;
     mpi.hpp) echo 'Dataset data; Recipe recipe;' ;;
     optim.hpp) echo 'MLP model(1, {8, 1}); Value loss();' ;;

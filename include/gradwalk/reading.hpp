@@ -87,7 +87,7 @@ class GRADWALK_EXPORT Reading {
   // The comparisons of Values that became bools while this graph was recorded. A branch that went by one is not part of
   // the graph: with other numbers, the program would perhaps have recorded another graph. Comparisons that a
   // WatchRecording was notified of are left out. Those that concern another graph are listed, too, if they were made
-  // between the first and the last record of this one. The list is kept until the tape is empty.
+  // between the first and the last record of this one.
   std::vector<Decision> decisions() const;
 
  private:

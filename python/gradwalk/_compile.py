@@ -333,7 +333,7 @@ def compile(outputs: Any = None, rows: Any = None, *, inputs: Any = (), paramete
     if rows is not None:
         refuse("compile", "a function, if rows are given", type(outputs).__name__, "name the leaves of a Value in inputs", TypeError)
     values, put_together = _take_apart("compile", outputs)
-    program = _core._compile(values, None, inputs, *options, ignore_comparisons)
+    program = _core._compile(values, None, inputs, parameters, precision, threads, ignore_comparisons)
     program._put_together = put_together
     return program
 
@@ -349,4 +349,5 @@ def compile_derivatives(output: Value, *, inputs: Any = (), parameters: Any = ()
     """
     if not isinstance(output, Value):
         refuse("compile_derivatives", "a Value", type(output).__name__, "give the recorded output", TypeError)
-    return _core._compile_derivatives(output, inputs, *_checked_options("compile_derivatives", parameters, precision, threads), ignore_comparisons)
+    _checked_options("compile_derivatives", parameters, precision, threads)
+    return _core._compile_derivatives(output, inputs, parameters, precision, threads, ignore_comparisons)

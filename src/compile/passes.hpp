@@ -18,7 +18,7 @@ struct Recorded {
 };
 Recorded record(std::span<const Value> outputs, std::span<const Value> inputs, std::span<const Value> parameters);
 // The comparisons that a graph was recorded by, as text. They are not part of it: an Error, unless they are ignored.
-std::vector<std::string> check_comparisons(const char* call, const Recorded& recorded, bool ignore);
+std::vector<std::string> check_comparisons(const char* call, std::span<const Decision> decisions, bool ignore);
 
 // The same by calling a function on several rows, which must give the same graph; the comparisons it went by are the
 // last outputs.

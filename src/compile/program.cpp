@@ -224,7 +224,8 @@ std::unique_ptr<Program::State> Program::State::twin() const {
 
 Program compile(std::span<const Value> outputs, const CompileOptions& options) {
   compiler::Recorded recorded = compiler::record(outputs, options.inputs, options.parameters);
-  std::vector<std::string> ignored = compiler::check_comparisons("compile", recorded, options.ignore_comparisons);
+  std::vector<std::string> ignored =
+      compiler::check_comparisons("compile", recorded.decisions, options.ignore_comparisons);
   Program program(Program::State::make(std::move(recorded), {}, options.inputs.size(), options));
   program.state().description.ignored_comparisons = std::move(ignored);
   return program;
@@ -246,6 +247,7 @@ Program compile(const RowOutputs& function, const std::vector<std::vector<double
 Program compile_derivatives(const Value& output, const CompileOptions& options) {
   if (options.parameters.empty())
     throw Error("compile_derivatives", "parameters to differentiate by", "none", "name them in .parameters");
+  compiler::check_comparisons("compile_derivatives", Reading(output).decisions(), options.ignore_comparisons);
   return compile(derivatives(output, options.parameters), options);
 }
 

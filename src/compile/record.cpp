@@ -309,9 +309,9 @@ Recorded record(std::span<const Value> outputs, std::span<const Value> inputs, s
   return recorded;
 }
 
-std::vector<std::string> check_comparisons(const char* call, const Recorded& recorded, bool ignore) {
+std::vector<std::string> check_comparisons(const char* call, std::span<const Decision> decisions, bool ignore) {
   std::vector<std::string> texts;
-  for (const Decision& one : recorded.decisions)
+  for (const Decision& one : decisions)
     texts.push_back(detail::format_number(one.x) + " " + std::string(symbol(one.op)) + " " +
                     detail::format_number(one.y));
   if (texts.empty() || ignore) return texts;

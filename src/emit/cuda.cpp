@@ -42,7 +42,7 @@ class Kernels {
     if (options.inputs.empty())
       throw Error("emit_cuda", "inputs that differ from row to row", "none", "name them in .inputs");
     compiler::Recorded recorded = compiler::record(outputs, options.inputs, options.parameters);
-    compiler::check_comparisons("emit_cuda", recorded, options.ignore_comparisons);
+    compiler::check_comparisons("emit_cuda", recorded.decisions, options.ignore_comparisons);
     if (!recorded.scalars.index_sizes.empty())
       throw Error("emit_cuda", "operations that are CUDA expressions", "a pick, whose index has to be checked",
                   "write it as select(index == 0, a, select(index == 1, b, ...))");

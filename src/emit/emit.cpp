@@ -27,7 +27,7 @@ using compiler::Id, compiler::none, compiler::Terms;
 
 Terms terms_of(std::span<const Value> outputs, std::span<const Value> leaves, bool ignore_comparisons) {
   const compiler::Recorded recorded = compiler::record(outputs, {}, leaves);
-  compiler::check_comparisons("emit_c", recorded, ignore_comparisons);
+  compiler::check_comparisons("emit_c", recorded.decisions, ignore_comparisons);
   if (!recorded.scalars.index_sizes.empty())
     throw Error("emit_c", "operations that are C expressions", "a pick, whose index has to be checked",
                 "write it as select(index == 0, a, select(index == 1, b, ...))");

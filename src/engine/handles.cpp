@@ -60,6 +60,10 @@ void trim() {
     if ((node.head & (labelled | expanded | exposed)) != 0) forget(ref);
     tape.top = ref - words_below(node);
   }
+  // What was recorded after these comparisons is gone.
+  while (!store.decisions.empty() && (store.decisions.back().at > tape.top ||
+                                      (store.decisions.back().at == tape.top && before > store.decisions.back().top)))
+    store.decisions.pop_back();
   if (before / chunk_words == tape.top / chunk_words && before > tape.top) poison(tape.top, before - tape.top);
   tape.clean_from = std::min(tape.clean_from, tape.top);
   store.swept_end = 0;

@@ -81,7 +81,8 @@ struct Store {
   Ref free_cell = 0;                         // list of free cells for results
   std::vector<bool> has_cells;               // whether a batch of the leaf region holds cells instead of leaves
 
-  // Comparisons that became bools, since the tape was last empty and no WatchRecording was notified (choice.cpp).
+  // Comparisons that became bools while no WatchRecording was notified (choice.cpp), until what was recorded after them
+  // is gone.
   struct NotedDecision {
     Ref at, top;  // the end of the tape, without what only the comparison needs and with it
     Decision decision;

@@ -23,7 +23,6 @@ void leave_chunk() {
 // The tape is empty, so all waiting leaves can be freed. The bottom chunk is the one most likely to be in the cache.
 void begin_again() {
   Store& store = *tape.store;
-  store.decisions.clear();
   if (store.steps_to_census > 0 && --store.steps_to_census == 0) give_back_leaves();
   constexpr std::size_t many = 1024;  // chunks: 64 MiB
   if (store.peak == 1 && store.waiting_leaves == 0 && store.chunks.size() <= many) return;

@@ -481,7 +481,7 @@ def test_a_graph_that_a_comparison_decided_is_refused():
         gradwalk.compile(loss, parameters=[x, y])
     with pytest.raises(ValueError, match="ignore_comparisons"):
         gradwalk.compile_derivatives(loss, parameters=[x, y])
-    assert gradwalk.compile(loss, parameters=[x, y], ignore_comparisons=True).gradient_at([2.0, 3.0])[0] == 6.0
+    assert gradwalk.compile(loss, parameters=[x, y], ignore_comparisons=True).run() == 6.0
 
 
 def test_gradients_take_a_seed_per_row_and_output():
