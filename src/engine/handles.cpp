@@ -60,7 +60,7 @@ void trim() {
     if ((node.head & (labelled | expanded | exposed)) != 0) forget(ref);
     tape.top = ref - words_below(node);
   }
-  // What was recorded after these comparisons is gone.
+  // Forgets the comparisons if nothing remains of the records that came after them.
   while (!store.decisions.empty() && (store.decisions.back().at > tape.top ||
                                       (store.decisions.back().at == tape.top && before > store.decisions.back().top)))
     store.decisions.pop_back();
