@@ -17,11 +17,12 @@ TEST(TheHeaders, LeaveTheUsersMacrosAlone) {
 }
 
 TEST(TheNameOfAnInvalidOp, IsNoOp) {
-  for (int code = static_cast<int>(Op::custom) + 1; code < 256; ++code) {
+  for (int code = static_cast<int>(Op::pick) + 1; code < 256; ++code) {
     EXPECT_EQ(name(static_cast<Op>(code)), "no op");
     EXPECT_EQ(info(static_cast<Op>(code)).operands, 0);
   }
   EXPECT_EQ(name(Op::custom), "custom");
+  EXPECT_EQ(name(Op::pick), "pick");
 }
 
 }  // namespace
