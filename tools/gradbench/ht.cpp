@@ -140,7 +140,8 @@ class ByMode final : public Jacobian {
     const auto us = all.begin() + static_cast<std::ptrdiff_t>(hand_.theta.size());
     const std::vector<Value> errors =
         hand(std::vector<Value>(all.begin(), us), std::vector<Value>(us, all.end()), hand_.data);
-    program_.emplace(gradwalk::compile(errors, {.parameters = all}));
+    // A rotation by no angle is written apart from the others. The program is run at the point it was recorded at.
+    program_.emplace(gradwalk::compile(errors, {.parameters = all, .ignore_comparisons = true}));
     pattern_ = program_->jacobian_pattern();
     entries_.resize(pattern_.column_indices.size());
   }
