@@ -88,9 +88,9 @@ class Recorder {
     known_.expect(op, operands);
   }
 
-  // The value with this index. Where rows look it up in numbers that are the same for all of them, it is a node of its
-  // own. Otherwise it is the sum of all values, each of which is 0 unless the index is its own: computing so many
-  // values takes longer than that.
+  // The value with this index. If the values are the same for all rows and the index is not, it is a node: a look-up.
+  // Otherwise it is the sum of select(index == k, values[k], 0) over all k. Computing the values of each row takes
+  // longer than this sum.
   Id pick(const std::vector<Id>& values, Id index) {
     const std::size_t size = values.size();
     if (domain(index) == Domain::constant) {

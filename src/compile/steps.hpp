@@ -2,8 +2,8 @@
 // Steps compute one number each, by the rules of ops.def.
 //
 // A recursion, such as a filter or a simulation, has few numbers that could be computed side by side; a program that is
-// run on one row has none. A vector instruction for a single number takes about ten times as long as a step, and its
-// description a hundred times the memory.
+// run on one row has none. A vector instruction for a single number takes longer than a step, and about ten times the
+// memory: an Instruction has 156 bytes, a step of two operands 16.
 //
 // A list of steps is a list of words. Each step is a head, the address of its result, and the addresses of its
 // operands. An address is an index into the numbers of a program, in the order of Addresses. The kernel that runs them

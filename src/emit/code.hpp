@@ -44,6 +44,20 @@ struct Expression {
 };
 inline constexpr char hole_mark = '\x01';
 inline std::string hole(std::size_t k) { return hole_mark + std::to_string(k) + hole_mark; }
+// The pattern with text_of(k) in place of each hole k.
+template <class TextOf> std::string filled(const std::string& pattern, TextOf text_of) {
+  std::string text;
+  for (std::size_t at = 0; at < pattern.size();) {
+    if (pattern[at] != hole_mark) {
+      text += pattern[at++];
+      continue;
+    }
+    const std::size_t end = pattern.find(hole_mark, at + 1);
+    text += text_of(std::stoul(pattern.substr(at + 1, end - at - 1)));
+    at = end + 1;
+  }
+  return text;
+}
 
 // target = value + the sum over the terms of each run. A run is a loop of its own, with a fixed number of terms.
 struct Run {

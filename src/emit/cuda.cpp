@@ -177,16 +177,7 @@ class Kernels {
     for (const Item& item : code.items) {
       const Statement& statement = item.statement;
       const std::string& pattern = code.patterns[statement.value.pattern];
-      std::string text;
-      for (std::size_t at = 0; at < pattern.size();) {
-        if (pattern[at] != hole_mark) {
-          text += pattern[at++];
-          continue;
-        }
-        const std::size_t end = pattern.find(hole_mark, at + 1);
-        text += text_of(statement.value.operands[std::stoul(pattern.substr(at + 1, end - at - 1))][0]);
-        at = end + 1;
-      }
+      const std::string text = filled(pattern, [&](std::size_t k) { return text_of(statement.value.operands[k][0]); });
       const Operand& target = statement.target[0];
       std::string& name = target.array == Array::node ? names[target.index] : made[target.index];
       if (pattern == hole(0)) {

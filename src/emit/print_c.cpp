@@ -274,18 +274,7 @@ class Printer {
   }
 
   std::string text_of(const Expression& expression) {
-    const std::string& pattern = code_.patterns[expression.pattern];
-    std::string text;
-    for (std::size_t at = 0; at < pattern.size();) {
-      if (pattern[at] != hole_mark) {
-        text += pattern[at++];
-        continue;
-      }
-      const std::size_t end = pattern.find(hole_mark, at + 1);
-      text += text_of(expression.operands[std::stoul(pattern.substr(at + 1, end - at - 1))]);
-      at = end + 1;
-    }
-    return text;
+    return filled(code_.patterns[expression.pattern], [&](std::size_t k) { return text_of(expression.operands[k]); });
   }
 
   // ---- statements ----

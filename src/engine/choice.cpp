@@ -105,13 +105,13 @@ Ref end_without(Ref x, Ref y) {
 }  // namespace
 
 void Condition::report() const {
-  bool is_told = false;
+  bool is_notified = false;
   if (watch != nullptr) {
     const Unwatched hook;
     for (const Watch* guard = hook.own; guard != nullptr; guard = guard->outer)
-      if (guard->decided) guard->decided(*this), is_told = true;
+      if (guard->decided) guard->decided(*this), is_notified = true;
   }
-  if (is_told || tape.store == nullptr || tape.store->no_grad > 0) return;
+  if (is_notified || tape.store == nullptr || tape.store->no_grad > 0) return;
   const auto ref = [](const Value& operand) { return operand.tape_ == tape.id ? operand.ref_ : Ref(0); };
   const Ref at = end_without(ref(x_), ref(y_));
   // Comparisons at one place of the tape are one entry: the caller wants to know whether there were any.
