@@ -16,6 +16,7 @@
 #define __device__
 #define __shared__ static
 #define __launch_bounds__(threads)
+#define __align__(bytes) __attribute__((aligned(bytes)))
 
 struct ShimIndex {
   unsigned x;

@@ -16,7 +16,8 @@ inline Shimmed shimmed(const CudaSource& source, const std::vector<double>& para
                        const std::vector<double>& rows) {
   const std::string space = "of_" + source.name, of = space + "::";
   const std::size_t count = rows.size() / source.inputs;
-  const std::string blocks = std::to_string((count + CudaSource::block - 1) / CudaSource::block) + "u",
+  const auto text_of = [](std::size_t number) { return std::to_string(number) + "u"; };
+  const std::string blocks = text_of(source.blocks(count)), all = text_of((count + CudaSource::block - 1) / CudaSource::block),
                     block = std::to_string(CudaSource::block) + "u", n = std::to_string(count),
                     in = std::to_string(source.inputs), out = std::to_string(source.outputs),
                     sums = std::to_string(source.sums);
@@ -50,7 +51,7 @@ inline Shimmed shimmed(const CudaSource& source, const std::vector<double>& para
   const std::string print_outputs = "  for (size_t r = 0; r < " + n + "; ++r)\n    for (size_t i = 0; i < " + out +
                                     "; ++i) shim::print(&out[i * " + n + " + r], 1);\n";
   calls += print_outputs;
-  calls += "  out.assign(out.size(), 0);\n  shim::launch(" + blocks + ", " + block + ", [&] { " + name("values") + "(" +
+  calls += "  out.assign(out.size(), 0);\n  shim::launch(" + all + ", " + block + ", [&] { " + name("values") + "(" +
            n + "u, u.data(), z.data(), out.data()); });\n" + print_outputs + " }\n";
   return made;
 }

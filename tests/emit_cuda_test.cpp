@@ -26,11 +26,13 @@ std::vector<double> numbers_of(const std::vector<Value>& values) {
 // Programs that run together in one compiled file, and what the CPU's programs compute for the same rows.
 class Compared {
  public:
-  void add(const std::string& what, const Recorded& graph, CudaOptions options, const std::vector<double>& rows) {
+  void add(const std::string& what, const Recorded& graph, CudaOptions options, const std::vector<double>& rows,
+           std::size_t most_blocks = 0) {
     options.name = "k" + std::to_string(sources_.size());
     options.inputs = graph.inputs;
     options.parameters = graph.parameters;
     sources_.push_back(emit_cuda(graph.loss, options));
+    if (most_blocks != 0 && sources_.back().most_blocks != 0) sources_.back().most_blocks = most_blocks;
     texts_.push_back(tests::shimmed(sources_.back(), numbers_of(graph.parameters), rows));
     Program program = compile(graph.loss, {.inputs = graph.inputs, .parameters = graph.parameters});
     std::vector<double> gradient(graph.parameters.size()), inputs(rows.size()),
@@ -174,6 +176,55 @@ TEST(EmitCuda, RunsRandomLoops) {
     loops += all.source(seed).about.find("a loop of") != std::string::npos ? 1 : 0;
   }
   EXPECT_GT(loops, graphs * 3 / 4);
+  all.expect_equal();
+}
+
+// Networks whose layers are smaller and larger than the blocks of an outer product, with and without biases, a weight
+// that two layers share, a parameter that is no weight, and fewer blocks than the rows would fill.
+TEST(EmitCuda, AddsUpGradientsOfLayersAsOuterProducts) {
+  Compared all;
+  struct Shape {
+    std::vector<std::size_t> sizes;
+    bool has_bias;
+  };
+  const std::vector<Shape> shapes{{{2, 16, 16, 1}, true}, {{5, 19, 3, 2}, true}, {{9, 7, 6, 1}, false}};
+  for (const Precision precision : {Precision::float64, Precision::float32})
+    for (const Shape& shape : shapes) {
+      Recorded graph;
+      for (std::size_t i = 0; i < shape.sizes[0]; ++i) graph.inputs.emplace_back(0.1);
+      const auto weight = [&] {
+        const auto i = static_cast<double>(graph.parameters.size());
+        return graph.parameters.emplace_back(0.4 * std::sin(12.9898 * i));
+      };
+      std::vector<Value> values = graph.inputs;
+      for (std::size_t k = 1; k < shape.sizes.size(); ++k) {
+        std::vector<Value> next;
+        for (std::size_t j = 0; j < shape.sizes[k]; ++j) {
+          Value sum = shape.has_bias ? weight() : Value(0.25);
+          for (const Value& value : values) sum = sum + weight() * value;
+          next.push_back(tanh(sum));
+        }
+        values = next;
+      }
+      const Value scale = weight();
+      graph.loss = scale * scale;
+      for (const Value& value : values) graph.loss = graph.loss + value * (value - graph.inputs[0]) * scale;
+      graph.loss = graph.loss - graph.parameters[1] * graph.inputs[0];  // a weight that is used twice
+      const std::vector<double> rows = normal_rows(300, shape.sizes[0], 0, 0.7);
+      all.add("network", graph, {.precision = precision}, rows);
+      if (precision == Precision::float64) continue;
+      all.add("network", graph, {}, rows, 1);
+      if (shape.sizes[0] != 5) continue;
+      all.add("network", graph, {.input_gradients = true}, rows);
+      all.add("network", graph, {.guard_zeros = true}, rows);
+    }
+  EXPECT_EQ(all.source(0).about, "one row per thread");  // float64 has too little shared memory for it
+  EXPECT_EQ(all.source(1).about, "one row per thread, gradients added up as 4 outer products");
+  EXPECT_EQ(all.source(3).about, "one row per thread, gradients added up as 3 outer products");
+  EXPECT_EQ(all.source(3).blocks(300), 3);
+  EXPECT_EQ(all.source(4).blocks(300), 1);
+  EXPECT_EQ(all.source(3).blocks(1000000), 1024);
+  EXPECT_EQ(all.source(8).about, "one row per thread");  // guarded
   all.expect_equal();
 }
 

@@ -54,9 +54,16 @@ struct CudaSource {
                                               // parameters and the sums are the result
   bool has_input_gradients = false;           // whether NAME_rows writes them
   std::size_t sums = 0;                       // results of NAME_rows for each block: the output, and one per front
+  std::size_t most_blocks = 0;                // of NAME_rows, which then loops over its rows; 0: there is no limit
   std::string about;                          // how it is computed, in one line
   static constexpr unsigned block = 128;      // threads of NAME_rows and NAME_values, one per row
   static constexpr unsigned sum_block = 256;  // threads of NAME_sum, which has one block per sum
+
+  // Returns how many blocks NAME_rows needs for this many rows.
+  std::size_t blocks(std::size_t rows) const {
+    const std::size_t all = (rows + block - 1) / block;
+    return most_blocks != 0 && all > most_blocks ? most_blocks : all;
+  }
 };
 
 // Returns kernels for the graph below one output. Throws an Error for a custom node, for an input or parameter that is

@@ -19,18 +19,30 @@ namespace gradwalk {
 namespace emit {
 namespace {
 
-using compiler::Carried, compiler::Id, compiler::Loop, compiler::none, compiler::Terms;
+using compiler::Carried, compiler::Id, compiler::Loop, compiler::none, compiler::Product, compiler::Terms;
 using std::to_string;
 
 constexpr std::uint32_t unrolled = 4;          // rounds; loops have a multiple of it
 constexpr std::size_t most_in_registers = 32;  // sums of a row; more are added up in shared memory
 constexpr std::size_t shared_bytes = 48 * 1024, warps = CudaSource::block / 32;
+constexpr std::size_t most_of_outer = 16, least_of_outer = 8;  // numbers of a side, and products
+constexpr std::size_t stage = 36;  // numbers from one staged number to the next: 32 rows, and no bank conflicts
+constexpr std::size_t steps_between_reads = 32;  // for which numbers of shared memory stay in registers
 constexpr std::size_t most_kept = 1024;  // numbers of a row that the reverse mode keeps
 
 // The backward pass of a part, with all its outputs or one.
 struct Backward {
   Terms terms;
   std::vector<Id> gradients;  // for each leaf, or none
+};
+
+// Gradients that are products of two numbers of a row, for all pairs of some numbers: as those of the weights of a
+// layer, which are a gradient of an output times an input. A warp adds them up over its rows as a product of matrices.
+struct Outer {
+  std::vector<std::pair<double, Id>> a;  // with a factor
+  std::vector<Id> b;
+  std::uint32_t at = 0, width = 0;  // slots: that of a[i] * b[j] is at + i * width + j
+  std::uint32_t bias = none;        // the slot of the sum of a[0], or none
 };
 
 class Kernels {
@@ -54,6 +66,7 @@ class Kernels {
       throw Error("emit_cuda", "at most " + to_string(most - 1) + " uniform numbers that rows read",
                   to_string(sums_ - 1), "use compile() for a graph with more parameters");
     uses_tangents_ = chooses_tangents();
+    if (is_shared_ && cut_.rounds.loops.empty() && !options.guard_zeros) find_outers();
   }
 
   CudaSource run() {
@@ -61,7 +74,7 @@ class Kernels {
     if (!cut_.fronts_are_parameters) kernels += uniform_kernels();
     CudaSource made;
     made.text = "// Written by emit_cuda(): " + about() + ".\n" + cuda_prelude(dialect_.is_float()) + functions() +
-                tables() + kernels;
+                (outers_.empty() ? "" : cuda_outer(dialect_.is_float())) + tables() + kernels;
     made.name = name_;
     made.precision = options_.precision;
     made.inputs = cut_.scalars.inputs;
@@ -71,6 +84,7 @@ class Kernels {
     made.has_uniform = !cut_.fronts_are_parameters;
     made.has_input_gradients = options_.input_gradients;
     made.sums = sums_;
+    made.most_blocks = outers_.empty() ? 0 : most_blocks;
     made.about = about();
     return made;
   }
@@ -97,6 +111,7 @@ class Kernels {
               " rounds of " + to_string(section.loop->period) + " nodes that carries " +
               to_string(section.loop->carried.size()) + (section.loop->carried.size() == 1 ? " value" : " values");
     }
+    if (!outers_.empty()) text += ", gradients added up as " + to_string(outers_.size()) + " outer products";
     if (loops > 0) text += uses_tangents_ ? ", derivatives carried along" : ", derivatives in reverse";
     return text;
   }
@@ -115,6 +130,11 @@ class Kernels {
       text += "__device__ static const real gw_table" + to_string(i) + "[] = {";
       for (std::size_t k = 0; k < cut_.tables[i].size(); ++k)
         text += (k % 8 == 0 ? "\n  " : " ") + dialect_.literal(cut_.tables[i][k]) + ",";
+      text += "};\n";
+    }
+    if (!outers_.empty()) {
+      text += "__device__ static const unsigned short gw_slots[] = {";
+      for (std::size_t i = 0; i < slots_.size(); ++i) text += (i % 16 == 0 ? "\n  " : " ") + to_string(slots_[i]) + ",";
       text += "};\n";
     }
     return text + "\n";
@@ -136,7 +156,8 @@ class Kernels {
   std::string leaf(const Leaf& one, Scope& scope) {
     if (const auto known = scope.known.find(one); known != scope.known.end()) return known->second;
     switch (one.from) {
-      case Leaf::From::front: return "u[" + to_string(one.index) + "]";
+      case Leaf::From::front:
+        return reads_slots_ ? "weights[" + to_string(slots_[one.index + 1]) + "]" : "u[" + to_string(one.index) + "]";
       case Leaf::From::round_front: return "u[" + index(one.index, one.step, scope.round) + "]";
       case Leaf::From::value: return values_.at(one.index);
       case Leaf::From::round_number: return "gw_table" + to_string(one.index) + "[" + scope.round + "]";
@@ -186,6 +207,8 @@ class Kernels {
       }
       name = fresh("t");
       line("const real " + name + " = " + text + ";");
+      // Weights are read again after this: compilers would keep all of them in registers, and spill.
+      if (reads_slots_ && fresh_ % steps_between_reads == 0) line("__syncwarp();");
     }
     return made;
   }
@@ -268,15 +291,160 @@ class Kernels {
     return nodes;
   }
 
+  // ---- outer products ----
+
+  static constexpr std::size_t most_blocks = 1024;  // that loop over their rows
+  // A gradient as factor * a * b, or a alone.
+  static Product factors_of(const Terms& terms, Id gradient) {
+    const compiler::Node& node = terms.nodes[gradient];
+    if (node.kind != compiler::Kind::sum || node.count != 1 || node.number != 0) return {1, gradient, none};
+    return terms.products[node.begin];
+  }
+  // Finds pairs of numbers that are all multiplied with each other, and gives every sum a slot.
+  void find_outers() {
+    const Part& last = cut_.sections.back().part;
+    const Backward back = backward(last, {last.terms.outputs[0]});
+    using Side = std::pair<double, Id>;
+    std::map<Side, std::map<Id, std::uint32_t>> products;  // fronts, by a and b
+    std::map<Side, std::uint32_t> alone;
+    for (std::size_t i = 0; i < last.leaves.size(); ++i) {
+      if (last.leaves[i].from != Leaf::From::front || back.gradients[i] == none) continue;
+      const Product product = factors_of(back.terms, back.gradients[i]);
+      if (product.a == none) continue;
+      if (product.b == none)
+        alone.try_emplace({product.factor, product.a}, last.leaves[i].index);
+      else
+        products[{product.factor, product.a}].try_emplace(product.b, last.leaves[i].index);
+    }
+    std::map<std::vector<Id>, std::vector<Side>> layers;  // numbers a with the same numbers b
+    for (const auto& [a, fronts] : products) {
+      std::vector<Id> b;
+      for (const auto& [id, front] : fronts) b.push_back(id);
+      layers[b].push_back(a);
+    }
+    constexpr std::uint32_t no_slot = none;
+    slots_.assign(sums_, no_slot);
+    std::uint32_t next = 0;
+    const auto aligned = [](std::size_t n) { return static_cast<std::uint32_t>((n + 3) / 4 * 4); };
+    for (const auto& [b, a] : layers) {
+      if (a.size() * b.size() < least_of_outer) continue;
+      for (std::size_t i = 0; i < a.size(); i += most_of_outer)
+        for (std::size_t j = 0; j < b.size(); j += most_of_outer) {
+          Outer made;
+          made.a.assign(a.begin() + static_cast<std::ptrdiff_t>(i),
+                        a.begin() + static_cast<std::ptrdiff_t>(std::min(a.size(), i + most_of_outer)));
+          made.b.assign(b.begin() + static_cast<std::ptrdiff_t>(j),
+                        b.begin() + static_cast<std::ptrdiff_t>(std::min(b.size(), j + most_of_outer)));
+          made.at = next;
+          made.width = made.b.size() < 3 ? static_cast<std::uint32_t>(made.b.size()) : aligned(made.b.size());
+          for (std::uint32_t x = 0; x < made.a.size(); ++x)
+            for (std::uint32_t y = 0; y < made.b.size(); ++y)
+              slots_[products[made.a[x]][made.b[y]] + 1] = next + x * made.width + y;
+          next += aligned(made.a.size() * made.width);
+          const bool has_bias =
+              j == 0 && std::ranges::all_of(made.a, [&](const Side& one) { return alone.contains(one); });
+          if (has_bias) {
+            made.bias = next;
+            for (std::uint32_t x = 0; x < made.a.size(); ++x) slots_[alone[made.a[x]] + 1] = next + x;
+            next += aligned(made.a.size());
+          }
+          outers_.push_back(std::move(made));
+        }
+    }
+    for (std::uint32_t& slot : slots_)
+      if (slot == no_slot) slot = next++;
+    slot_count_ = aligned(next);
+    const std::size_t numbers = (1 + warps) * slot_count_ + warps * staged_numbers();
+    const std::size_t bytes = numbers * (dialect_.is_float() ? sizeof(float) : sizeof(double));
+    if (bytes > shared_bytes) outers_.clear(), slots_.clear();
+  }
+  std::size_t staged_numbers() const {
+    std::size_t most = 0;
+    for (const Outer& one : outers_) most = std::max(most, one.a.size() + one.b.size());
+    return most * stage;
+  }
+  bool is_of_outer(const Leaf& one) const {
+    if (one.from != Leaf::From::front) return false;
+    const std::uint32_t slot = slots_[one.index + 1];
+    return std::ranges::any_of(outers_, [&](const Outer& outer) {
+      return (slot >= outer.at && slot < outer.at + outer.a.size() * outer.width) ||
+             (outer.bias != none && slot >= outer.bias && slot < outer.bias + outer.a.size());
+    });
+  }
+  // The gradients of a part, without those that outer products compute.
+  std::vector<Id> others_of(const Part& part, std::vector<Id> gradients) const {
+    if (outers_.empty()) return gradients;
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+      if (is_of_outer(part.leaves[i])) gradients[i] = none;
+    return gradients;
+  }
+  void add_outers(std::span<const std::string> names) {
+    std::size_t at = 0;
+    for (const Outer& one : outers_) {
+      std::size_t to = 0;
+      const auto put = [&](const std::string& text) {
+        line("staged[" + to_string(to++ * stage) + " + lane] = " + text + ";");
+      };
+      for (const auto& [factor, id] : one.a) {
+        const std::string& name = names[at++];
+        put("is_row ? " + (factor == 1 ? name : dialect_.literal(factor) + " * " + name) + " : " + zero());
+      }
+      for (std::size_t j = 0; j < one.b.size(); ++j) put(names[at++]);
+      const bool has_bias = one.bias != none;
+      line("__syncwarp();");
+      line("gw_outer<" + to_string(one.a.size()) + ", " + to_string(one.b.size()) + ", " + to_string(one.width) + ", " +
+           (has_bias ? "true" : "false") + ">(staged, own + " + to_string(one.at) + ", own + " +
+           to_string(has_bias ? one.bias : 0) + ");");
+      line("__syncwarp();");
+    }
+  }
+  // The kernel with outer products: blocks loop over rows, weights are in shared memory in the order of the slots.
+  std::string rows_kernel_of_outers() {
+    begin_text();
+    const std::string block = to_string(CudaSource::block), slots = to_string(slot_count_);
+    line("__shared__ __align__(16) real weights[" + slots + "], sums[" + to_string(warps) + "][" + slots + "];");
+    line("__shared__ __align__(16) real stages[" + to_string(warps) + "][" + to_string(staged_numbers()) + "];");
+    line("const unsigned lane = threadIdx.x & 31u;");
+    line("real *const own = sums[threadIdx.x >> 5], *const staged = stages[threadIdx.x >> 5];");
+    line("for (unsigned i = lane; i < " + slots + "u; i += 32u) own[i] = " + zero() + ";");
+    line("for (unsigned i = threadIdx.x; i < " + to_string(cut_.fronts.size()) + "u; i += " + block +
+         "u) weights[gw_slots[i + 1u]] = u[i];");
+    line("__syncthreads();");
+    text_ += "#pragma unroll 1\n";
+    open("for (unsigned long long first = (unsigned long long)blockIdx.x * " + block +
+         "u; first < count; first += (unsigned long long)gridDim.x * " + block + "u)");
+    begin_row("(unsigned)first");
+    if (options_.input_gradients) line("real* const dz = input_gradients + tile;");
+    reads_slots_ = true;
+    in_reverse();
+    reads_slots_ = false;
+    add_to("0", "value");
+    close();
+    line("__syncthreads();");
+    open("for (unsigned i = threadIdx.x; i < " + to_string(sums_) + "u; i += " + block + "u)");
+    line("const unsigned slot = gw_slots[i];");
+    std::string sum = "sums[0][slot]";
+    for (std::size_t w = 1; w < warps; ++w) sum += " + sums[" + to_string(w) + "][slot]";
+    line("partial[(unsigned long long)i * gridDim.x + blockIdx.x] = " + sum + ";");
+    close();
+    return rows_text();
+  }
+
   // ---- kernels ----
 
-  void begin_rows() {
+  void begin_text() {
     text_.clear();
     values_.clear();
     gradients_.clear();
     fresh_ = 0;
     depth_ = 1;
-    line("const unsigned row = blockIdx.x * " + to_string(CudaSource::block) + "u + threadIdx.x;");
+  }
+  void begin_rows() {
+    begin_text();
+    begin_row("blockIdx.x * " + to_string(CudaSource::block) + "u");
+  }
+  void begin_row(const std::string& first) {
+    line("const unsigned row = " + first + " + threadIdx.x;");
     line("const bool is_row = row < count;");
     line("const unsigned of = is_row ? row : count - 1u;");
     line("const unsigned long long tile = (unsigned long long)(of >> 5) * " + to_string(cut_.scalars.inputs * 32) +
@@ -295,6 +463,7 @@ class Kernels {
   }
 
   std::string rows_kernel() {
+    if (!outers_.empty()) return rows_kernel_of_outers();
     begin_rows();
     if (options_.input_gradients) line("real* const dz = input_gradients + tile;");
     line("__shared__ real sums[" + to_string(warps) + "][" + to_string(sums_) + "];");
@@ -323,6 +492,9 @@ class Kernels {
     for (std::size_t w = 1; w < warps; ++w) sum += " + sums[" + to_string(w) + "][i]";
     line("partial[(unsigned long long)i * gridDim.x + blockIdx.x] = " + sum + ";");
     close();
+    return rows_text();
+  }
+  std::string rows_text() const {
     return kernel("rows", CudaSource::block,
                   std::string("unsigned count, const real* __restrict__ u, const real* __restrict__ rows, "
                               "real* __restrict__ partial, real* __restrict__ outputs") +
@@ -692,13 +864,19 @@ class Kernels {
     const Part& last = cut_.sections.back().part;
     const Backward back = backward(last, {last.terms.outputs[0]});
     std::vector<Id> nodes = last.terms.outputs;
+    const std::vector<Id> gradients = others_of(last, back.gradients);
     for (std::size_t i = 0; i < last.leaves.size(); ++i)
-      if (is_wanted(last.leaves[i], back.gradients[i])) nodes.push_back(back.gradients[i]);
+      if (is_wanted(last.leaves[i], gradients[i])) nodes.push_back(gradients[i]);
+    const std::size_t outputs = last.terms.outputs.size(), before_outers = nodes.size();
+    for (const Outer& one : outers_) {
+      for (const auto& [factor, id] : one.a) nodes.push_back(id);
+      nodes.insert(nodes.end(), one.b.begin(), one.b.end());
+    }
     const auto names = print(back.terms, last.leaves, nodes, {}, scope);
     line("const real value = " + names[0] + ";");
-    const std::size_t outputs = last.terms.outputs.size();
     write_outputs({names.begin(), names.begin() + static_cast<std::ptrdiff_t>(outputs)});
-    add_gradients(last.leaves, back.gradients, std::span(names).subspan(outputs), scope);
+    add_gradients(last.leaves, gradients, std::span(names).subspan(outputs), scope);
+    add_outers(std::span(names).subspan(before_outers));
     for (std::size_t i = cut_.sections.size() - 1; i-- > 0;) {
       const Section& section = cut_.sections[i];
       if (section.loop != nullptr)
@@ -714,7 +892,7 @@ class Kernels {
   }
 
   void add_to(const std::string& sum, const std::string& number) {
-    line("gw_add(own + " + sum + ", is_row ? " + number + " : " + zero() + ");");
+    line("gw_add(own + " + (outers_.empty() ? sum : to_string(slots_[std::stoul(sum)])) + ", is_row ? " + number + " : " + zero() + ");");
   }
   // Adds what a part passes on to its leaves; names has one entry for each gradient that is wanted.
   void add_gradients(const std::vector<Leaf>& leaves, const std::vector<Id>& gradients,
@@ -923,6 +1101,10 @@ class Kernels {
   Cut cut_;
   std::size_t sums_ = 0;
   bool is_shared_ = false, uses_tangents_ = false;
+  std::vector<Outer> outers_;
+  std::vector<std::uint32_t> slots_;  // with outer products: where each sum is in shared memory, and the front of it
+  std::size_t slot_count_ = 0;
+  bool reads_slots_ = false;  // whether the kernel at hand reads fronts from there
   bool calls_digamma_ = false, calls_trigamma_ = false, calls_times_ = false;
 
   std::string text_;  // of the kernel at hand

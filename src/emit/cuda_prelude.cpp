@@ -106,8 +106,63 @@ __device__ static inline double gw_log(double x) {
 }
 )cuda";
 
+// Each lane adds up a tile of the products over some rows. Lanes with the same tile and other rows are added to it.
+constexpr const char* outer = R"cuda(
+struct __align__(16) gw_four {
+  real at[4];
+};
+// Adds the sums over the 32 rows of a warp of a * b to own, for A numbers a and B numbers b of each row, and of a to
+// own_bias. Number f of row r is staged[f * 36 + r]; the numbers a come first.
+template <int A, int B, int width, bool has_bias>
+__device__ static inline void gw_outer(const real* staged, real* own, real* own_bias) {
+  constexpr int TA = A < 4 ? A : 4, TB = B < 4 ? B : 4, NA = (A + TA - 1) / TA, NB = (B + TB - 1) / TB;
+  constexpr int lanes = NA * NB > 16 ? 32 : NA * NB > 8 ? 16 : NA * NB > 4 ? 8 : 4, span = lanes;
+  const int lane = (int)(threadIdx.x & 31u), tile = lane % lanes, first = lane / lanes * span;
+  const int ta = tile % NA, tb = tile / NA;
+  real sum[TA][TB] = {};
+#pragma unroll
+  for (int r = 0; r < span; r += 4) {
+    gw_four a[TA], b[TB];
+#pragma unroll
+    for (int i = 0; i < TA; ++i)
+      a[i] = *(const gw_four*)(staged + (ta + i * NA < A ? ta + i * NA : A - 1) * 36 + first + r);
+#pragma unroll
+    for (int j = 0; j < TB; ++j)
+      b[j] = *(const gw_four*)(staged + (A + (tb + j * NB < B ? tb + j * NB : B - 1)) * 36 + first + r);
+#pragma unroll
+    for (int q = 0; q < 4; ++q)
+#pragma unroll
+      for (int i = 0; i < TA; ++i)
+#pragma unroll
+        for (int j = 0; j < TB; ++j) sum[i][j] = gw_fma(a[i].at[q], b[j].at[q], sum[i][j]);
+  }
+#pragma unroll
+  for (int i = 0; i < TA; ++i)
+#pragma unroll
+    for (int j = 0; j < TB; ++j) {
+#pragma unroll
+      for (int offset = 16; offset >= lanes; offset /= 2)
+        sum[i][j] += __shfl_down_sync(0xffffffffu, sum[i][j], offset);
+      if (lane < NA * NB && ta + i * NA < A && tb + j * NB < B) own[(ta + i * NA) * width + tb + j * NB] += sum[i][j];
+    }
+  if (has_bias && lane < A) {
+    real all = own_bias[lane];
+#pragma unroll
+    for (int r = 0; r < 32; r += 4) {
+      const gw_four a = *(const gw_four*)(staged + lane * 36 + r);
+      all += (a.at[0] + a.at[1]) + (a.at[2] + a.at[3]);
+    }
+    own_bias[lane] = all;
+  }
+}
+)cuda";
+
 }  // namespace
 
+std::string cuda_outer(bool is_float) {
+  const std::string fused = is_float ? "fmaf" : "fma";
+  return "__device__ static inline real gw_fma(real x, real y, real z) { return " + fused + "(x, y, z); }" + outer;
+}
 std::string cuda_prelude(bool is_float) { return std::string(is_float ? of_float : of_double) + common; }
 
 }  // namespace gradwalk::emit

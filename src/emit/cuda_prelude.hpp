@@ -8,5 +8,7 @@
 namespace gradwalk::emit {
 
 std::string cuda_prelude(bool is_float);
+// gw_outer, which adds up the outer products of two vectors per row.
+std::string cuda_outer(bool is_float);
 
 }  // namespace gradwalk::emit

@@ -246,7 +246,7 @@ struct Program::State {
   void pass(const char* call, const Module& of, const DeviceRows::State& rows, const RunOptions& run,
             std::vector<double>& made) {
     const std::size_t number = size_of(options.precision), each = of.source().inputs, all_sums = of.source().sums;
-    const std::size_t blocks = (rows.count + CudaSource::block - 1) / CudaSource::block;
+    const std::size_t blocks = of.source().blocks(rows.count);
     partial.grow(call, options.device, blocks * all_sums * number);
     if (!run.outputs.empty()) outputs_memory.grow(call, options.device, rows.count * source().outputs * number);
     const std::size_t tiled = (rows.count + tile - 1) / tile * tile * each;
