@@ -17,7 +17,8 @@ inline Shimmed shimmed(const CudaSource& source, const std::vector<double>& para
   const std::string space = "of_" + source.name, of = space + "::";
   const std::size_t count = rows.size() / source.inputs;
   const auto text_of = [](std::size_t number) { return std::to_string(number) + "u"; };
-  const std::string blocks = text_of(source.blocks(count)), all = text_of((count + CudaSource::block - 1) / CudaSource::block),
+  const std::string blocks = text_of(source.blocks(count)),
+                    all = text_of((count + CudaSource::block - 1) / CudaSource::block),
                     block = std::to_string(CudaSource::block) + "u", n = std::to_string(count),
                     in = std::to_string(source.inputs), out = std::to_string(source.outputs),
                     sums = std::to_string(source.sums);
