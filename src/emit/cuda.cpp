@@ -892,7 +892,8 @@ class Kernels {
   }
 
   void add_to(const std::string& sum, const std::string& number) {
-    line("gw_add(own + " + (outers_.empty() ? sum : to_string(slots_[std::stoul(sum)])) + ", is_row ? " + number + " : " + zero() + ");");
+    const std::string slot = outers_.empty() ? sum : to_string(slots_[std::stoul(sum)]);
+    line("gw_add(own + " + slot + ", is_row ? " + number + " : " + zero() + ");");
   }
   // Adds what a part passes on to its leaves; names has one entry for each gradient that is wanted.
   void add_gradients(const std::vector<Leaf>& leaves, const std::vector<Id>& gradients,
