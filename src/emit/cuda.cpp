@@ -28,7 +28,7 @@ constexpr std::size_t shared_bytes = 48 * 1024, warps = CudaSource::block / 32;
 constexpr std::size_t most_of_outer = 16, least_of_outer = 8;  // numbers of a side, and products
 constexpr std::size_t stage = 36;  // numbers from one staged number to the next: 32 rows, and no bank conflicts
 constexpr std::size_t steps_between_reads = 32;  // for which numbers of shared memory stay in registers
-constexpr std::size_t most_kept = 1024;  // numbers of a row that the reverse mode keeps
+constexpr std::size_t most_kept = 1024;          // numbers of a row that the reverse mode keeps
 
 // The backward pass of a part, with all its outputs or one.
 struct Backward {
