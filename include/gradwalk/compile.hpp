@@ -47,6 +47,9 @@ struct CompileOptions {
   // Whether runs of a program with several outputs may have seeds (RunOptions::seeds). The program keeps what they
   // need.
   bool output_seeds = true;
+  // Whether a program may write machine code for numbers that it computes one by one, after it has run a few times
+  // (x86-64 with AVX2). The result does not depend on it. A system that forbids it gets an interpreter.
+  bool machine_code = true;
 };
 
 // Options of a run.

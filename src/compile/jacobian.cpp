@@ -40,10 +40,10 @@ Jacobian::Jacobian(const Terms& terms, const SparsePattern* pattern, const Compi
   const std::size_t threads = options.threads == 0 ? hardware_threads() : options.threads;
   if (options.precision == Precision::float64)
     machine_ = std::make_unique<Machine<double>>(std::move(program), detail::kernels<double>(options.instruction_set),
-                                                 threads);
+                                                 threads, options.machine_code);
   else
-    machine_ =
-        std::make_unique<Machine<float>>(std::move(program), detail::kernels<float>(options.instruction_set), threads);
+    machine_ = std::make_unique<Machine<float>>(std::move(program), detail::kernels<float>(options.instruction_set),
+                                                threads, options.machine_code);
 }
 
 std::size_t Jacobian::bytes() const {

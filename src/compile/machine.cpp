@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "gradwalk/error.hpp"
+#include "machine_code.hpp"
 #include "text/numbers.hpp"
 
 namespace gradwalk::compiler {
@@ -51,12 +52,14 @@ std::size_t rows_by_steps(const Instructions& program, std::size_t steps, std::s
 
 }  // namespace
 
-template <class T> Machine<T>::Machine(Instructions program, const detail::Kernels<T>& kernels, std::size_t threads)
+template <class T>
+Machine<T>::Machine(Instructions program, const detail::Kernels<T>& kernels, std::size_t threads, bool may_write_code)
     : program_(std::move(program)),
       kernels_(kernels),
       is_small_(is_small(program_)),
       row_steps_(is_small_ ? row_steps(false) : RowSteps()),
-      uniform_(program_, kernels, is_small_ ? places_of_rows(program_) : 0),
+      uniform_(program_, kernels, is_small_ ? places_of_rows(program_) : 0, may_write_code),
+      may_write_code_(may_write_code && MachineCode<T>::is_possible(kernels)),
       plan_(plan_rows(program_, kernels)),
       rows_by_steps_(rows_by_steps(program_, row_steps_.steps, row_steps_.terms)),
       threads_(std::max<std::size_t>(threads, 1)) {
@@ -76,6 +79,16 @@ template <class T> auto Machine<T>::row_steps(bool for_inputs) const -> RowSteps
   made.steps = writer.steps();
   made.terms = writer.terms();
   return made;
+}
+
+template <class T> void Machine<T>::write_code(RowSteps& steps) const {
+  const auto written = [&](std::span<const std::uint32_t> words) {
+    MachineCode<T> writer(program_, kernels_);
+    writer.add_steps(words);
+    return writer.finish();
+  };
+  steps.forward_code = written(steps.forward_pass());
+  steps.backward_code = written(steps.backward_pass());
 }
 
 // ---- picks ----
@@ -241,6 +254,8 @@ template <class T> std::size_t Machine<T>::bytes() const {
     all += of(*list);
     for (const Plan<T>& one : *list) all += of(one.runs, one.stretches, one.starts, one.terms);
   }
+  for (const RowSteps* steps : {&row_steps_, &row_steps_for_inputs_})
+    all += steps->forward_code.bytes() + steps->backward_code.bytes();
   all += of(plan_.reduced, plan_.slot, plan_.row_gradients, plan_.added_to);
   all += of(lookups_, stamps_, parameter_stamps_, others_, used_, touched_, scatter_indices_, workers_, cell_results_);
   for (const std::vector<std::uint32_t>& stamps : stamps_) all += of(stamps);
@@ -595,7 +610,7 @@ template <class T> void Machine<T>::run_block(const Rows& rows, std::size_t begi
 template <class T> double Machine<T>::run_by_steps(const Rows& rows, const Wanted& wanted) {
   const bool to_inputs = wanted.input_gradients != nullptr;
   if (to_inputs && row_steps_for_inputs_.words.empty()) row_steps_for_inputs_ = row_steps(true);
-  const RowSteps& code = to_inputs ? row_steps_for_inputs_ : row_steps_;
+  RowSteps& code = to_inputs ? row_steps_for_inputs_ : row_steps_;
   T* const values = uniform_.values() + Addresses(program_).varying();
   const auto& output = program_.outputs.front();
   row_numbers_ = values;
@@ -606,7 +621,12 @@ template <class T> double Machine<T>::run_by_steps(const Rows& rows, const Wante
       const std::size_t from = r * program_.inputs + i;
       values[i] = rows.floats != nullptr ? static_cast<T>(rows.floats[from]) : static_cast<T>(rows.numbers[from]);
     }
-    kernels_.steps(code.forward_pass(), uniform_.values());
+    constexpr std::size_t rows_before = 64;  // about as many as writing the code takes
+    if (may_write_code_ && ++code.rows == rows_before) write_code(code);
+    if (code.forward_code.is_there())
+      run_code(code.forward_code, uniform_.values());
+    else
+      kernels_.steps(code.forward_pass(), uniform_.values());
     check_guards(r, {0, 1});
     if (wanted.outputs != nullptr) write_outputs(r, {0, 1}, wanted.outputs);
     const T seed = rows.seeds == nullptr ? T(1) : static_cast<T>(rows.seeds[r]);
@@ -614,7 +634,10 @@ template <class T> double Machine<T>::run_by_steps(const Rows& rows, const Wante
     if (!wanted.gradients) continue;
     if (program_.row_seed != none) values[program_.row_seed] = seed;
     if (program_.zero != none) values[program_.zero] = 0;
-    (skip_zeros_ ? kernels_.steps_without_zeros : kernels_.steps)(code.backward_pass(), uniform_.values());
+    if (!skip_zeros_ && code.backward_code.is_there())
+      run_code(code.backward_code, uniform_.values());
+    else
+      (skip_zeros_ ? kernels_.steps_without_zeros : kernels_.steps)(code.backward_pass(), uniform_.values());
     for (std::size_t i = 0; to_inputs && i < program_.inputs; ++i)
       wanted.input_gradients[r * program_.inputs + i] =
           program_.input_gradients[i] == none ? 0.0 : static_cast<double>(values[program_.input_gradients[i]]);

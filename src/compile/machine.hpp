@@ -23,7 +23,8 @@ namespace gradwalk::compiler {
 
 template <class T> class Machine {
  public:
-  Machine(Instructions program, const detail::Kernels<T>& kernels, std::size_t threads);
+  // may_write_code: whether to write machine code after some runs (machine_code.hpp).
+  Machine(Instructions program, const detail::Kernels<T>& kernels, std::size_t threads, bool may_write_code);
 
   std::span<T> parameters() { return {uniform_.values(), program_.parameters}; }
   std::span<T> gradients() { return {uniform_.gradients(), program_.parameters}; }  // of the last run with gradients
@@ -128,13 +129,17 @@ template <class T> class Machine {
     std::vector<std::uint32_t> words;
     std::size_t forward = 0;           // words of the forward pass, which comes first
     std::size_t steps = 0, terms = 0;  // in all
+    std::size_t rows = 0;              // that were run
+    Executable forward_code, backward_code;
     std::span<const std::uint32_t> forward_pass() const { return std::span(words).first(forward); }
     std::span<const std::uint32_t> backward_pass() const { return std::span(words).subspan(forward); }
   };
   RowSteps row_steps(bool for_inputs) const;
+  void write_code(RowSteps& steps) const;
   bool is_small_ = false;
   RowSteps row_steps_, row_steps_for_inputs_;  // without and with gradients of inputs
   UniformPart<T> uniform_;
+  bool may_write_code_;
   RowsPlan<T> plan_;
 
   std::size_t rows_by_steps_ = 0;       // so many rows are done sooner by steps than as a block

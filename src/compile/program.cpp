@@ -101,7 +101,8 @@ namespace {
 
 template <class T> std::unique_ptr<Machine<T>> machine(compiler::Instructions program, const CompileOptions& options) {
   const std::size_t threads = options.threads == 0 ? compiler::hardware_threads() : options.threads;
-  return std::make_unique<Machine<T>>(std::move(program), detail::kernels<T>(options.instruction_set), threads);
+  return std::make_unique<Machine<T>>(std::move(program), detail::kernels<T>(options.instruction_set), threads,
+                                      options.machine_code);
 }
 
 void describe(const compiler::Instructions& program, Program::Description& to) {
@@ -194,8 +195,10 @@ std::unique_ptr<Program::State> Program::State::make(compiler::Recorded recorded
     state->description.constants.push_back(
         "and " + detail::counted(recorded.frozen.size() - listed, "other leaf", "other leaves"));
   gradwalk::describe(made.program, state->description);
-  state->compile_options = {
-      .precision = options.precision, .threads = options.threads, .instruction_set = options.instruction_set};
+  state->compile_options = {.precision = options.precision,
+                            .threads = options.threads,
+                            .instruction_set = options.instruction_set,
+                            .machine_code = options.machine_code};
   state->make_machine(std::move(made.program));
   state->description.instruction_set = detail::kernels<double>(options.instruction_set).name;
   state->frozen = std::move(recorded.frozen);
@@ -216,7 +219,8 @@ std::unique_ptr<Program::State> Program::State::twin() const {
   made->has_guards = has_guards;
   std::visit(
       [&]<class T>(const std::unique_ptr<Machine<T>>& one) {
-        made->machine = std::make_unique<Machine<T>>(one->program(), one->kernels(), one->threads());
+        made->machine =
+            std::make_unique<Machine<T>>(one->program(), one->kernels(), one->threads(), compile_options.machine_code);
       },
       machine);
   return made;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "machine_code.hpp"
+
 namespace gradwalk::compiler {
 
 using detail::In;
@@ -16,6 +18,7 @@ template <class T> struct UniformPart<T>::Bound {
   std::uint32_t count = 0;
   std::uint32_t in = 0, term = 0, terms = 0, gather = 0, gathers = 0;  // where its own begin, and how many there are
   T* out = nullptr;
+  const Code* code = nullptr;  // that it is of
   union {
     typename Kernels<T>::Value value = nullptr;
     typename Kernels<T>::Local local;
@@ -32,8 +35,13 @@ template <class T> struct UniformPart<T>::Gather {
   std::size_t count;
 };
 
-template <class T> UniformPart<T>::UniformPart(const Instructions& program, const Kernels<T>& kernels, std::size_t more)
-    : program_(program), kernels_(kernels), at_(program), values_(at_.varying() + more) {
+template <class T> UniformPart<T>::UniformPart(const Instructions& program, const Kernels<T>& kernels, std::size_t more,
+                                               bool may_write_code)
+    : program_(program),
+      kernels_(kernels),
+      at_(program),
+      may_write_code_(may_write_code && MachineCode<T>::is_possible(kernels)),
+      values_(at_.varying() + more) {
   for (std::size_t i = 0; i < program.constants.size(); ++i)
     values_.data()[at_.constants() + i] = static_cast<T>(program.constants[i]);
   values_.data()[at_.one()] = 1;
@@ -43,6 +51,8 @@ template <class T> UniformPart<T>::UniformPart(const Instructions& program, cons
   gathered_.resize(most);
   forward_ = bind(program.uniform);
   backward_ = bind(program.uniform_backward);
+  for (Code* code : {&forward_, &backward_})
+    for (Bound& one : code->list) one.code = code;
   list_copies();
 }
 
@@ -51,7 +61,7 @@ template <class T> UniformPart<T>::~UniformPart() = default;
 template <class T> std::size_t UniformPart<T>::bytes() const {
   std::size_t all = values_.bytes() + gathered_.bytes() + copies_.capacity() * sizeof(Copy);
   for (const Code* code : {&forward_, &backward_})
-    all += code->list.size() * sizeof(Bound) + code->in.size() * sizeof(In<T>) +
+    all += code->machine_code.bytes() + code->list.size() * sizeof(Bound) + code->in.size() * sizeof(In<T>) +
            code->terms.size() * (sizeof(detail::Term<T>) + sizeof(std::uint32_t)) +
            code->gathers.size() * sizeof(Gather);
   return all;
@@ -59,6 +69,7 @@ template <class T> std::size_t UniformPart<T>::bytes() const {
 
 template <class T> auto UniformPart<T>::bind(const std::vector<Instruction>& instructions) -> Code {
   Code code;
+  code.instructions = &instructions;
   code.list.reserve(instructions.size());
   for (const Instruction& one : instructions) code.list.push_back(bind(one, code));
   code.in.shrink_to_fit();
@@ -174,14 +185,41 @@ template <class T> void UniformPart<T>::unpack(const Instructions::Pack& pack) {
   }
 }
 
-template <class T> void UniformPart<T>::forward() { run<false>(forward_); }
+template <class T> void UniformPart<T>::forward() { run(forward_); }
+
+template <class T> void UniformPart<T>::run(Code& code) {
+  constexpr std::size_t runs_before = 32;  // about as many as writing the code takes
+  if (may_write_code_ && !code.list.empty() && ++code.runs == runs_before) {
+    MachineCode<T> writer(program_, kernels_);
+    const std::vector<Instruction>& all = *code.instructions;
+    writer.expect(all);
+    for (std::size_t i = 0, end = 0; i < all.size(); i = end) {
+      end = i + 1;
+      if (writer.writes(all[i])) {
+        writer.add(all[i]);
+        continue;
+      }
+      while (end < all.size() && !writer.writes(all[end])) ++end;
+      writer.add_call(reinterpret_cast<const void*>(&run_range), this, &code.list[i], code.list.data() + end);
+    }
+    code.machine_code = writer.finish();
+  }
+  if (code.machine_code.is_there())
+    run_code(code.machine_code, values_.data());
+  else
+    run<false>(code);
+}
+
+template <class T> void UniformPart<T>::run_range(UniformPart* part, const Bound* begin, const Bound* end) {
+  for (const Bound* one = begin; one != end; ++one) part->run<false>(*one, *one->code);
+}
 
 template <class T> void UniformPart<T>::backward(bool skip_zeros) {
   for (const Instructions::Pack& pack : program_.packs) unpack(pack);
   if (skip_zeros)
     run<true>(backward_);
   else
-    run<false>(backward_);
+    run(backward_);
   for (const Copy& copy : copies_) std::copy_n(values_.data() + copy.from, copy.count, gradients() + copy.to);
 }
 

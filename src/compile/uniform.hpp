@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "buffer.hpp"
+#include "executable.hpp"
 #include "first_writers.hpp"
 #include "ir.hpp"
 #include "kernels.hpp"
@@ -16,7 +17,8 @@ namespace gradwalk::compiler {
 template <class T> class UniformPart {
  public:
   // The program stays where it is. There is room for more numbers after those of its places.
-  UniformPart(const Instructions& program, const detail::Kernels<T>& kernels, std::size_t more);
+  // may_write_code: whether to write machine code after some runs (machine_code.hpp).
+  UniformPart(const Instructions& program, const detail::Kernels<T>& kernels, std::size_t more, bool may_write_code);
   ~UniformPart();
 
   T* values() { return values_.data(); }
@@ -42,6 +44,9 @@ template <class T> class UniformPart {
     std::vector<detail::Term<T>> terms;  // of sums
     std::vector<std::uint32_t> counts;   // for each term: of a dot, how many numbers it has
     std::vector<Gather> gathers;         // to do before an instruction
+    const std::vector<Instruction>* instructions = nullptr;
+    std::size_t runs = 0;
+    Executable machine_code;
   };
   struct Copy {  // of gradients to where those of the parameters are
     std::size_t from, to, count;
@@ -52,12 +57,16 @@ template <class T> class UniformPart {
   void list_copies();
   void unpack(const Instructions::Pack& pack);
 
+  // As machine code where it is written, or else one instruction after another.
+  void run(Code& code);
+  static void run_range(UniformPart* part, const Bound* begin, const Bound* end);
   template <bool skip_zeros> void run(const Code& code);
   template <bool skip_zeros> void run(const Bound& one, const Code& code);
 
   const Instructions& program_;
   const detail::Kernels<T>& kernels_;
   Addresses at_;
+  bool may_write_code_;
   Buffer<T> values_;
   Buffer<T> gathered_;  // operands of the instruction at hand that do not lie side by side
   Code forward_, backward_;

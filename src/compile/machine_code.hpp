@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// Machine code for numbers that are computed one by one or in small groups.
+//
+// An interpreter spends most of its time on choosing what to do next and on finding the operands. For the numbers of a
+// block of rows that does not matter, but for a recursion it does: each of its vectors has a few numbers. So after some
+// runs, a program writes the instructions of its uniform part, and the steps of a row, as instructions of the
+// processor: operands at known addresses, and results kept in registers until they are used. Every result is also
+// stored, so code and interpreter can take turns, and both give the same bits. Rules come from ops.def, by a number
+// type that writes code where others compute. What is not arithmetic, and what is long, is a call of a kernel.
+//
+// Code is written for x86-64 with AVX2 and FMA, except on Windows.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "executable.hpp"
+#include "ir.hpp"
+#include "kernels.hpp"
+#include "steps.hpp"
+
+namespace gradwalk::compiler {
+
+template <class T> class Translator;
+
+template <class T> class MachineCode {
+ public:
+  // Whether code can be written that computes as these kernels do.
+  static bool is_possible(const detail::Kernels<T>& kernels);
+
+  // Both stay where they are while the code exists.
+  MachineCode(const Instructions& program, const detail::Kernels<T>& kernels);
+  ~MachineCode();
+
+  // The instructions that are to come: of few, more is written.
+  void expect(std::span<const Instruction> list);
+  // Whether an instruction can be added. Any other is left to a call.
+  bool writes(const Instruction& one) const;
+  void add(const Instruction& one);
+  void add_call(const void* function, const void* first, const void* second, const void* third);
+  void add_steps(std::span<const std::uint32_t> words);
+  // There are no pages if the code became too long or the system refuses them.
+  Executable finish();
+
+ private:
+  std::unique_ptr<Translator<T>> translator_;
+};
+
+template <class T> void run_code(const Executable& code, T* values) {
+  reinterpret_cast<void (*)(T*)>(reinterpret_cast<std::uintptr_t>(code.begin()))(values);
+}
+
+}  // namespace gradwalk::compiler

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+// Programs that have written machine code give the same bits as programs that interpret their steps.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "../bench/objectives/kinds.hpp"
+#include "gradwalk/compile.hpp"
+#include "random_function.hpp"
+#include "support.hpp"
+
+namespace gradwalk::compile_code_test {
+
+// More than the runs after which a program writes code.
+constexpr int many_runs = 80;
+
+bool may_have_code(const std::string& instruction_set) {
+#if defined(__x86_64__) && !defined(_WIN32)
+  return instruction_set.starts_with("AVX");
+#else
+  return (void)instruction_set, false;
+#endif
+}
+
+bool same_bits(double x, double y) {
+  return (std::isnan(x) && std::isnan(y)) || std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
+}
+
+void expect_same_bits(const std::vector<double>& code, const std::vector<double>& steps) {
+  ASSERT_EQ(code.size(), steps.size());
+  for (std::size_t i = 0; i < code.size(); ++i)
+    EXPECT_TRUE(same_bits(code[i], steps[i])) << i << ": " << code[i] << " and " << steps[i];
+}
+
+// Runs a program many times, with and without machine code. Expects the same outputs and gradients of the last run.
+// Without inputs, the program is a whole objective; otherwise it runs this row.
+void expect_same_bits(std::span<const Value> outputs, CompileOptions options, const std::vector<double>& row = {}) {
+  std::vector<double> got[2];
+  std::size_t bytes[2];
+  for (const bool machine_code : {false, true}) {
+    options.machine_code = machine_code;
+    Program program = compile(outputs, options);
+    std::vector<double> gradients(options.parameters.size()), inputs(row.size()), values(outputs.size());
+    for (int i = 0; i < many_runs; ++i) {
+      if (row.empty()) {
+        program.gradients(gradients);
+        program.evaluate(values);
+      } else {
+        program.gradients(row, gradients, {.input_gradients = inputs, .outputs = values});
+      }
+    }
+    std::vector<double>& all = got[machine_code ? 1 : 0];
+    for (const auto* some : {&gradients, &inputs, &values}) all.insert(all.end(), some->begin(), some->end());
+    bytes[machine_code ? 1 : 0] = program.describe().bytes;
+  }
+  expect_same_bits(got[1], got[0]);
+  if (!may_have_code(options.instruction_set)) {
+    EXPECT_EQ(bytes[1], bytes[0]);
+  }
+}
+
+std::vector<Value> values_of(const std::vector<double>& numbers) { return {numbers.begin(), numbers.end()}; }
+
+class MachineCode : public testing::TestWithParam<std::tuple<Precision, std::string>> {
+ protected:
+  CompileOptions options(const std::vector<Value>& parameters, const std::vector<Value>& inputs = {}) const {
+    const auto& [precision, set] = GetParam();
+    return {.inputs = inputs, .parameters = parameters, .precision = precision, .instruction_set = set};
+  }
+};
+
+// Numbers at which rules choose: zeros of both signs, equal pairs, and others.
+double edge(std::size_t i) {
+  constexpr double all[]{0.5, -0.0, 1.25, 1.25, 0.0, -2.5, 3, 1e-300, -1, 0.75, 2, -0.5, 1, 1e200};
+  return all[i % std::size(all)];
+}
+
+TEST_P(MachineCode, ComputesEveryOperationAlone) {
+  for (std::size_t op = 0; op < op_table.size(); ++op) {
+    SCOPED_TRACE(op_table[op].name);
+    for (const std::size_t first : {0, 2, 5, 8}) {
+      std::vector<Value> p;
+      for (std::size_t i = 0; i < 3; ++i) p.emplace_back(edge(first + i));
+      const Value result = tests::applied(static_cast<Op>(op), p[0], p[1], p[2]);
+      expect_same_bits(std::vector{result * p[0] + p[1] * p[2]}, options(p));
+    }
+  }
+}
+
+TEST_P(MachineCode, ComputesEveryOperationInGroups) {
+  for (std::size_t op = 0; op < op_table.size(); ++op) {
+    SCOPED_TRACE(op_table[op].name);
+    std::vector<Value> p;
+    for (std::size_t i = 0; i < 31; ++i) p.emplace_back(edge(i));
+    Value sum = 0;
+    for (std::size_t i = 0; i < p.size(); ++i)
+      sum += tests::applied(static_cast<Op>(op), p[i], p[i * 7 % 31], p[3]) * p[i / 4];
+    expect_same_bits(std::vector{sum}, options(p));
+  }
+}
+
+// Operands that lie side by side, are one number for all, or lie in any order; factors that are 1, -1, equal, or not.
+TEST_P(MachineCode, FindsTheOperandsOfGroupsOfAnySize) {
+  for (std::size_t n = 1; n < 70; n += n < 20 ? 1 : 7) {
+    SCOPED_TRACE(n);
+    std::vector<Value> p, last;
+    for (std::size_t i = 0; i < n + 2; ++i) p.emplace_back(std::cos(static_cast<double>(i)));
+    last = p;
+    for (std::size_t layer = 0; layer < 8; ++layer) {
+      std::vector<Value> next;
+      for (std::size_t i = 0; i < last.size(); ++i) {
+        const Value &x = last[i], &y = last[i * 5 % last.size()], &z = last[(i + 1) % last.size()];
+        switch (layer) {
+          case 0: next.push_back(x * y); break;
+          case 1: next.push_back(x - y * p[1]); break;
+          case 2: next.push_back((i % 2 == 0 ? 1.0 : -1.0) * x * y + 0.5 * z * p[0] + 1.5); break;
+          case 3: next.push_back(y / (2 + x * x)); break;
+          case 4: next.push_back(select(x < y, y, z) - static_cast<double>(i) * x * z); break;
+          case 5: next.push_back(p[0] - x - y + z * z); break;
+          case 6: next.push_back(sqrt(abs(last[i / 4 * 4]) + 1) * x + tanh(y)); break;
+          default: next.push_back(max(x, z) + relu(y)); break;
+        }
+      }
+      last = next;
+    }
+    Value sum = last[0];
+    for (std::size_t i = 1; i < last.size(); ++i) sum = i % 2 == 0 ? sum * 0.5 + last[i] : sum - last[i];
+    expect_same_bits(std::vector{sum, last[n / 2]}, options(p));
+  }
+}
+
+TEST_P(MachineCode, ComputesRecursions) {
+  std::vector<Value> step;
+  for (std::size_t i = 0; i < 16; ++i) step.emplace_back(i % 5 == 0 ? 0.9 : 0.01 * static_cast<double>(i));
+  expect_same_bits(std::vector{bench::kalman4(step, std::vector<double>{0.1, -0.2, 0.3, 0.5, 0.1, 0.7})},
+                   options(step));
+  const std::vector<Value> start = values_of({1.5, 0.5, 2.0});
+  expect_same_bits(std::vector{bench::implicit_euler(start, 40)}, options(start));
+  std::vector<Value> scores;
+  for (std::size_t i = 0; i < bench::inputs_of_chain(5); ++i) scores.emplace_back(std::sin(static_cast<double>(i)));
+  CompileOptions chain = options(scores);
+  chain.ignore_comparisons = true;
+  expect_same_bits(std::vector{bench::hidden_chain(scores, 5, 12)}, chain);
+}
+
+TEST_P(MachineCode, ComputesTheStepsOfARow) {
+  for (std::uint64_t seed = 0; seed < tests::sized(60, 12); ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    const auto function = tests::random_function(random, 1 + seed % 4, 1 + seed % 7, 3 + seed % 60);
+    const std::vector<Value> inputs = values_of(function.inputs), parameters = values_of(function.parameters);
+    const std::vector<Value> all = function.all(inputs, parameters);
+    for (const double offset : {0.0, 0.25}) {
+      std::vector<double> row = function.inputs;
+      for (double& number : row) number += offset;
+      expect_same_bits(std::vector{all.back(), all[all.size() / 2]}, options(parameters, inputs), row);
+    }
+  }
+}
+
+TEST_P(MachineCode, ComputesRandomGraphs) {
+  for (std::uint64_t seed = 0; seed < tests::sized(60, 12); ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    const auto function = tests::random_function(random, 0, 1 + seed % 40, 3 + 3 * seed);
+    const std::vector<Value> parameters = values_of(function.parameters);
+    const std::vector<Value> all = function.all({}, parameters);
+    expect_same_bits(std::vector{all.back(), all[all.size() / 2]}, options(parameters));
+  }
+}
+
+TEST_P(MachineCode, IsWrittenAfterSomeRunsWhereItIsPossible) {
+  const std::vector<Value> p = values_of({1.0, 2.0});
+  const auto bytes_of = [&](int runs, bool machine_code) {
+    CompileOptions with = options(p);
+    with.machine_code = machine_code;
+    Program program = compile(p[0] * p[1] / (p[0] + 3), with);
+    for (int i = 0; i < runs; ++i) program.run();
+    return program.describe().bytes;
+  };
+  EXPECT_EQ(bytes_of(many_runs, true) > bytes_of(1, true), may_have_code(std::get<1>(GetParam())));
+  EXPECT_EQ(bytes_of(many_runs, false), bytes_of(1, false));
+}
+
+TEST_P(MachineCode, PassesNothingOnWhereTheGradientIsZero) {
+  const std::vector<Value> p = values_of({0.0, 4.0});
+  const Value untaken = select(p[0] > 0, sqrt(p[0]), p[0] * p[1]);  // sqrt has an infinite slope at 0
+  Program program = compile(untaken + sqrt(p[1]), options(p));
+  std::vector<double> gradients(2);
+  for (int i = 0; i < many_runs; ++i) program.gradients(gradients);
+  EXPECT_EQ(gradients, (std::vector{4.0, 0.25}));
+}
+
+std::vector<std::tuple<Precision, std::string>> sets() {
+  std::vector<std::tuple<Precision, std::string>> all;
+  for (const std::string& set : instruction_sets())
+    for (const Precision precision : {Precision::float64, Precision::float32}) all.emplace_back(precision, set);
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Compile, MachineCode, testing::ValuesIn(sets()), [](const auto& info) {
+  return std::get<1>(info.param) + (std::get<0>(info.param) == Precision::float64 ? "_float64" : "_float32");
+});
+
+}  // namespace gradwalk::compile_code_test
