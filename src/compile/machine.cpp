@@ -42,12 +42,24 @@ std::size_t places_of_rows(const Instructions& program) {
   return std::size_t{program.varying_places} + program.input_places;
 }
 
-// An instruction on a block of few rows takes as long as about so many terms of a row's sums, or functions.
-std::size_t rows_by_steps(const Instructions& program, std::size_t steps, std::size_t terms) {
-  constexpr std::size_t as_terms = 20, as_functions = 4;
-  const std::size_t work = terms * as_functions + steps * as_terms;
+// So many rows are done sooner by steps than as a block: the time of a block of few rows by that of the steps of a row.
+// Machine code is meant where it may be written, although the first rows are interpreted, so that the number of earlier
+// calls does not decide how a row is rounded.
+struct StepTimes {
+  std::size_t instruction, step, term, call;  // about; an instruction is one on a block of few rows
+};
+template <class T> std::size_t rows_by_steps(const Instructions& program, std::span<const std::uint32_t> words,
+                                             std::size_t terms, bool may_write_code) {
+  constexpr StepTimes interpreted{80, 20, 4, 0}, written{140, 7, 5, 80};
+  const StepTimes& times = may_write_code ? written : interpreted;
+  std::size_t work = terms * times.term;
+  for (std::size_t at = 0; at < words.size();) {
+    const StepHead head(words[at]);
+    work += times.step + (MachineCode<T>::writes(head) ? 0 : times.call);
+    at += 1 + head.words();
+  }
   const std::size_t instructions = program.varying.size() + program.varying_backward.size() + program.outers.size();
-  return work == 0 ? 0 : std::max<std::size_t>(instructions * as_terms * as_functions / work, 1);
+  return work == 0 ? 0 : std::max<std::size_t>(instructions * times.instruction / work, 1);
 }
 
 }  // namespace
@@ -61,7 +73,7 @@ Machine<T>::Machine(Instructions program, const detail::Kernels<T>& kernels, std
       uniform_(program_, kernels, is_small_ ? places_of_rows(program_) : 0, may_write_code),
       may_write_code_(may_write_code && MachineCode<T>::is_possible(kernels)),
       plan_(plan_rows(program_, kernels)),
-      rows_by_steps_(rows_by_steps(program_, row_steps_.steps, row_steps_.terms)),
+      rows_by_steps_(rows_by_steps<T>(program_, row_steps_.words, row_steps_.terms, may_write_code_)),
       threads_(std::max<std::size_t>(threads, 1)) {
   list_lookups();
 }
@@ -76,7 +88,6 @@ template <class T> auto Machine<T>::row_steps(bool for_inputs) const -> RowSteps
     if (for_inputs || !one.for_inputs) writer.add(program_, at, one);
   for (const Instruction& one : program_.outers) writer.add(program_, at, one);
   made.words.shrink_to_fit();
-  made.steps = writer.steps();
   made.terms = writer.terms();
   return made;
 }

@@ -127,9 +127,9 @@ template <class T> class Machine {
   // What is varying, for one row; none where that is much.
   struct RowSteps {
     std::vector<std::uint32_t> words;
-    std::size_t forward = 0;           // words of the forward pass, which comes first
-    std::size_t steps = 0, terms = 0;  // in all
-    std::size_t rows = 0;              // that were run
+    std::size_t forward = 0;  // words of the forward pass, which comes first
+    std::size_t terms = 0;    // of all sums
+    std::size_t rows = 0;     // that were run
     Executable forward_code, backward_code;
     std::span<const std::uint32_t> forward_pass() const { return std::span(words).first(forward); }
     std::span<const std::uint32_t> backward_pass() const { return std::span(words).subspan(forward); }

@@ -170,6 +170,11 @@ template <class T> class Translator {
                                                : std::any_of(one.in.begin(), one.in.end(), is_table);
   }
 
+  static bool is_written(StepHead head) {
+    if (head.is_sum()) return true;
+    return head.is_local() ? is_local_written(head.op(), head.by()) : is_written(head.op());
+  }
+
   void add(const Instruction& one) {
     if (is_too_long()) return;
     if (one.form == Instruction::Form::steps) return add_steps(std::span(program_.steps).subspan(one.begin, one.count));
@@ -538,11 +543,6 @@ template <class T> class Translator {
     const bool is_first = info(op).operands == 3 ? by == 1 : by == 0;
     return is_arithmetic(is_first ? info(op).dx : info(op).dy, is_float);
   }
-  static bool is_written(StepHead head) {
-    if (head.is_sum()) return true;
-    return head.is_local() ? is_local_written(head.op(), head.by()) : is_written(head.op());
-  }
-
   Number value(Op op, const Number& x, const Number& y, const Number& z) {
     using rules::Rule;
     switch (op) {
@@ -662,6 +662,7 @@ template <class T> MachineCode<T>::~MachineCode() = default;
 
 template <class T> void MachineCode<T>::expect(std::span<const Instruction> list) { translator_->expect(list); }
 template <class T> bool MachineCode<T>::writes(const Instruction& one) const { return translator_->writes(one); }
+template <class T> bool MachineCode<T>::writes(StepHead head) { return Translator<T>::is_written(head); }
 template <class T> void MachineCode<T>::add(const Instruction& one) { translator_->add(one); }
 template <class T>
 void MachineCode<T>::add_call(const void* function, const void* first, const void* second, const void* third) {

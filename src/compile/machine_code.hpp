@@ -38,6 +38,7 @@ template <class T> class MachineCode {
   void expect(std::span<const Instruction> list);
   // Whether an instruction can be added. Any other is left to a call.
   bool writes(const Instruction& one) const;
+  static bool writes(StepHead head);  // else the step is left to a call
   void add(const Instruction& one);
   void add_call(const void* function, const void* first, const void* second, const void* third);
   void add_steps(std::span<const std::uint32_t> words);

@@ -12,7 +12,6 @@ void StepWriter::value(Op op, std::uint32_t out, std::span<const std::uint32_t> 
   words_.push_back(StepHead(StepHead::value(op), 1 + operands).word());
   words_.push_back(out);
   for (std::size_t k = 0; k < operands; ++k) write(in[k]);
-  ++steps_;
 }
 
 void StepWriter::local(Op op, std::uint8_t by, std::uint32_t out, std::span<const std::uint32_t> in) {
@@ -23,7 +22,6 @@ void StepWriter::local(Op op, std::uint8_t by, std::uint32_t out, std::span<cons
   if (operands == 2) write(in[1]);
   if (operands < 3) write(in[3]);
   write(in[4]);
-  ++steps_;
 }
 
 void StepWriter::sum(std::uint32_t out, std::uint32_t start) {
@@ -46,7 +44,6 @@ void StepWriter::sum(std::uint32_t out, std::uint32_t start) {
     write(term.b);
   }
   words_[head] = StepHead(code, words_.size() - head - 1).word();
-  ++steps_;
   all_terms_ += terms_.size();
   terms_.clear();
 }

@@ -94,8 +94,7 @@ class StepWriter {
   // All numbers of an instruction on rows.
   void add(const Instructions& program, const Addresses& at, const Instruction& one);
 
-  std::size_t steps() const { return steps_; }  // so far
-  std::size_t terms() const { return all_terms_; }
+  std::size_t terms() const { return all_terms_; }  // of all sums so far
 
  private:
   struct Term {
@@ -108,7 +107,7 @@ class StepWriter {
   std::vector<std::uint32_t>& words_;
   std::uint32_t one_;
   std::vector<Term> terms_;
-  std::size_t steps_ = 0, all_terms_ = 0;
+  std::size_t all_terms_ = 0;
 };
 
 }  // namespace gradwalk::compiler
