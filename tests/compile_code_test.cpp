@@ -200,8 +200,10 @@ std::vector<std::tuple<Precision, std::string>> sets() {
     for (const Precision precision : {Precision::float64, Precision::float32}) all.emplace_back(precision, set);
   return all;
 }
-INSTANTIATE_TEST_SUITE_P(Compile, MachineCode, testing::ValuesIn(sets()), [](const auto& info) {
-  return std::get<1>(info.param) + (std::get<0>(info.param) == Precision::float64 ? "_float64" : "_float32");
-});
+std::string name_of(const testing::TestParamInfo<std::tuple<Precision, std::string>>& set) {
+  const auto& [precision, name] = set.param;
+  return name + (precision == Precision::float64 ? "_float64" : "_float32");
+}
+INSTANTIATE_TEST_SUITE_P(Compile, MachineCode, testing::ValuesIn(sets()), name_of);
 
 }  // namespace gradwalk::compile_code_test
