@@ -257,7 +257,10 @@ class Lifter {
         meet(operand, after);
         if (node.kind == Kind::function || node.kind == Kind::local) key = mixed(key, kind_of(operand));
       }
-      if (node.kind == Kind::share) key = mixed(mixed(key, extreme_of(id).group), extreme_of(id).count);
+      if (node.kind == Kind::share) {
+        const Extreme extreme = extreme_of(id);
+        key = mixed(mixed(mixed(key, extreme.group), extreme.count), extreme.kind_of_gradient);
+      }
       if (picks(node)) key = mixed(key, terms_.tables[node.target].size());
     }
     group_of_[id] = place(id, key, after, like);
@@ -279,15 +282,16 @@ class Lifter {
     }
   }
 
-  // Shares in extremes of one group, with as many operands, are computed together. All those in one extreme join the
-  // same group, one after another.
+  // Shares in extremes of one group, with as many operands and gradients of one kind, are computed together. All those
+  // in one extreme join the same group, one after another.
   struct Extreme {
     std::uint32_t group, count;
+    std::uint64_t kind_of_gradient;
     bool operator==(const Extreme&) const = default;
   };
   Extreme extreme_of(Id share) const {
     const Id extreme = operands(share)[1];
-    return {group_of_extreme_.at(extreme), terms_.nodes[extreme].count};
+    return {group_of_extreme_.at(extreme), terms_.nodes[extreme].count, kind_of(operands(share)[0])};
   }
 
   std::uint64_t kind_of(Id id) const {
