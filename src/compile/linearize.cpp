@@ -68,7 +68,7 @@ class Linearizer {
   Id seed(std::size_t i) const { return static_cast<Id>(terms_.parameters + i); }
 
   Id add(const Node& node) {
-    terms_.nodes.push_back(node);
+    append(terms_.nodes, node);
     return static_cast<Id>(terms_.nodes.size() - 1);
   }
   Id add(Kind kind, std::initializer_list<Id> operands, Op op, std::uint8_t by) {

@@ -143,7 +143,7 @@ class Recorder {
     const auto fresh = static_cast<Id>(all_.nodes.size());
     const Id found = known_.find(all_.nodes, scalar, fresh);
     if (found == fresh) {
-      all_.nodes.push_back(scalar);
+      append(all_.nodes, scalar);
       domains_.push_back(scalar.domain);
     }
     return found;
