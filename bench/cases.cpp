@@ -67,6 +67,8 @@ std::span<const Entry> entries() {
       {"kind-viterbi", "score of the best path of 10 states over 500 steps", kind_path},
       {"kind-kalman", "log-likelihood of 200 measurements by a Kalman filter of four numbers", kind_kalman},
       {"kind-euler", "an oscillator by the implicit Euler method, 1,000 steps", kind_euler},
+      {"kind-heston", "2,000 payoffs of an option in Heston's model, 252 steps", kind_heston},
+      {"kind-libor", "400 values of swaptions in the LIBOR market model, 80 rates over 40 steps", kind_libor},
       {"kind-data", "the squared error of a line over 100,000 points that are numbers, and that are Values", kind_data},
       {"kind-embedding", "a step of training an embedding of 30,000 words on 64 pairs, by look-up and one-hot",
        kind_embedding},

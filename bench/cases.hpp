@@ -39,6 +39,9 @@ struct Limits {
   std::optional<double> ms = {};           // the time of a run, which any current machine must reach
 };
 
+// Returns the limits of a program as a ratio to the time of the function itself.
+inline Limits over_primal(double bar, double goal) { return {.ratio = bar, .goal = goal}; }
+
 struct Variant {
   std::string name;
   double ops = 0;  // the scalar operations of one run, counted like micrograd's nodes
@@ -140,6 +143,8 @@ Case kind_chain(const Sizes& sizes);
 Case kind_path(const Sizes& sizes);
 Case kind_kalman(const Sizes& sizes);
 Case kind_euler(const Sizes& sizes);
+Case kind_heston(const Sizes& sizes);
+Case kind_libor(const Sizes& sizes);
 Case kind_data(const Sizes& sizes);
 Case kind_embedding(const Sizes& sizes);
 Case kind_mixed(const Sizes& sizes);

@@ -113,9 +113,6 @@ template <class Objective> class ByCodipack final : public ObjectiveTask<Objecti
 // Returns the limits of the engine as a ratio to CoDiPack's time. Without CoDiPack there is no limit.
 inline Limits over_codipack(double bar) { return {.ratio = bar, .goal = 1.2, .to = "codipack"}; }
 
-// Returns the limits of a program as a ratio to the time of the function itself.
-inline Limits over_primal(double bar, double goal) { return {.ratio = bar, .goal = goal}; }
-
 template <class Objective> Case objective_case(std::string name, const Objective& objective,
                                                const std::vector<double>& inputs, Limits limits, Limits compiled = {}) {
   const double ops = count_ops(objective, inputs);

@@ -141,6 +141,19 @@ TEST(Leaves, GivenTwiceAreRefusedAlsoWhereNothingDependsOnThem) {
   EXPECT_EQ(message({.inputs = {x}, .parameters = {w, unused}}), "no error");
 }
 
+// The shares of both maxima were computed together, and the gradient of the second was read where its value is.
+TEST(TwoMaxima, ReceiveTheirGradientsFromRowsAndFromUniformNodes) {
+  std::vector<Value> p;
+  for (int i = 0; i < 20; ++i) p.emplace_back(std::sin(7.0 * i));
+  Value first = p[0], second = p[10], x;
+  for (std::size_t i = 1; i < 10; ++i) first = max(first, p[i]), second = max(second, p[10 + i]);
+  Program program = compile(tanh(first) * x + second * x, {.inputs = {x}, .parameters = p});
+  std::vector<double> gradient(20);
+  program.gradients(std::vector{1.0, 2.0}, gradient);
+  (3 * (tanh(first) + second)).backward();
+  for (std::size_t i = 0; i < 20; ++i) EXPECT_NEAR(gradient[i], p[i].grad(), 1e-15) << i;
+}
+
 // Each of these took a time that grows with the square of its length: an hour at this one.
 TEST(LongChains, CompileInLinearTime) {
   const std::size_t links = tests::sized(400'000, 20'000);

@@ -71,7 +71,9 @@ struct RandomFunction {
 
 class RandomFunctionMaker {
  public:
-  RandomFunctionMaker(std::mt19937_64& random, std::size_t inputs, std::size_t parameters) : random_(random) {
+  // Numbers are between -2 and 2; with decades, their magnitudes are between 10^-decades and 10^decades.
+  RandomFunctionMaker(std::mt19937_64& random, std::size_t inputs, std::size_t parameters, int decades)
+      : random_(random), decades_(decades) {
     for (std::size_t i = 0; i < inputs; ++i) made_.inputs.push_back(number());
     for (std::size_t i = 0; i < parameters; ++i) made_.parameters.push_back(number());
     for (int i = 0; i < 3; ++i) made_.constants.push_back(i == 0 ? 2 : number());
@@ -99,20 +101,28 @@ class RandomFunctionMaker {
 
  private:
   std::size_t below(std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random_); }
-  double number() { return std::uniform_real_distribution<>(-2, 2)(random_); }
+  double number() {
+    const double uniform = std::uniform_real_distribution<>(-2, 2)(random_);
+    if (decades_ == 0) return uniform;
+    return std::copysign(std::pow(10, uniform / 2 * decades_), below(2) == 0 ? 1.0 : -1.0);
+  }
+  // Returns true unless the result or derivative of an operation is large; with decades, unless it leaves their range.
+  bool is_tame(double number) const {
+    if (decades_ == 0) return std::isfinite(number) && std::abs(number) < 50;
+    return number == 0 || std::abs(std::log10(std::abs(number))) < decades_;
+  }
   // Returns any node, but recent ones more often.
   std::size_t any() {
     return below(3) == 0 ? below(data_.size()) : data_.size() - 1 - below(std::min<std::size_t>(data_.size(), 8));
   }
   std::size_t parameter() { return made_.inputs.size() + below(made_.parameters.size()); }
 
-  // Adds an operation, unless its result or a derivative would be large on the numbers that the function is made with.
+  // Adds an operation, if it is tame on the numbers that the function is made with.
   std::optional<std::size_t> add(Op op, std::size_t a, std::size_t b = 0, std::size_t c = 0) {
     const double result = applied(op, data_[a], data_[b], data_[c]).data();
-    bool is_tame = std::isfinite(result) && std::abs(result) < 50;
+    if (!is_tame(result)) return {};
     for (const double local : locals(op, {data_[a], data_[b], data_[c]}, result))
-      is_tame &= std::isfinite(local) && std::abs(local) < 50;
-    if (!is_tame) return {};
+      if (!is_tame(local)) return {};
     made_.steps.push_back({op, a, b, c});
     data_.push_back(result);
     return data_.size() - 1;
@@ -178,13 +188,14 @@ class RandomFunctionMaker {
   }
 
   std::mt19937_64& random_;
+  int decades_;
   RandomFunction made_;
   std::vector<double> data_;
 };
 
 inline RandomFunction random_function(std::mt19937_64& random, std::size_t inputs, std::size_t parameters,
-                                      std::size_t steps) {
-  return RandomFunctionMaker(random, inputs, parameters).make(steps);
+                                      std::size_t steps, int decades = 0) {
+  return RandomFunctionMaker(random, inputs, parameters, decades).make(steps);
 }
 
 }  // namespace gradwalk::tests

@@ -20,14 +20,16 @@ template <class N> struct Results {
   std::vector<N> gradient, inputs, outputs;
 };
 
+enum class Magnitudes { moderate, all };
+
 // A random function, its rows, and the results that a program must give, with bounds on their error.
 class Subject {
  public:
-  Subject(std::size_t seed, Precision precision)
-      : random_(seed), rounding_(precision == Precision::float64 ? Rounded::float64 : Rounded::float32) {
+  Subject(std::size_t seed, Precision precision, Magnitudes magnitudes = Magnitudes::moderate)
+      : random_(seed), magnitudes_(magnitudes), rounding_(rounding(precision, magnitudes)) {
     const std::size_t inputs = seed % 5 == 0 ? 0 : 1 + seed % 4,
                       parameters = seed % 11 == 0 ? 90 : 1 + seed % (seed % 3 == 0 ? 31 : 7);
-    function_ = tests::random_function(random_, inputs, parameters, 3 + seed % 97);
+    function_ = tests::random_function(random_, inputs, parameters, 3 + seed % 97, decades());
     for (std::size_t i = 0; i < function_.leaves(); ++i) graph_.nodes.emplace_back();
     for (const RandomFunction::Step& step : function_.steps)
       graph_.nodes.push_back({step.op, {step.a, step.b, step.c}});
@@ -66,7 +68,10 @@ class Subject {
       if (tries > 10 * most) return false;
       std::vector<double> numbers(function_.inputs);
       const double spread = tries % 2 == 0 ? 2 : 0.05;
-      for (double& number : numbers) number += std::uniform_real_distribution<>(-spread, spread)(random_);
+      for (double& number : numbers) {
+        const double change = std::uniform_real_distribution<>(-spread, spread)(random_);
+        number = magnitudes_ == Magnitudes::moderate ? number + change : number * std::exp(change);
+      }
       if (measure(numbers)) add_row(numbers);
     }
     for (std::size_t r = 0; r < count; ++r) order_.push_back(r < wanted ? r : below(wanted));
@@ -107,6 +112,12 @@ class Subject {
     Results<Rounded> results;
   };
 
+  static const Rounded::Precision& rounding(Precision precision, Magnitudes magnitudes) {
+    const bool is_moderate = magnitudes == Magnitudes::moderate;
+    if (precision == Precision::float64) return is_moderate ? Rounded::float64 : Rounded::wide_float64;
+    return is_moderate ? Rounded::float32 : Rounded::wide_float32;
+  }
+  int decades() const { return magnitudes_ == Magnitudes::moderate ? 0 : rounding_.is_float ? 35 : 300; }
   std::size_t below(std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random_); }
   static std::vector<Value> values(const std::vector<double>& numbers) { return {numbers.begin(), numbers.end()}; }
 
@@ -145,6 +156,7 @@ class Subject {
   }
 
   std::mt19937_64 random_;
+  Magnitudes magnitudes_;
   const Rounded::Precision& rounding_;
   RandomFunction function_;
   RoundedGraph graph_;

@@ -34,6 +34,9 @@ class Rounded {
   // the error was at most 2 roundings.
   static constexpr Precision float64{16 * 0x1p-53, 1e-9, 1e-150, 1e150, false};
   static constexpr Precision float32{16 * 0x1p-24, 1e-5, 1e-18, 1e18, true};
+  // For numbers of all magnitudes. Factors up to 256 may be applied earlier or later than they were written.
+  static constexpr Precision wide_float64{16 * 0x1p-53, 1e-9, 1e-300, 1e300, false};
+  static constexpr Precision wide_float32{16 * 0x1p-24, 1e-5, 1e-35, 1e35, true};
 
   static inline thread_local const Precision* precision = &float64;
   static inline thread_local bool in_doubt = false;  // set by results that rounding decides; the user resets it

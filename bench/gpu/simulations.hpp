@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "../objectives/kinds.hpp"
 #include "gradwalk/value.hpp"
 
 namespace gradwalk::simulations {
@@ -15,25 +16,12 @@ struct Recorded {
   std::vector<Value> inputs, parameters;
 };
 
-// The payoff of a call option in Heston's model: a price whose variance is random, too. A row has two normally
-// distributed numbers per time step.
+// A call option in Heston's model: six parameters, and two inputs per time step.
 inline Recorded heston(int steps) {
   Recorded made;
   for (const double number : {100.0, 0.04, 1.5, 0.04, 0.3, -0.7}) made.parameters.emplace_back(number);
-  const Value &start = made.parameters[0], &variance = made.parameters[1], &speed = made.parameters[2],
-              &level = made.parameters[3], &volatility = made.parameters[4], &correlation = made.parameters[5];
   for (int i = 0; i < 2 * steps; ++i) made.inputs.emplace_back(0.1 * ((i * 7) % 11 - 5));
-  const double dt = 1.0 / steps, root = std::sqrt(dt);
-  const Value other = sqrt(1.0 - correlation * correlation);
-  Value x = (start - 100.0) * 0.01, v = variance;
-  for (int t = 0; t < steps; ++t) {
-    const Value &z1 = made.inputs[static_cast<std::size_t>(2 * t)],
-                &z2 = made.inputs[static_cast<std::size_t>(2 * t + 1)];
-    const Value positive = relu(v) + 1e-8, deviation = sqrt(positive), both = correlation * z1 + other * z2;
-    x = x + (-0.5 * dt) * positive + deviation * (root * z1);
-    v = v + speed * (level - positive) * dt + volatility * (deviation * (root * both));
-  }
-  made.loss = relu(exp(x) * 100.0 - 100.0);
+  made.loss = bench::heston(made.parameters, made.inputs);
   return made;
 }
 

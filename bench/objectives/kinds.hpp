@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Kinds of programs that a compiler of whole graphs finds hard: sums over pairs, recursions with small vectors, and
-// sums that mix products with single terms. Each is a function of any number type. The gradient is with respect to the
-// inputs.
+// Kinds of programs that a compiler of whole graphs finds hard: sums over pairs, recursions with small vectors, sums
+// that mix products with single terms, and long simulations. Each is a function of any number type. The gradient is
+// with respect to the inputs; of a simulation, which has a row of normally distributed numbers, to the parameters.
 #pragma once
 
 #include <array>
@@ -144,6 +144,52 @@ template <class T> T mixed_sum(const std::vector<T>& x) {
     sum += exp(x[i]);
   }
   return sum;
+}
+
+inline double relu(double x) { return x > 0 ? x : 0; }
+
+// The payoff of a call option in Heston's model: a price whose variance is random, too. A row has two normally
+// distributed numbers per time step. Parameters: price, variance, speed, level, volatility, correlation.
+template <class T> T heston(const std::vector<T>& parameters, const std::vector<T>& row) {
+  using std::exp, std::sqrt;
+  const T &start = parameters[0], &variance = parameters[1], &speed = parameters[2], &level = parameters[3],
+          &volatility = parameters[4], &correlation = parameters[5];
+  const double dt = 2.0 / static_cast<double>(row.size()), root = std::sqrt(dt);
+  const T other = sqrt(1.0 - correlation * correlation);
+  T x = (start - 100.0) * 0.01, v = variance;
+  for (std::size_t i = 0; i < row.size(); i += 2) {
+    const T positive = relu(v) + 1e-8, deviation = sqrt(positive), both = correlation * row[i] + other * row[i + 1];
+    x = x + (-0.5 * dt) * positive + deviation * (root * row[i]);
+    v = v + speed * (level - positive) * dt + volatility * (deviation * (root * both));
+  }
+  return relu(exp(x) * 100.0 - 100.0);
+}
+
+// The value of swaptions in the LIBOR market model of Brace, Gatarek and Musiela. A row has one normally distributed
+// number per time step. Parameters: the forward rates at the start, then their volatilities by the time to maturity.
+// The rates that mature later than the last step are those of the swaps; the swaptions end with every eighth of them.
+template <class T> T libor(const std::vector<T>& parameters, const std::vector<T>& row) {
+  using std::exp;
+  constexpr double quarter = 0.25, swap_rate = 0.045;
+  const std::size_t rates = parameters.size() / 2, steps = row.size();
+  std::vector<T> rate(parameters.begin(), parameters.begin() + static_cast<std::ptrdiff_t>(rates));
+  const T* const volatility = parameters.data() + rates;
+  for (std::size_t step = 0; step < steps; ++step) {
+    T drift = 0.0;
+    for (std::size_t i = step + 1; i < rates; ++i) {
+      const T &own = volatility[i - step - 1], scaled = quarter * own;
+      drift += scaled * rate[i] / (1.0 + quarter * rate[i]);
+      rate[i] = rate[i] * exp(scaled * drift + own * (0.5 * row[step] - 0.5 * scaled));
+    }
+  }
+  T discount = 1.0, annuity = 0.0, value = 0.0;
+  for (std::size_t i = steps; i < rates; ++i) {
+    discount = discount / (1.0 + quarter * rate[i]);
+    annuity += quarter * discount;
+    if ((i - steps) % 8 == 7) value += relu(1.0 - discount - swap_rate * annuity);
+  }
+  for (std::size_t i = 0; i < steps; ++i) value = value / (1.0 + quarter * rate[i]);
+  return 100.0 * value;
 }
 
 }  // namespace bench

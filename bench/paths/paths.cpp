@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // paths-barrier and its like: functions that branch on their data, over many rows: plain doubles without gradients, the
 // engine, a Function that starts from nothing, and one that has seen the rows. An op is one row.
-// The results are the sum over the rows and its gradient.
 #include <gradwalk/function.hpp>
 #include <gradwalk/gradwalk.hpp>
 
 #include "../cases.hpp"
+#include "../row_tasks.hpp"
 #include "models.hpp"
 
 namespace bench {
@@ -34,73 +34,16 @@ struct OdeWithLoop : models::AdaptiveOde<false> {
   }
 };
 
-template <class Model> class OfRows : public Task {
- public:
-  explicit OfRows(std::size_t rows) : numbers_(rows * Model::inputs) {
-    std::mt19937_64 random(5);
-    for (std::size_t i = 0; i < rows; ++i) Model::draw(random, numbers_.data() + i * Model::inputs);
-  }
-  std::vector<double> results() const override { return results_; }
-
- protected:
-  template <class T> std::vector<T> row(std::size_t i) const {
-    const double* const at = numbers_.data() + i * Model::inputs;
-    return {at, at + Model::inputs};
-  }
-  std::size_t rows() const { return numbers_.size() / Model::inputs; }
-
-  std::vector<double> numbers_, results_;
-};
-
-template <class Model> class Doubles final : public OfRows<Model> {
- public:
-  using OfRows<Model>::OfRows;
-  void run() override {
-    const std::vector<double> parameters(std::begin(Model::start), std::end(Model::start));
-    double sum = 0;
-    for (std::size_t i = 0; i < this->rows(); ++i) sum += Model::of(parameters, this->template row<double>(i));
-    this->results_ = {sum};
-  }
-};
-
-template <class Model> class OfValues : public OfRows<Model> {
- public:
-  using OfRows<Model>::OfRows;
-
- protected:
-  void set_results(double sum, const std::vector<double>& gradient) {
-    this->results_ = {sum};
-    this->results_.insert(this->results_.end(), gradient.begin(), gradient.end());
-  }
-  Function function() {
-    return Function([this](const std::vector<Value>& x) { return Model::of(parameters_, x); },
-                    {.inputs = Model::inputs, .parameters = parameters_});
-  }
-  std::vector<Value> parameters_ = std::vector<Value>(std::begin(Model::start), std::end(Model::start));
-};
-
-template <class Model> class EagerRows final : public OfValues<Model> {
- public:
-  using OfValues<Model>::OfValues;
-  void run() override {
-    double sum = 0;
-    for (Value& parameter : this->parameters_) parameter.grad() = 0;
-    for (std::size_t i = 0; i < this->rows(); ++i) {
-      const Value result = Model::of(this->parameters_, this->template row<Value>(i));
-      result.backward();
-      sum += result.data();
-    }
-    std::vector<double> gradient;
-    for (const Value& parameter : this->parameters_) gradient.push_back(parameter.grad());
-    this->set_results(sum, gradient);
-  }
-};
+template <class Model> Function function_of(const std::vector<Value>& parameters) {
+  return Function([parameters](const std::vector<Value>& x) { return Model::of(parameters, x); },
+                  {.inputs = Model::inputs, .parameters = parameters});
+}
 
 template <class Model> class Cold final : public OfValues<Model> {
  public:
   using OfValues<Model>::OfValues;
   void run() override {
-    Function function = this->function();
+    Function function = function_of<Model>(this->parameters_);
     std::vector<double> gradient(this->parameters_.size());
     this->set_results(function.gradients(this->numbers_, gradient), gradient);
   }
@@ -118,7 +61,7 @@ template <class Model> class Warm final : public OfValues<Model> {
   }
 
  private:
-  Function function_ = this->function();
+  Function function_ = function_of<Model>(this->parameters_);
 };
 
 // `least` is how many times as fast as the engine a warm Function must be, and `wanted` how many it should be. Runs of

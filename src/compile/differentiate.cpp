@@ -10,6 +10,7 @@
 // of its inputs. Its members have to be complete then, so varying nodes are visited group by group. Uniform nodes come
 // after all of them, by their numbers.
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 
 #include "engine/rule_facts.hpp"
@@ -28,9 +29,17 @@ class Differentiator {
       : terms_(terms),
         groups_(groups),
         end_(static_cast<Id>(terms.nodes.size())),
+        domains_(end_),
         first_(end_, none),
         rows_(end_),
-        has_rows_(end_) {}
+        has_rows_(end_) {
+    for (Id id = 0; id < end_; ++id) domains_[id] = terms_.nodes[id].domain;
+    // About as much as is needed. Pages that stay unused are never touched.
+    terms_.nodes.reserve(3 * std::size_t{end_});
+    terms_.products.reserve(4 * terms_.products.size() + 2 * terms_.operands.size());
+    domains_.reserve(3 * std::size_t{end_});
+    contributions_.reserve(2 * terms_.products.size() + terms_.operands.size());
+  }
 
   void run() {
     terms_.backward = end_;
@@ -42,21 +51,19 @@ class Differentiator {
     for (std::size_t i = 0; i < terms_.inputs; ++i)
       terms_.input_gradients[i] = gradient_of(static_cast<Id>(terms_.parameters + i));
     for (Id id = 0; id < end_; ++id) flush_rows(id);
-    for (Id id = end_; id-- > 0;) {
-      if (terms_.nodes[id].domain != Domain::uniform) continue;
-      const Id gradient = gradient_of(id);
-      if (id < terms_.parameters)
-        terms_.gradients[id] = gradient;
-      else if (gradient != none)
-        pass_on(id, gradient);
+    for (Id id = end_; id-- > terms_.parameters;) {
+      if (!is_uniform(id)) continue;
+      if (const Id gradient = gradient_of(id); gradient != none) pass_on(id, gradient);
     }
+    sort_contributions_to_parameters();
+    for (auto id = static_cast<Id>(terms_.parameters); id-- > 0;) terms_.gradients[id] = gradient_of(id);
     if (terms_.inputs > 0) find_nodes_for_inputs();
   }
 
  private:
-  bool is_uniform(Id id) const { return terms_.nodes[id].domain == Domain::uniform; }
-  bool is_varying(Id id) const { return id != none && terms_.nodes[id].domain == Domain::varying; }
-  bool is_wanted(Id id) const { return id != none && terms_.nodes[id].domain != Domain::constant; }
+  bool is_uniform(Id id) const { return domains_[id] == Domain::uniform; }
+  bool is_varying(Id id) const { return id != none && domains_[id] == Domain::varying; }
+  bool is_wanted(Id id) const { return id != none && domains_[id] != Domain::constant; }
 
   // Of a program with inputs, only the first output is differentiated.
   void seed_outputs() {
@@ -71,7 +78,8 @@ class Differentiator {
   }
 
   Id add(const Node& node) {
-    terms_.nodes.push_back(node);
+    append(terms_.nodes, node);
+    domains_.push_back(node.domain);
     return static_cast<Id>(terms_.nodes.size() - 1);
   }
   Id add(Kind kind, Domain domain, std::initializer_list<Id> operands, Op op = Op::leaf, std::uint8_t by = 0) {
@@ -159,8 +167,36 @@ class Differentiator {
       if (rows_of(to).size() == row_sum_products) flush_rows(to);
       return;
     }
-    contributions_.push_back({product, first_[to]});
+    if (to < terms_.parameters) {
+      append(to_parameters_, {{product.factor, product.a, product.b}, to});
+      return;
+    }
+    append(contributions_, {{product.factor, product.a, product.b}, first_[to]});
     first_[to] = static_cast<std::uint32_t>(contributions_.size() - 1);
+  }
+
+  // A parameter may have thousands of contributions, far apart from each other. Sorting them takes less time than
+  // following a list of them.
+  struct ContributionToParameter {
+    Product product;
+    Id parameter;
+  };
+  void sort_contributions_to_parameters() {
+    starts_.assign(terms_.parameters + 1, 0);
+    for (const ContributionToParameter& one : to_parameters_) ++starts_[one.parameter + 1];
+    std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
+    std::vector<std::uint32_t> next(starts_);
+    sorted_.resize(to_parameters_.size());
+    for (std::size_t i = to_parameters_.size(); i-- > 0;)
+      sorted_[next[to_parameters_[i].parameter]++] = to_parameters_[i].product;
+  }
+
+  // Calls visit(product) for the contributions to a node, from the last to the first.
+  template <class Visit> void each_contribution(Id id, Visit visit) const {
+    if (id < terms_.parameters)
+      for (std::uint32_t k = starts_[id]; k < starts_[id + 1]; ++k) visit(sorted_[k]);
+    else
+      for (std::uint32_t i = first_[id]; i != none; i = contributions_[i].next) visit(contributions_[i].product);
   }
 
   std::vector<Product>& rows_of(Id id) {
@@ -182,16 +218,16 @@ class Differentiator {
 
   // The sum of the contributions, or none. Products of two come first, single gradients after them.
   Id gradient_of(Id id) {
-    if (first_[id] == none && !has_rows_[id]) return none;
-    const Domain domain = terms_.nodes[id].domain;
     const auto begin = static_cast<std::uint32_t>(terms_.products.size());
-    for (const bool is_pair : {true, false})
-      for (std::uint32_t i = first_[id]; i != none; i = contributions_[i].next)
-        if ((contributions_[i].product.b != none) == is_pair) terms_.products.push_back(contributions_[i].product);
-    if (has_rows_[id]) terms_.products.push_back({1, add(Kind::row_gradient, Domain::uniform, {id}), none});
+    singles_.clear();
+    each_contribution(
+        id, [&](const Product& product) { (product.b != none ? terms_.products : singles_).push_back(product); });
+    terms_.products.insert(terms_.products.end(), singles_.begin(), singles_.end());
+    if (has_rows_[id]) append(terms_.products, {1, add(Kind::row_gradient, Domain::uniform, {id}), none});
     const auto count = static_cast<std::uint32_t>(terms_.products.size()) - begin;
+    if (count == 0) return none;
     const Product first = terms_.products[begin];
-    const Node sum{Kind::sum, Op::leaf, domain, 0, begin, count, none, 0};
+    const Node sum{Kind::sum, Op::leaf, domains_[id], 0, begin, count, none, 0};
     if (count > 1 || first.b != none) return add(sum);
     if (first.factor == 1) {
       terms_.products.pop_back();
@@ -324,11 +360,16 @@ class Differentiator {
   Groups& groups_;
   Id end_;
   Id zero_ = none;
+  std::vector<Domain> domains_;       // of each node; they stay in the cache, where the nodes do not
   std::vector<std::uint32_t> first_;  // for each node: its first contribution, or none
   std::vector<std::uint32_t> rows_;   // for each uniform node: which list of pending_ it has, from 1, or 0
   std::vector<std::vector<Product>> pending_;
-  std::vector<bool> has_rows_;  // whether rows add to its gradient
-  std::vector<Contribution> contributions_;
+  std::vector<bool> has_rows_;               // whether rows add to its gradient
+  std::vector<Contribution> contributions_;  // to all but parameters
+  std::vector<ContributionToParameter> to_parameters_;
+  std::vector<Product> sorted_;        // the same, by parameters
+  std::vector<std::uint32_t> starts_;  // in sorted_, for each parameter
+  std::vector<Product> singles_;
   std::unordered_map<Scaled, Id, HashOfScaled> scaled_;
 };
 

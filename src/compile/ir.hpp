@@ -22,6 +22,10 @@ namespace gradwalk::compiler {
 using Id = std::uint32_t;
 inline constexpr Id none = 0xffffffff;
 
+// Appends an element, field by field. push_back() would write the fields to the stack and copy them from there by wider
+// loads, which wait for these stores: simplify took twice as long.
+template <class T> inline void append(std::vector<T>& list, const T& element) { list.emplace_back() = element; }
+
 // What a number depends on: nothing, parameters, or inputs, which differ from row to row.
 // The last is for operands of instructions alone: the gradient of a uniform number, as far as rows have added it up.
 enum class Domain : std::uint8_t { constant, uniform, varying, row_gradient };

@@ -25,6 +25,7 @@ Jacobian::Jacobian(const Terms& terms, const SparsePattern* pattern, const Compi
   }
   Linearized linear = linearize(terms, sweep_);
   results_ = std::move(linear.results);
+  has_dropped_zeros_ = linear.has_dropped_zeros;
   slot_of_.assign(sweep_ == Sweep::forward ? rows_ : columns_, none);
   for (std::uint32_t i = 0; i < results_.size(); ++i) slot_of_[results_[i]] = i;
   seeds_.assign(directions_ * colors_.size(), 0);
@@ -75,7 +76,9 @@ bool Jacobian::compute(std::span<const double> parameters, std::span<double> to)
       },
       machine_);
   pattern_ == nullptr ? write_dense(to) : write_sparse(to);
-  return std::none_of(to.begin(), to.end(), [](double derivative) { return std::isnan(derivative); });
+  return std::none_of(to.begin(), to.end(), [&](double derivative) {
+    return std::isnan(derivative) || (has_dropped_zeros_ && std::isinf(derivative));
+  });
 }
 
 void Jacobian::write_dense(std::span<double> to) const {

@@ -20,6 +20,8 @@ enum class Sweep : std::uint8_t { forward, reverse };
 struct Linearized {
   Terms terms;                         // the seeds are the inputs
   std::vector<std::uint32_t> results;  // for each output of the terms: which output or parameter it belongs to
+  // Whether products with the factor 0 were left out. If a result is not finite, they may have changed it.
+  bool has_dropped_zeros = false;
 };
 Linearized linearize(const Terms& terms, Sweep sweep);
 
@@ -37,7 +39,8 @@ class Jacobian {
 
   std::size_t directions() const { return directions_; }
   std::size_t bytes() const;
-  // Writes the whole matrix, or the entries of the pattern; false if a derivative is not a number.
+  // Writes the whole matrix, or the entries of the pattern; false if a derivative may be wrong because one is not a
+  // number, or infinite.
   bool compute(std::span<const double> parameters, std::span<double> to);
 
  private:
@@ -46,6 +49,7 @@ class Jacobian {
 
   std::size_t rows_, columns_, directions_ = 0;
   Sweep sweep_ = Sweep::forward;
+  bool has_dropped_zeros_ = false;
   const SparsePattern* pattern_;
   std::vector<std::uint32_t> colors_;   // of each seed
   std::vector<std::uint32_t> results_;  // for each result that is computed: its number

@@ -9,6 +9,7 @@
 #include <bit>
 #include <unordered_map>
 
+#include "number_map.hpp"
 #include "passes.hpp"
 
 namespace gradwalk::compiler {
@@ -233,10 +234,9 @@ class Lifter {
 
   void join(Id id) {
     const Node& node = terms_.nodes[id];
-    Group like{form_of(node.kind), node.op, node.domain, node.count, 1, {}, node.by, terms_.is_for_inputs(id)};
+    const bool is_for_inputs = terms_.is_for_inputs(id);
     std::uint64_t key = mixed(static_cast<std::uint64_t>(node.kind), static_cast<std::uint64_t>(node.domain));
-    key =
-        mixed(mixed(key, static_cast<std::uint64_t>(node.op)), std::uint64_t{node.by} * 2 + (like.for_inputs ? 1 : 0));
+    key = mixed(mixed(key, static_cast<std::uint64_t>(node.op)), std::uint64_t{node.by} * 2 + (is_for_inputs ? 1 : 0));
     std::uint32_t after = 0;
     if (node.has_products()) {
       const auto all = products(id);
@@ -257,10 +257,13 @@ class Lifter {
         meet(operand, after);
         if (node.kind == Kind::function || node.kind == Kind::local) key = mixed(key, kind_of(operand));
       }
-      if (node.kind == Kind::share) key = mixed(mixed(key, extreme_of(id).group), extreme_of(id).count);
+      if (node.kind == Kind::share) {
+        const Extreme extreme = extreme_of(id);
+        key = mixed(mixed(mixed(key, extreme.group), extreme.count), extreme.kind_of_gradient);
+      }
       if (picks(node)) key = mixed(key, terms_.tables[node.target].size());
     }
-    group_of_[id] = place(id, key, after, like);
+    group_of_[id] = place(id, key, after);
     groups_.groups[group_of_[id] - 1].members.push_back(id);
   }
 
@@ -279,15 +282,16 @@ class Lifter {
     }
   }
 
-  // Shares in extremes of one group, with as many operands, are computed together. All those in one extreme join the
-  // same group, one after another.
+  // Shares in extremes of one group, with as many operands and gradients of one kind, are computed together. All those
+  // in one extreme join the same group, one after another.
   struct Extreme {
     std::uint32_t group, count;
+    std::uint64_t kind_of_gradient;
     bool operator==(const Extreme&) const = default;
   };
   Extreme extreme_of(Id share) const {
     const Id extreme = operands(share)[1];
-    return {group_of_extreme_.at(extreme), terms_.nodes[extreme].count};
+    return {group_of_extreme_.at(extreme), terms_.nodes[extreme].count, kind_of(operands(share)[0])};
   }
 
   std::uint64_t kind_of(Id id) const {
@@ -320,18 +324,26 @@ class Lifter {
   }
 
   // The first group of this kind after the one given, or a new one.
-  std::uint32_t place(Id id, std::uint64_t key, std::uint32_t after, const Group& like) {
-    key &= hash_mask_;
-    const auto is_of_other_kind = [&](const std::vector<std::uint32_t>& groups) {
-      return !groups.empty() && !are_of_one_kind(groups_.groups[groups.front() - 1].members.front(), id);
-    };
-    while (is_of_other_kind(by_key_[key])) ++key;
-    std::vector<std::uint32_t>& same = by_key_[key];
+  std::uint32_t place(Id id, std::uint64_t key, std::uint32_t after) {
+    std::vector<std::uint32_t>& same = groups_of_kind(id, key & hash_mask_);
     const auto found = std::upper_bound(same.begin(), same.end(), after);
     if (found != same.end()) return *found;
-    groups_.groups.push_back(like);
+    const Node& node = terms_.nodes[id];
+    groups_.groups.push_back(
+        {form_of(node.kind), node.op, node.domain, node.count, 1, {}, node.by, terms_.is_for_inputs(id)});
     same.push_back(static_cast<std::uint32_t>(groups_.groups.size()));
     return same.back();
+  }
+  std::vector<std::uint32_t>& groups_of_kind(Id id, std::uint64_t key) {
+    for (;; ++key) {
+      std::uint32_t& known = kind_of_key_[key];
+      if (known == NumberMap::absent) {
+        known = static_cast<std::uint32_t>(groups_of_kind_.size());
+        return groups_of_kind_.emplace_back();
+      }
+      std::vector<std::uint32_t>& same = groups_of_kind_[known];
+      if (are_of_one_kind(groups_.groups[same.back() - 1].members.back(), id)) return same;
+    }
   }
 
   const Terms& terms_;
@@ -340,7 +352,8 @@ class Lifter {
   std::vector<std::uint32_t> layers_below_;
   std::vector<std::uint32_t> group_of_;
   std::unordered_map<Id, std::uint32_t> group_of_extreme_;
-  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> by_key_;
+  NumberMap kind_of_key_;                                   // the place in groups_of_kind_
+  std::vector<std::vector<std::uint32_t>> groups_of_kind_;  // in ascending order
   Groups groups_;
 };
 

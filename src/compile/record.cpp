@@ -84,7 +84,7 @@ class Recorder {
   }
 
   void expect(Op op, std::array<Id, 3> operands) const {
-    order(op, operands);
+    order(op, operands[0], operands[1]);
     known_.expect(op, operands);
   }
 
@@ -110,9 +110,9 @@ class Recorder {
     }
     Id sum = none;
     for (std::size_t k = 0; k < size; ++k) {
-      const Id is_own = node(Op::equal, {index, constant(static_cast<double>(k)), none});
-      const Id value = node(Op::select, {is_own, values[k], constant(0)});
-      sum = sum == none ? value : node(Op::add, {sum, value, none});
+      const Id is_own = node(Op::equal, index, constant(static_cast<double>(k)));
+      const Id value = node(Op::select, is_own, values[k], constant(0));
+      sum = sum == none ? value : node(Op::add, sum, value);
     }
     return sum;
   }
@@ -125,16 +125,15 @@ class Recorder {
     }
   }
 
-  Id node(Op op, std::array<Id, 3> operands) {
+  Id node(Op op, Id x, Id y = none, Id z = none) {
     // -(-x) is x: so chains of negations stay short.
-    if (op == Op::neg && all_.nodes[operands[0]].op == Op::neg) return all_.nodes[operands[0]].operands[0];
-    const Domain first = domain(operands[0]), second = domain(operands[1]);
+    if (op == Op::neg && all_.nodes[x].op == Op::neg) return all_.nodes[x].operands[0];
+    const Domain first = domain(x), second = domain(y), all = std::max({first, second, domain(z)});
     if (first == Domain::constant || second == Domain::constant)
-      if (const Id same = without_constant(op, operands); same != none) return same;
-    Scalar scalar{op, std::max({first, second, domain(operands[2])}), operands};
-    if (scalar.domain == Domain::constant) return folded(op, operands);
-    order(op, scalar.operands);
-    return add(scalar);
+      if (const Id same = without_constant(op, {x, y, z}); same != none) return same;
+    if (all == Domain::constant) return folded(op, {x, y, z});
+    order(op, x, y);
+    return add({op, all, {x, y, z}});
   }
 
  private:
@@ -143,14 +142,14 @@ class Recorder {
     const auto fresh = static_cast<Id>(all_.nodes.size());
     const Id found = known_.find(all_.nodes, scalar, fresh);
     if (found == fresh) {
-      all_.nodes.push_back(scalar);
+      append(all_.nodes, scalar);
       domains_.push_back(scalar.domain);
     }
     return found;
   }
 
-  static void order(Op op, std::array<Id, 3>& operands) {
-    if ((op == Op::add || op == Op::mul) && operands[1] < operands[0]) std::swap(operands[0], operands[1]);
+  static void order(Op op, Id& x, Id& y) {
+    if ((op == Op::add || op == Op::mul) && y < x) std::swap(x, y);
   }
 
   // What is nobody's operand changes no domain. A byte a node, for most of what is asked is far back in the list.
@@ -172,12 +171,12 @@ class Recorder {
 
   // Small powers as products, which have the same derivatives.
   Id whole_power(Id x, double exponent) {
-    const auto product = [&](Id a, Id b) { return node(Op::mul, {a, b, none}); };
+    const auto product = [&](Id a, Id b) { return node(Op::mul, a, b); };
     if (exponent == 1) return x;
     if (exponent == 2) return product(x, x);
     if (exponent == 3) return product(product(x, x), x);
     if (exponent == 4) return whole_power(product(x, x), 2);
-    return exponent == -1 ? node(Op::div, {constant(1), x, none}) : none;
+    return exponent == -1 ? node(Op::div, constant(1), x) : none;
   }
 
   Id folded(Op op, const std::array<Id, 3>& operands) {
@@ -298,10 +297,10 @@ Recorded record(std::span<const Value> outputs, std::span<const Value> inputs, s
       places[i] = recorder.pick(table(listing.picks[picks++]), place(node.operands[0]));
       continue;
     }
-    std::array<Id, 3> operands{none, none, none};
-    for (std::size_t k = 0; k < 3; ++k)
-      if (node.operands[k] != Listing::none) operands[k] = place(node.operands[k]);
-    places[i] = recorder.node(node.op, operands);
+    const auto operand = [&](std::size_t k) {
+      return node.operands[k] == Listing::none ? none : place(node.operands[k]);
+    };
+    places[i] = recorder.node(node.op, operand(0), operand(1), operand(2));
     if (i + ahead < listing.nodes.size()) expect(listing.nodes[i + ahead], i);
   }
   for (const std::uint32_t root : listing.roots) all.outputs.push_back(place(root));

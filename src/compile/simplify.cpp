@@ -3,7 +3,6 @@
 // one extreme. From the outputs down, so that what nobody needs is never met.
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
 
 #include "passes.hpp"
 
@@ -16,7 +15,10 @@ constexpr std::size_t least_extreme = 8;  // operands; fewer stay as they were w
 class Simplifier {
  public:
   explicit Simplifier(const Scalars& scalars)
-      : scalars_(scalars), uses_(scalars.nodes.size()), made_as_(scalars.nodes.size(), none) {
+      : scalars_(scalars),
+        uses_(scalars.nodes.size()),
+        has_factor_(scalars.nodes.size()),
+        made_as_(scalars.nodes.size(), none) {
     terms_.parameters = scalars.parameters;
     terms_.inputs = scalars.inputs;
     terms_.tables.resize(scalars.tables.size());
@@ -24,6 +26,8 @@ class Simplifier {
 
   Terms run() {
     count_uses();
+    terms_.nodes.reserve(scalars_.nodes.size());  // Pages that stay unused are never touched.
+    terms_.products.reserve(scalars_.nodes.size());
     for (const Id output : scalars_.outputs) need(output);
     const auto leaves = static_cast<Id>(scalars_.parameters + scalars_.inputs);
     for (auto id = static_cast<Id>(scalars_.nodes.size()); id-- > leaves;)
@@ -33,6 +37,8 @@ class Simplifier {
 
  private:
   static constexpr Id needed = none - 1;
+  // Other marks in made_as_: the place of a constant among the constants, and of another node in stands_for_.
+  static constexpr Id constant_mark = 0x80000000, other_mark = 0xc0000000, place_mask = 0x3fffffff;
   struct Part {
     Id id;
     double factor;
@@ -49,7 +55,7 @@ class Simplifier {
   // would round each term by itself: (x - 1) * 3e5 would lose the digits that x - 1 has near x = 1.
   static bool is_distributive(double factor) {
     int exponent = 0;
-    return is_moderate(factor) && std::abs(std::frexp(factor, &exponent)) == 0.5;
+    return std::abs(factor) == 1 || (is_moderate(factor) && std::abs(std::frexp(factor, &exponent)) == 0.5);
   }
   // Whether a constant may be taken out as a factor beside the one that has been taken out before.
   static bool may_join(double with, double factor) {
@@ -79,16 +85,22 @@ class Simplifier {
       }
       for (const Id operand : scalar(id).operands)
         if (operand != none) ++uses_[operand];
+      has_factor_[id] = may_have_factor(scalar(id));
     }
+  }
+  bool may_have_factor(const Scalar& node) const {
+    if (node.op == Op::mul) return is_constant(node.operands[0]) || is_constant(node.operands[1]);
+    return node.op == Op::neg || (node.op == Op::div && is_constant(node.operands[1]));
   }
 
   // What is a finite constant times something is that something, and a factor. Where several need the product, and
   // nobody else the sum it is of, that sum is not computed for the sake of its factor.
   // Only a few are looked at: in a long chain of such products, each of which somebody needs, every node would walk to
   // the end of the chain.
-  Part without_factors(Part part, Id root) const {
+  Part without_factors(Part part, Id root) const { return has_factor_[part.id] ? factors_taken_out(part, root) : part; }
+  Part factors_taken_out(Part part, Id root) const {
     constexpr int few = 8;
-    for (int i = 0; i < few; ++i) {
+    for (int i = 0; i < few && has_factor_[part.id]; ++i) {
       const Part before = part;
       const Scalar& node = scalar(part.id);
       const auto [x, y, z] = node.operands;
@@ -118,7 +130,7 @@ class Simplifier {
   void make(Id id) {
     const Scalar& node = scalar(id);
     if (node.op == Op::constant) {
-      made_as_[id] = static_cast<Id>(constants_.size());
+      made_as_[id] = constant_mark | static_cast<Id>(constants_.size());
       constants_.push_back(id);
     } else if (is_linear(node.op) || (node.op == Op::div && is_divisor(node.operands[1]))) {
       make_sum(id);
@@ -146,7 +158,7 @@ class Simplifier {
   Id add_node(Id id, const Node& node) {
     const auto place = static_cast<Id>(terms_.nodes.size());
     if (id != none) made_as_[id] = place;
-    terms_.nodes.push_back(node);
+    append(terms_.nodes, node);
     return own + place;
   }
 
@@ -163,7 +175,8 @@ class Simplifier {
     const double start = expand(root, of_root);
     if (found_.size() == 1 && found_[0].factor == 1 && found_[0].b == none && start == 0) {
       need(found_[0].a);
-      stands_for_.emplace(root, found_[0].a);
+      made_as_[root] = other_mark | static_cast<Id>(stands_for_.size());
+      stands_for_.push_back(found_[0].a);
       return;
     }
     add_flat(root, of_root, start);
@@ -202,9 +215,9 @@ class Simplifier {
     found_.clear();
     parts_.assign(1, {root, 1, true});
     while (!parts_.empty()) {
-      Part part = parts_.back();
+      const Part& last = parts_.back();
+      Part part = without_factors({last.id, last.factor, last.alone}, root);
       parts_.pop_back();
-      part = without_factors(part, root);
       part.alone = part.alone && (part.id == root || uses_[part.id] == 1);
       if (is_constant(part.id)) {
         start += part.factor * number(part.id);
@@ -213,14 +226,14 @@ class Simplifier {
       const Scalar& node = scalar(part.id);
       const bool inside = part.alone && node.domain == of_root;
       if (inside && (node.op == Op::add || node.op == Op::sub) && is_distributive(part.factor)) {
-        parts_.push_back({node.operands[1], node.op == Op::sub ? -part.factor : part.factor, true});
-        parts_.push_back({node.operands[0], part.factor, true});
+        append(parts_, {node.operands[1], node.op == Op::sub ? -part.factor : part.factor, true});
+        append(parts_, {node.operands[0], part.factor, true});
       } else if (inside && node.op == Op::mul && is_moderate(part.factor)) {
         const Part a = of_product({node.operands[0], part.factor, true}, root);
         const Part b = of_product({node.operands[1], a.factor, true}, root);
-        found_.push_back({b.factor, a.id, b.id});
+        append(found_, {b.factor, a.id, b.id});
       } else {
-        found_.push_back({part.factor, part.id, none});
+        append(found_, {part.factor, part.id, none});
       }
     }
     return start;
@@ -231,7 +244,7 @@ class Simplifier {
     for (const Product& product : products) {
       need(product.a);
       need(product.b);
-      terms_.products.push_back(product);
+      append(terms_.products, {product.factor, product.a, product.b});
     }
     return add_node(id,
                     {Kind::sum, Op::leaf, domain, 0, begin, static_cast<std::uint32_t>(products.size()), none, start});
@@ -307,28 +320,24 @@ class Simplifier {
   // The nodes were made from the last to the first.
   Terms finished() {
     terms_.constants = constants_.size();
-    std::vector<Node> nodes;
-    nodes.reserve(terms_.first_computed() + terms_.nodes.size());
-    for (std::size_t i = 0; i < terms_.parameters; ++i)
-      nodes.push_back({Kind::parameter, Op::leaf, Domain::uniform, 0, 0, 0, none, 0});
-    for (std::size_t i = 0; i < terms_.inputs; ++i)
-      nodes.push_back({Kind::input, Op::leaf, Domain::varying, 0, 0, 0, none, 0});
-    for (const Id id : constants_)
-      nodes.push_back({Kind::constant, Op::leaf, Domain::constant, 0, 0, 0, none, number(id)});
-    nodes.insert(nodes.end(), terms_.nodes.rbegin(), terms_.nodes.rend());
+    std::vector<Node>& nodes = terms_.nodes;
+    for (std::size_t i = constants_.size(); i-- > 0;)
+      nodes.push_back({Kind::constant, Op::leaf, Domain::constant, 0, 0, 0, none, number(constants_[i])});
+    nodes.insert(nodes.end(), terms_.inputs, {Kind::input, Op::leaf, Domain::varying, 0, 0, 0, none, 0});
+    nodes.insert(nodes.end(), terms_.parameters, {Kind::parameter, Op::leaf, Domain::uniform, 0, 0, 0, none, 0});
+    std::reverse(nodes.begin(), nodes.end());
 
     const auto leaves = static_cast<Id>(terms_.parameters + terms_.inputs);
     const auto last = static_cast<Id>(nodes.size() - 1);
-    const auto place = [&](Id id) {
-      if (id == none || id < leaves) return id;
-      if (id >= own) return last - (id - own);
-      if (is_constant(id)) return leaves + made_as_[id];
-      return last - made_as_[id];
-    };
     const auto resolved = [&](Id id) {
-      for (auto found = stands_for_.find(id); found != stands_for_.end(); found = stands_for_.find(id))
-        id = found->second;
-      return place(id);
+      while (id != none && id >= leaves) {
+        if (id >= own) return last - (id - own);
+        const Id made = made_as_[id];
+        if (made < constant_mark) return last - made;
+        if (made < other_mark) return leaves + (made & place_mask);
+        id = stands_for_[made & place_mask];
+      }
+      return id;
     };
     for (Id& operand : terms_.operands) operand = resolved(operand);
     for (std::vector<Id>& table : terms_.tables)
@@ -338,7 +347,6 @@ class Simplifier {
       product.b = resolved(product.b);
     }
     for (const Id output : scalars_.outputs) terms_.outputs.push_back(resolved(output));
-    terms_.nodes = std::move(nodes);
     return std::move(terms_);
   }
 
@@ -346,9 +354,10 @@ class Simplifier {
 
   const Scalars& scalars_;
   std::vector<std::uint32_t> uses_;
-  std::vector<Id> made_as_;  // none, needed, or the place in terms_.nodes or constants_
+  std::vector<bool> has_factor_;  // whether a node is another one times a constant, or the negative of it
+  std::vector<Id> made_as_;       // none, needed, a mark, or the place in terms_.nodes
   std::vector<Id> constants_;
-  std::unordered_map<Id, Id> stands_for_;  // what became nothing but another node, as -(-x)
+  std::vector<Id> stands_for_;  // for what became nothing but another node, as -(-x): that node
   std::vector<Part> parts_;
   std::vector<Product> found_, weighted_, rest_, uniform_;
   Terms terms_;

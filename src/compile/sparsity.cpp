@@ -2,13 +2,14 @@
 // The sparsity pattern of a Jacobian, and the coloring that compresses it.
 #include <algorithm>
 
+#include "engine/rule_facts.hpp"
 #include "jacobian.hpp"
 
 namespace gradwalk::compiler {
 namespace {
 
-// For each node, the parameters that it depends on, in ascending order. Nodes with the same set as one of their
-// operands share it, so a chain of functions costs nothing.
+// For each node, the parameters that its derivative depends on, in ascending order: not those of a condition. Nodes
+// with the same set as one of their operands share it, so a chain of functions costs nothing.
 class Dependencies {
  public:
   explicit Dependencies(const Terms& terms)
@@ -45,11 +46,11 @@ class Dependencies {
         members_.push_back(parameter);
       }
     };
-    for (std::uint32_t k = node.begin; k < node.begin + node.count; ++k) {
+    for (std::uint32_t k = 0; k < node.count; ++k) {
       if (node.kind == Kind::sum)
-        meet(terms_.products[k].a), meet(terms_.products[k].b);
-      else
-        meet(terms_.operands[k]);
+        meet(terms_.products[node.begin + k].a), meet(terms_.products[node.begin + k].b);
+      else if (node.kind != Kind::function || detail::passes_on(node.op, k))
+        meet(terms_.operands[node.begin + k]);
     }
     if (members_.size() - begin == largest.count) {
       members_.resize(begin);

@@ -399,7 +399,8 @@ Listing Reading::list() const {
     }
     const auto begin = static_cast<std::uint32_t>(listing.nodes.size());
     const auto add_node = [&](Op op, std::span<const WrittenOperand> operands) {
-      Listing::Node node{op, {Listing::none, Listing::none, Listing::none}};
+      Listing::Node& node = listing.nodes.emplace_back();  // A copy of it would wait for its fields to be stored.
+      node = {op, {Listing::none, Listing::none, Listing::none}};
       if (op == Op::pick) {
         listing.picks.push_back(table_of(ref));
         operands = operands.last(1);
@@ -415,7 +416,6 @@ Listing Reading::list() const {
           node.operands[i] = index_of(x);
         }
       }
-      listing.nodes.push_back(node);
     };
     each_written_node(ref, add_node, terms);
     (in_leaf_region(ref) ? leaves : records).set(ref, static_cast<std::uint32_t>(listing.nodes.size() - 1));

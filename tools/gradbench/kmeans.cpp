@@ -91,52 +91,45 @@ Value recorded_cost(const std::vector<Value>& centres, const Numbers& points, st
 
 class Newton final : public Direction {
  public:
-  explicit Newton(const Input& input) : Direction(input) {
-    const std::size_t n = kmeans_.x.size();
-    numbers_ = kmeans_.x;
-    numbers_.resize(2 * n, 1.0);
-    derivatives_.resize(2 * n);
+  explicit Newton(const Input& input) : Direction(input), gradient_(kmeans_.x.size()), diagonal_(kmeans_.x.size()) {
     if (mode != Mode::compiled) return;
-    // The program is the derivative along v. Its gradient with respect to v is the gradient; its gradient with respect
-    // to the centres is the Hessian times v.
-    std::vector<Value> all(numbers_.begin(), numbers_.end());
-    const std::vector<Value> centres(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n));
-    const std::vector<Value> slope = gradwalk::derivatives(recorded_cost(centres, kmeans_.points, kmeans_.d), centres);
-    Value along = 0.0;
-    for (std::size_t i = 0; i < n; ++i) along += slope[i] * all[n + i];
-    program_.emplace(gradwalk::compile(along, {.parameters = all}));
+    const std::vector<Value> centres(kmeans_.x.begin(), kmeans_.x.end());
+    const Value cost = recorded_cost(centres, kmeans_.points, kmeans_.d);
+    cost_.emplace(gradwalk::compile(cost, {.parameters = centres}));
+    slope_.emplace(gradwalk::compile_derivatives(cost, {.parameters = centres}));
+    if (slope_->jacobian_pattern().column_indices.size() != centres.size())
+      throw std::logic_error("kmeans: needs a diagonal Hessian");
   }
 
   void run() override {
-    const std::size_t n = kmeans_.x.size();
-    if (mode == Mode::by_hand) {
-      direction_ = kmeans_.direction_by_hand();
-      return;
+    switch (mode) {
+      case Mode::by_hand: direction_ = kmeans_.direction_by_hand(); return;
+      case Mode::compiled: run_programs(); break;
+      default: record();
     }
-    if (mode == Mode::compiled)
-      program_->gradient_at(numbers_, derivatives_);
-    else
-      record();
-    direction_.resize(n);
-    for (std::size_t i = 0; i < n; ++i) direction_[i] = derivatives_[n + i] / derivatives_[i];
+    direction_.resize(kmeans_.x.size());
+    for (std::size_t i = 0; i < direction_.size(); ++i) direction_[i] = gradient_[i] / diagonal_[i];
   }
 
  private:
   void record() {
-    const std::size_t n = kmeans_.x.size();
-    std::vector<Value> x(kmeans_.x.begin(), kmeans_.x.end());
+    const std::vector<Value> x(kmeans_.x.begin(), kmeans_.x.end());
     const std::vector<Value> slope = gradwalk::derivatives(kmeans_(x), x);
     Value sum = 0.0;
     for (const Value& one : slope) sum += one;
     sum.backward();
-    for (std::size_t i = 0; i < n; ++i) {
-      derivatives_[i] = x[i].grad();
-      derivatives_[n + i] = slope[i].data();
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      diagonal_[i] = x[i].grad();
+      gradient_[i] = slope[i].data();
     }
   }
+  void run_programs() {
+    cost_->gradient_at(kmeans_.x, gradient_);
+    slope_->sparse_jacobian_at(kmeans_.x, diagonal_);
+  }
 
-  Numbers numbers_, derivatives_;  // for the centres, then for v
-  std::optional<gradwalk::Program> program_;
+  Numbers gradient_, diagonal_;  // of the cost, and of its Hessian
+  std::optional<gradwalk::Program> cost_, slope_;
 };
 
 #endif
