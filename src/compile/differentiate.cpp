@@ -10,9 +10,10 @@
 // of its inputs. Its members have to be complete then, so varying nodes are visited group by group. Uniform nodes come
 // after all of them, by their numbers.
 #include <algorithm>
-#include <unordered_map>
+#include <bit>
 
 #include "engine/rule_facts.hpp"
+#include "number_map.hpp"
 #include "passes.hpp"
 #include "rule_operands.hpp"
 
@@ -34,6 +35,8 @@ class Differentiator {
 
   void run() {
     terms_.backward = end_;
+    contributions_.reserve(2 * terms_.products.size() +
+                           terms_.operands.size());  // at most so many of sums and functions
     terms_.gradients.assign(terms_.parameters, none);
     terms_.input_gradients.assign(terms_.inputs, none);
     seed_outputs();
@@ -185,9 +188,10 @@ class Differentiator {
     if (first_[id] == none && !has_rows_[id]) return none;
     const Domain domain = terms_.nodes[id].domain;
     const auto begin = static_cast<std::uint32_t>(terms_.products.size());
-    for (const bool is_pair : {true, false})
-      for (std::uint32_t i = first_[id]; i != none; i = contributions_[i].next)
-        if ((contributions_[i].product.b != none) == is_pair) terms_.products.push_back(contributions_[i].product);
+    singles_.clear();
+    for (std::uint32_t i = first_[id]; i != none; i = contributions_[i].next)
+      (contributions_[i].product.b != none ? terms_.products : singles_).push_back(contributions_[i].product);
+    terms_.products.insert(terms_.products.end(), singles_.begin(), singles_.end());
     if (has_rows_[id]) terms_.products.push_back({1, add(Kind::row_gradient, Domain::uniform, {id}), none});
     const auto count = static_cast<std::uint32_t>(terms_.products.size()) - begin;
     const Product first = terms_.products[begin];
@@ -198,12 +202,10 @@ class Differentiator {
       return first.a;
     }
     // All terms of a mean receive the same gradient.
-    const auto [known, is_new] = scaled_.try_emplace({first.a, first.factor}, none);
-    if (is_new)
-      known->second = add(sum);
-    else
-      terms_.products.pop_back();
-    return known->second;
+    std::uint32_t& known = scaled_[std::bit_cast<std::uint64_t>(first.factor) ^ first.a * 0x9e3779b97f4a7c15u];
+    if (known == NumberMap::absent || terms_.products[terms_.nodes[known].begin] != first) return known = add(sum);
+    terms_.products.pop_back();
+    return known;
   }
 
   // ---- what it passes on ----
@@ -309,17 +311,6 @@ class Differentiator {
     }
   }
 
-  struct Scaled {
-    Id gradient;
-    double factor;
-    bool operator==(const Scaled&) const = default;
-  };
-  struct HashOfScaled {
-    std::size_t operator()(const Scaled& one) const {
-      return std::hash<double>()(one.factor) ^ static_cast<std::size_t>(one.gradient * 0x9e3779b97f4a7c15u);
-    }
-  };
-
   Terms& terms_;
   Groups& groups_;
   Id end_;
@@ -329,7 +320,8 @@ class Differentiator {
   std::vector<std::vector<Product>> pending_;
   std::vector<bool> has_rows_;  // whether rows add to its gradient
   std::vector<Contribution> contributions_;
-  std::unordered_map<Scaled, Id, HashOfScaled> scaled_;
+  std::vector<Product> singles_;  // of gradient_of(), kept for its memory
+  NumberMap scaled_;              // by the hash of a product factor * gradient: the last node that is it
 };
 
 }  // namespace
