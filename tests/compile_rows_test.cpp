@@ -199,6 +199,20 @@ TEST(ASubsetOfRows, IsRunInItsOrder) {
             "Program::run: needs no subset: the program has no rows, got one; leave .subset out");
 }
 
+TEST(ASubsetOfRows, IsAnEmptyBatchIfItHasNone) {
+  Model model;
+  Program program = model.program();
+  const Numbers rows{1, 2, 3, 4};
+  Numbers gradients(model.parameters.size(), 5);
+  const std::vector<std::size_t> none;
+  EXPECT_EQ(program.gradients(rows, gradients, {.subset = none}), 0);
+  EXPECT_EQ(gradients, Numbers(gradients.size()));
+  EXPECT_EQ(program.gradients(rows, gradients, {.result = RunOptions::Result::mean, .subset = none}), 0);
+  EXPECT_EQ(program.run(rows, {.subset = none}), 0);
+  for (const Value& p : model.parameters) EXPECT_EQ(p.grad(), 0);
+  EXPECT_EQ(program.gradients(rows, gradients, {.seeds = {}, .subset = {}}), program.gradients(rows, gradients));
+}
+
 TEST(GradientsOfRows, AreThoseOfTheEngine) {
   Model model;
   Program program = model.program();

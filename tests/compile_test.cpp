@@ -14,6 +14,7 @@
 #include <random>
 #include <sstream>
 
+#include "gradwalk/function.hpp"
 #include "gradwalk/loss.hpp"
 #include "gradwalk/nn.hpp"
 #include "support.hpp"
@@ -571,6 +572,12 @@ TEST(Compile, RefusesAFunctionWhoseGraphsDiffer) {
   EXPECT_THAT(message([&](const auto& in) { return w * in[0].data(); }), HasSubstr("0.5"));
   EXPECT_THAT(message([&](const auto& in) { return w * in[0].detach(); }), HasSubstr("0.5"));
   EXPECT_EQ(message([&](const auto& in) { return select(in[0] < 1, w, in[0]); }), "no error");
+  const auto outputs = [&](const std::vector<Value>& in) {
+    const std::size_t count = in[0].data() < 1 ? 1 : 2;
+    return std::vector<Value>(count, in[0]);
+  };
+  EXPECT_THAT(error_of([&] { compile(RowOutputs(outputs), {{0.5}, {2}}, {.parameters = {w}}); }),
+              HasSubstr("the same outputs, got others on row 1"));
 }
 
 TEST(Trainer, UpdatesParametersAsAnOptimizerDoes) {
@@ -618,6 +625,28 @@ TEST(Trainer, CallsTheHookWithTheGradientBeforeEachUpdate) {
   EXPECT_EQ(w.data(), 2) << "kept in the program until asked";
   trainer.write_back();
   EXPECT_EQ(w.data(), 2 - 5);
+}
+
+TEST(Trainer, RefusesAStepInsideItsHookAndGoesOn) {
+  Value w{2.0}, x{0.0};
+  const Program program = compile(w * x, {.inputs = {x}, .parameters = {w}});
+  const auto function = [&](const std::vector<Value>& in) { return w * in[0]; };
+  for (const bool is_function : {false, true}) {
+    w.data() = 2;
+    std::optional<Trainer> trainer;
+    if (is_function)
+      trainer.emplace(Function(function, {.inputs = 1, .parameters = {w}}), SGD{.lr = 1});
+    else
+      trainer.emplace(program, SGD{.lr = 1});
+    trainer->before_update([&](std::span<double>) { trainer->step(std::vector{100.0}); });
+    EXPECT_EQ(error_of([&] { trainer->step(std::vector{0.5}); }),
+              "Trainer::step: needs one step at a time, got one inside the hook of another; make it after the other");
+    EXPECT_EQ(trainer->steps(), 0u);
+    trainer->before_update({});
+    trainer->step(std::vector{0.5});
+    trainer->write_back();
+    EXPECT_EQ(w.data(), 1.5);
+  }
 }
 
 // Sums of several lengths over the same weights, with one program per length.

@@ -2,40 +2,16 @@
 // Failing allocations: each allocation of a session fails once, and everything that existed before still works.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <new>
 #include <optional>
 #include <thread>
 
+#include "failing_allocations.hpp"
 #include "support.hpp"
-
-namespace {
-
-constinit thread_local long allocations_left = -1;  // The number of allocations that still succeed; below 0, all do.
-constinit thread_local bool has_failed = false;
-
-void* allocate(std::size_t size) {
-  if (allocations_left >= 0 && allocations_left-- == 0) {
-    has_failed = true;
-    throw std::bad_alloc();
-  }
-  if (void* const at = std::malloc(size == 0 ? 1 : size)) return at;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) { return allocate(size); }
-void* operator new[](std::size_t size) { return allocate(size); }
-// The sanitizer's own version of this one would not match the operator delete below.
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return std::malloc(size == 0 ? 1 : size); }
-void operator delete(void* at) noexcept { std::free(at); }
-void operator delete[](void* at) noexcept { std::free(at); }
-void operator delete(void* at, std::size_t) noexcept { std::free(at); }
-void operator delete[](void* at, std::size_t) noexcept { std::free(at); }
 
 namespace gradwalk::failures_test {
 namespace {
+
+using tests::allocations_left, tests::has_failed;
 
 // Uses everything that allocates. The result must be the same every time.
 Numbers session() {

@@ -296,6 +296,15 @@ TEST(FindNonfinite, NamesTheFirstInTopologicalOrder) {
   EXPECT_EQ(find_nonfinite(sum)->node.label(), "x");
 }
 
+TEST(FindNonfinite, FindsAPartOfAFusedSumBeforeALaterOperandThatIsNotFinite) {
+  const Value huge = Value(1e200).label("huge"), z = Value(infinity).label("z");
+  EXPECT_EQ(find_nonfinite(huge * huge + z)->message, "a node is inf: *(huge=1e+200, huge=1e+200)");
+  EXPECT_EQ(find_nonfinite(z + huge * huge)->node.label(), "z");
+  Value sum = huge * huge;
+  sum += huge * exp(z);
+  EXPECT_EQ(find_nonfinite(sum)->message, "a node is inf: *(huge=1e+200, huge=1e+200)");
+}
+
 TEST(HypotAndAtan2, HaveTheirDerivativesOnTheAxesAndNoneAtTheOrigin) {
   const auto hypotenuse = [](const Value& x, const Value& y) { return hypot(x, y); };
   EXPECT_THAT(at(0, 0, hypotenuse), Is(Slopes{0, 0, 0}));

@@ -225,33 +225,56 @@ class RoundedGraph {
  public:
   struct Node {
     Op op = Op::leaf;
-    std::array<std::size_t, 3> operands{};
+    std::array<std::size_t, 3> operands{};  // of a pick: the chosen node, which forward() sets, and the index
+    std::vector<std::size_t> choices = {};  // of a pick
   };
   std::vector<Node> nodes;
   std::vector<Rounded> values, gradients;  // set the values of leaves before forward()
 
-  // Computes only the nodes that the outputs depend on, so that no other node sets in_doubt.
-  void forward(std::span<const std::size_t> outputs) {
+  // Computes only the nodes that the outputs depend on, so that no other node sets in_doubt. Returns false if the index
+  // of a pick is wrong. Then there are no values.
+  bool forward(std::span<const std::size_t> outputs) {
     values.resize(nodes.size());
     needed_.assign(nodes.size(), false);
     for (const std::size_t output : outputs) needed_[output] = true;
-    for (std::size_t i = nodes.size(); i-- > 0;)
-      for (std::size_t k = 0; needed_[i] && k < operands(i); ++k) needed_[nodes[i].operands[k]] = true;
-    for (std::size_t i = 0; i < nodes.size(); ++i)
-      if (needed_[i] && operands(i) > 0) values[i] = value_of(i);
+    for (std::size_t i = nodes.size(); i-- > 0;) {
+      if (!needed_[i]) continue;
+      for (const std::size_t choice : nodes[i].choices) needed_[choice] = true;
+      for (std::size_t k = nodes[i].op == Op::pick ? 1 : 0; k < operands(i); ++k) needed_[nodes[i].operands[k]] = true;
+    }
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (!needed_[i] || operands(i) == 0) continue;
+      if (nodes[i].op == Op::pick && !choose(nodes[i])) return false;
+      values[i] = value_of(i);
+    }
+    return true;
   }
 
-  void backward(std::size_t root, const Rounded& seed) {
+  void backward(std::size_t root, const Rounded& seed) { backward({&root, 1}, {&seed, 1}); }
+  void backward(std::span<const std::size_t> roots, std::span<const Rounded> seeds) {
     gradients.assign(nodes.size(), Rounded());
-    gradients[root] = seed;
-    for (std::size_t i = root + 1; i-- > 0;) {
+    for (std::size_t k = 0; k < roots.size(); ++k) gradients[roots[k]] += seeds[k];
+    for (std::size_t i = nodes.size(); i-- > 0;) {
       if (gradients[i].value == 0 && gradients[i].error == 0) continue;
       for (std::size_t k = 0; k < operands(i); ++k) deposit(gradients[i], i, k);
     }
   }
 
  private:
-  std::size_t operands(std::size_t i) const { return static_cast<std::size_t>(info(nodes[i].op).operands); }
+  // Sets the operand that a pick chooses; or returns false if its index is wrong.
+  bool choose(Node& pick) const {
+    const Rounded& index = values[pick.operands[1]];
+    const auto size = static_cast<double>(pick.choices.size());
+    const bool is_right = index.value >= 0 && index.value < size && index.value == std::floor(index.value);
+    if (is_right) pick.operands[0] = pick.choices[static_cast<std::size_t>(index.value)];
+    const bool may_be_another = std::abs(index.value - std::round(index.value)) <= index.reach() &&
+                                index.value > -0.5 && index.value < size + 0.5;
+    Rounded::in_doubt |= index.error != 0 && may_be_another;
+    return is_right;
+  }
+  std::size_t operands(std::size_t i) const {
+    return nodes[i].op == Op::pick ? 2 : static_cast<std::size_t>(info(nodes[i].op).operands);
+  }
   const Rounded& in(std::size_t i, std::size_t k) const { return values[nodes[i].operands[k]]; }
 
   Rounded value_of(std::size_t i) const {
@@ -267,6 +290,7 @@ class RoundedGraph {
 #undef GRADWALK_UNARY
 #undef GRADWALK_BINARY
 #undef GRADWALK_TERNARY
+      case Op::pick: return in(i, 0);
       default: return values[i];
     }
   }
@@ -285,6 +309,7 @@ class RoundedGraph {
 #undef GRADWALK_UNARY
 #undef GRADWALK_BINARY
 #undef GRADWALK_TERNARY
+      case Op::pick: return 1;
       default: return 0;
     }
   }

@@ -18,6 +18,7 @@
 #include <functional>
 #include <iosfwd>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -67,9 +68,9 @@ struct RunOptions {
   // If given, one number per row and output: the run returns and differentiates the sum of seed * output over all rows
   // and outputs. Then there are no weights and no mean. For a program without inputs the rows are empty.
   std::span<const double> seeds = {};
-  // If given, the numbers of the rows to run, in this order. Weights, seeds, outputs and gradients of inputs are those
-  // of these rows.
-  std::span<const std::size_t> subset = {};
+  // If given, the numbers of the rows to run, in this order; none is an empty batch. Weights, seeds, outputs and
+  // gradients of inputs are those of these rows.
+  std::optional<std::span<const std::size_t>> subset = {};
 };
 
 // The entries of a matrix that can differ from 0, row by row (compressed sparse rows). Row i has the entries

@@ -71,7 +71,7 @@ Program::State::Batch::Batch(State& program, const char* call, std::span<const d
     count_ = program.count_rows(call, rows.size());
     rows_ = rows;
   }
-  if (!options.subset.empty()) take_subset();
+  if (options.subset) take_subset();
   check_room(call, count_ * width, count_ * results, options);
   if (options.seeds.empty()) return;
   if (options.seeds.size() != count_ * results)
@@ -90,8 +90,8 @@ Program::State::Batch::Batch(State& program, const char* call, std::span<const d
 void Program::State::Batch::take_subset() {
   const std::size_t width = program_.inputs, all = count_;
   if (width == 0) throw Error(call_, "no subset: the program has no rows", "one", "leave .subset out");
-  numbers_.reserve(given_.subset.size() * width);
-  for (const std::size_t row : given_.subset) {
+  numbers_.reserve(given_.subset->size() * width);
+  for (const std::size_t row : *given_.subset) {
     if (row >= all)
       throw Error(call_, "a subset of the " + std::to_string(all) + " rows", "row " + std::to_string(row),
                   "count the rows from 0");
@@ -99,7 +99,7 @@ void Program::State::Batch::take_subset() {
                     rows_.begin() + static_cast<std::ptrdiff_t>((row + 1) * width));
   }
   rows_ = numbers_;
-  count_ = given_.subset.size();
+  count_ = given_.subset->size();
 }
 
 // The seeds of a row come after its inputs.

@@ -10,10 +10,11 @@
 // of its inputs. Its members have to be complete then, so varying nodes are visited group by group. Uniform nodes come
 // after all of them, by their numbers.
 #include <algorithm>
+#include <bit>
 #include <numeric>
-#include <unordered_map>
 
 #include "engine/rule_facts.hpp"
+#include "number_map.hpp"
 #include "passes.hpp"
 #include "rule_operands.hpp"
 
@@ -43,6 +44,8 @@ class Differentiator {
 
   void run() {
     terms_.backward = end_;
+    contributions_.reserve(2 * terms_.products.size() +
+                           terms_.operands.size());  // at most so many of sums and functions
     terms_.gradients.assign(terms_.parameters, none);
     terms_.input_gradients.assign(terms_.inputs, none);
     seed_outputs();
@@ -234,12 +237,10 @@ class Differentiator {
       return first.a;
     }
     // All terms of a mean receive the same gradient.
-    const auto [known, is_new] = scaled_.try_emplace({first.a, first.factor}, none);
-    if (is_new)
-      known->second = add(sum);
-    else
-      terms_.products.pop_back();
-    return known->second;
+    std::uint32_t& known = scaled_[std::bit_cast<std::uint64_t>(first.factor) ^ first.a * 0x9e3779b97f4a7c15u];
+    if (known == NumberMap::absent || terms_.products[terms_.nodes[known].begin] != first) return known = add(sum);
+    terms_.products.pop_back();
+    return known;
   }
 
   // ---- what it passes on ----
@@ -345,17 +346,6 @@ class Differentiator {
     }
   }
 
-  struct Scaled {
-    Id gradient;
-    double factor;
-    bool operator==(const Scaled&) const = default;
-  };
-  struct HashOfScaled {
-    std::size_t operator()(const Scaled& one) const {
-      return std::hash<double>()(one.factor) ^ static_cast<std::size_t>(one.gradient * 0x9e3779b97f4a7c15u);
-    }
-  };
-
   Terms& terms_;
   Groups& groups_;
   Id end_;
@@ -369,8 +359,8 @@ class Differentiator {
   std::vector<ContributionToParameter> to_parameters_;
   std::vector<Product> sorted_;        // the same, by parameters
   std::vector<std::uint32_t> starts_;  // in sorted_, for each parameter
-  std::vector<Product> singles_;
-  std::unordered_map<Scaled, Id, HashOfScaled> scaled_;
+  std::vector<Product> singles_;       // of gradient_of(), kept for its memory
+  NumberMap scaled_;                   // by the hash of a product factor * gradient: the last node that is it
 };
 
 }  // namespace

@@ -159,9 +159,8 @@ template <class T> void Machine<T>::list_lookups() {
 }
 
 template <class T> const std::vector<Range>& Machine<T>::used_parameters(const Rows& rows) {
-  is_prepared_ = true;
+  is_prepared_ = false;  // if an allocation fails here
   used_ = others_;
-  if (lookups_.empty()) return used_;
   if (++stamp_ == always_used) {
     for (std::vector<std::uint32_t>& stamps : stamps_) std::fill(stamps.begin(), stamps.end(), 0);
     for (std::uint32_t& stamp : parameter_stamps_) stamp = stamp == always_used ? always_used : 0;
@@ -191,6 +190,7 @@ template <class T> const std::vector<Range>& Machine<T>::used_parameters(const R
       }
     }
   }
+  is_prepared_ = true;
   return used_;
 }
 

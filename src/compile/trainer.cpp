@@ -27,6 +27,7 @@ struct Trainer::State {
   std::variant<OptimizerState, OptimizerState32> moments;
   double most_norm = std::numeric_limits<double>::infinity();
   std::function<void(std::span<double>)> hook;
+  bool is_in_hook = false;
   std::vector<double> gradient;       // for the hook
   GradientsOfRows gradients_of_rows;  // of a Function; then there are no programs
   std::vector<Value> parameters;      // of a Function
@@ -44,18 +45,35 @@ struct Trainer::State {
     return first();
   }
 
+  // A step inside the hook would replace the gradient of the step that called it.
+  void refuse_in_hook() const {
+    if (is_in_hook)
+      throw Error(call, "one step at a time", "one inside the hook of another", "make it after the other");
+  }
+  void call_hook(std::span<double> gradients) {
+    struct Flag {
+      bool& is_set;
+      explicit Flag(bool& flag) : is_set(flag) { is_set = true; }
+      ~Flag() { is_set = false; }
+      Flag(const Flag&) = delete;
+      Flag& operator=(const Flag&) = delete;
+    } const flag(is_in_hook);
+    hook(gradients);
+  }
+
   static void refuse_seeds(const RunOptions& options) {
-    if (!options.seeds.empty() || !options.subset.empty())
+    if (!options.seeds.empty() || options.subset.has_value())
       throw Error(call, "rows without seeds or a subset", options.seeds.empty() ? "a subset" : "seeds",
                   "give weights, or the rows themselves");
   }
 
   double step_of_function(std::span<const double> rows, const RunOptions& options) {
+    refuse_in_hook();
     refuse_seeds(options);
     gradient.resize(parameters.size());
     const double result = gradients_of_rows(rows, gradient, options);
     if (rows.empty()) return result;
-    if (hook) hook(gradient);
+    if (hook) call_hook(gradient);
     if (std::isfinite(most_norm)) gradwalk::clip_norm(std::span(gradient), most_norm);
     auto& own = std::get<OptimizerState>(moments);
     numbers.clear();
@@ -90,6 +108,7 @@ struct Trainer::State {
 
   template <class N> double step(const N* rows, std::size_t count, const RunOptions& options) {
     const Program::State::Use use(first(), call);
+    refuse_in_hook();
     refuse_seeds(options);
     const double result = only().run(call, rows, count, options);
     if (count > 0) move();
@@ -99,6 +118,7 @@ struct Trainer::State {
   template <class N> double step_of_all(std::span<const std::vector<N>> rows, const RunOptions& options) {
     if (gradients_of_rows) only();
     const Program::State::Use use(first(), call);
+    refuse_in_hook();
     refuse_seeds(options);
     if (rows.size() != programs.size())
       throw Error(call, "rows of each of its programs, " + std::to_string(programs.size()) + " vectors",
@@ -149,7 +169,7 @@ struct Trainer::State {
   template <class T> void move(Machine<T>& machine, Moments<T>& own) {
     const std::span<T> gradients = machine.gradients();
     if (hook) {
-      call_hook(gradients);
+      give_to_hook(gradients);
       machine.gradients_were_written();
     }
     if (std::isfinite(most_norm)) gradwalk::clip_norm(gradients, most_norm);
@@ -168,9 +188,9 @@ struct Trainer::State {
     return std::holds_alternative<Adagrad>(config);
   }
 
-  template <class T> void call_hook(std::span<T> gradients) {
+  template <class T> void give_to_hook(std::span<T> gradients) {
     gradient.assign(gradients.begin(), gradients.end());
-    hook(gradient);
+    call_hook(gradient);
     std::transform(gradient.begin(), gradient.end(), gradients.begin(), [](double g) { return static_cast<T>(g); });
   }
 };

@@ -59,15 +59,16 @@ void compare(const Once& first, const Once& other, std::size_t row) {
     if (x.op == Op::constant && y.op == Op::constant) {
       const double wanted = a.numbers[x.operands[0]], got = b.numbers[y.operands[0]];
       if (std::bit_cast<std::uint64_t>(wanted) != std::bit_cast<std::uint64_t>(got))
-        differ("the number " + detail::format_number(wanted) + ", which is neither input nor parameter,",
+        differ("the number " + detail::format_number(wanted) + ", which is neither input nor parameter",
                detail::format_number(got));
     } else if (x.op != y.op || x.operands != y.operands) {
       differ(std::string(name(x.op)) + " as node " + std::to_string(i), std::string(name(y.op)));
     }
   }
   if (a.tables != b.tables) differ("the same values to pick from", "others");
-  if (a.nodes.size() != b.nodes.size() || a.outputs != b.outputs)
+  if (a.nodes.size() != b.nodes.size())
     differ(std::to_string(a.nodes.size()) + " nodes", std::to_string(b.nodes.size()));
+  if (a.outputs != b.outputs) differ("the same outputs", "others");
 }
 
 }  // namespace

@@ -205,16 +205,18 @@ void recompute(const Value& root) {
   }
 }
 
+// Expands only records whose data is not finite: the parts of every other fused record are finite, too. So a finite
+// graph stays as it is.
 std::optional<NonFinite> find_nonfinite(const Value& root) {
-  const std::vector<Ref>& order = search(Handle::ref(root, "find_nonfinite"), [](Ref) { return true; });
-  const auto bad = [](Ref ref) { return !is_constant(ref) && !std::isfinite(tape.node(ref)->data); };
-  const auto found = std::find_if(order.begin(), order.end(), bad);
+  const auto is_finite = [](Ref ref) { return std::isfinite(tape.node(ref)->data); };
+  const std::vector<Ref>& order = search(Handle::ref(root, "find_nonfinite"), [&](Ref ref) {
+    if (!is_finite(ref)) expand(ref);
+    return true;
+  });
+  const auto found =
+      std::find_if(order.begin(), order.end(), [&](Ref ref) { return !is_constant(ref) && !is_finite(ref); });
   if (found == order.end()) return std::nullopt;
-  Ref ref = *found;
-  expand(ref);
-  if (const auto parts = tape.store->expanded_parts.find(ref); parts != tape.store->expanded_parts.end())
-    if (const auto part = std::find_if(parts->second.begin(), parts->second.end(), bad); part != parts->second.end())
-      ref = *part;
+  const Ref ref = *found;
 
   NonFinite result{Handle::share(ref), ""};
   const Value& node = result.node;

@@ -124,7 +124,7 @@ Function::State::Use::Use(State& state, const char* call) : state_(state) {
 }
 
 std::size_t Function::State::check(const char* call, std::span<const double> rows, const RunOptions& options) {
-  if (!options.seeds.empty() || !options.subset.empty())
+  if (!options.seeds.empty() || options.subset.has_value())
     throw Error(call, "rows without seeds or a subset", options.seeds.empty() ? "a subset" : "seeds",
                 "use a Program of compile(), or give the rows themselves");
   if (rows.size() % options_.inputs != 0)

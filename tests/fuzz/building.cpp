@@ -31,7 +31,7 @@ constexpr Op binary_ops[] = {
 };
 constexpr Op operators[] = {Op::add, Op::mul, Op::sub, Op::div};
 
-template <std::size_t n> Op pick(const Op (&ops)[n], std::uint8_t byte) { return ops[byte % n]; }
+template <std::size_t n> Op any_of(const Op (&ops)[n], std::uint8_t byte) { return ops[byte % n]; }
 
 // Calls use() with the Value of a slot, as an rvalue if it dies.
 template <class Use> auto with(Slot& slot, bool dies, Use use) {
@@ -63,7 +63,7 @@ void Session::leaf(Bytes& bytes) {
 }
 
 void Session::unary(Bytes& bytes) {
-  const Op op = pick(unary_ops, bytes.next());
+  const Op op = any_of(unary_ops, bytes.next());
   Slot &x = full(bytes), &to = any(bytes);
   put_result(to, oracle::unary(op, Spelling::operation, *x.value), twin_.unary(op, x.node));
 }
@@ -72,7 +72,7 @@ void Session::binary(Bytes& bytes) {
   const unsigned how = bytes.next();
   const bool by_name = how % 4 == 0, x_is_number = how / 4 % 8 == 1, y_is_number = how / 4 % 8 == 2;
   const Spelling spelling = by_name ? Spelling::function : Spelling::operation;
-  const Op op = by_name ? pick(binary_ops, bytes.next()) : pick(operators, bytes.next());
+  const Op op = by_name ? any_of(binary_ops, bytes.next()) : any_of(operators, bytes.next());
   const double number = bytes.number();
   Slot &x = full(bytes), &y = full(bytes), &to = any(bytes);
   const bool one_slot = &x == &y, x_dies = how & 64 && !one_slot, y_dies = how & 128 && !one_slot;
@@ -104,7 +104,7 @@ void Session::binary(Bytes& bytes) {
 
 void Session::compound(Bytes& bytes) {
   const unsigned how = bytes.next();
-  const Op op = pick(operators, bytes.next());
+  const Op op = any_of(operators, bytes.next());
   Slot& x = full(bytes);
   if (how % 4 == 0) {
     const double number = bytes.number();
@@ -212,6 +212,72 @@ void Session::choice(Bytes& bytes) {
     case 6: return put(to, choose(*x.value < n), chosen_of(Op::less, x_node, y_node));
     default: return put(to, choose(n < *y.value), chosen_of(Op::less, x_node, y_node));
   }
+}
+
+// Returns the slot of an index: mostly of a new leaf that is right, or of the whole part of a Value, or any.
+Slot& Session::index(Bytes& bytes, std::size_t size) {
+  const unsigned how = bytes.next();
+  Slot& slot = full(bytes);
+  if (how % 4 == 3) return slot;
+  if (how % 4 == 2) {
+    const Index node = result_of(twin_.unary(Op::floor, slot.node));
+    put(slot, floor(*slot.value), node);
+  } else {
+    const auto data = static_cast<double>(how / 4 % size);
+    put(slot, data, twin_.leaf(data));
+  }
+  return slot;
+}
+
+// Picks from a list or a table. A wrong index must be refused.
+void Session::pick(Bytes& bytes) {
+  const unsigned how = bytes.next();
+  std::optional<Table>& table = tables_[how / 2 % tables_.size()];
+  if (how % 2 == 0 && table) {
+    const Slot& at = index(bytes, table->values.rows());
+    std::vector<Value> row;
+    const bool refused = is_refused([&] { row = pick_row(table->values, *at.value); });
+    check(refused == !plain::is_index(twin_.at(at.node).data, table->values.rows()), "an index of pick_row()");
+    const Index index_node = at.node;
+    for (std::size_t column = 0; column < row.size(); ++column)
+      put(any(bytes), std::move(row[column]), result_of(twin_.pick(table->nodes, column, index_node)));
+    return;
+  }
+  std::vector<Value> values;
+  std::vector<Index> nodes;
+  for (std::size_t i = how % 16 == 15 ? bytes.up_to(300) : 1 + bytes.next() % 6; i > 0; --i) {
+    const Slot& slot = full(bytes);
+    values.push_back(*slot.value);
+    nodes.push_back(slot.node);
+  }
+  const Slot& at = index(bytes, values.size());
+  std::optional<Value> value;
+  const bool refused = is_refused([&] { value = gradwalk::pick(values, *at.value); });
+  check(refused == !plain::is_index(twin_.at(at.node).data, values.size()), "an index of pick()");
+  if (refused) return;
+  const Index node = result_of(twin_.pick(nodes, at.node));
+  put(any(bytes), std::move(*value), node);
+}
+
+// Makes or destroys a table, of Values of the slots and of new leaves.
+void Session::table(Bytes& bytes) {
+  const unsigned how = bytes.next();
+  std::optional<Table>& table = tables_[how % tables_.size()];
+  table.reset();
+  if (how / 4 % 4 == 0) return;
+  const std::size_t columns = 1 + how / 16 % 3, rows = 1 + bytes.next() % 8;
+  std::vector<Value> values;
+  plain::Table nodes{{}, columns};
+  for (std::size_t i = 0; i < rows * columns; ++i) {
+    Slot& slot = any(bytes);
+    if (!slot.value || how / 64 % 2 == 0) {
+      const double data = bytes.number();
+      put(slot, data, twin_.leaf(data));
+    }
+    values.push_back(*slot.value);
+    nodes.nodes.push_back(slot.node);
+  }
+  table.emplace(gradwalk::LookupTable(values, columns), std::make_shared<const plain::Table>(std::move(nodes)));
 }
 
 void Session::custom(Bytes& bytes) {

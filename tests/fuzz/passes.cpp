@@ -65,23 +65,25 @@ void Session::set_data(Bytes& bytes) {
   actions_ += all.size() / 64;
   if (all.size() > 60) return;
   for (const Slot* slot : all)
-    for (const Index node : twin_.order(slot->node))
-      if (twin_.at(node).op == Op::custom) return;
+    if (!twin_.can_recompute(twin_.order_with_choices(slot->node))) return;
   x.value->data() = data;
   twin_.at(x.node).data = data;
   backward_from(root, 1);
   compare_all();
-  for (const Slot* slot : all) {
-    gradwalk::recompute(*slot->value);
-    twin_.recompute(slot->node);
-  }
+  for (const Slot* slot : all)
+    if (!recompute(*slot)) return;
 }
 
-void Session::recompute(Bytes& bytes) {
-  Slot& root = full(bytes);
-  const bool works = twin_.recompute(root.node);
-  check(is_refused([&] { gradwalk::recompute(*root.value); }) == !works, "recompute() of a custom node");
+// A graph that was recomputed in part is not compared any more, so it ends the session.
+bool Session::recompute(const Slot& root) {
+  const plain::Recomputed result = twin_.recompute(root.node);
+  const bool refused = is_refused([&] { gradwalk::recompute(*root.value); });
+  check(refused == (result != plain::Recomputed::all), "which graphs recompute() refuses");
+  is_ended_ |= result == plain::Recomputed::part;
+  return !is_ended_;
 }
+
+void Session::recompute(Bytes& bytes) { recompute(std::as_const(full(bytes))); }
 
 void Session::derivatives(Bytes& bytes) {
   const Slot &root = full(bytes), &x = full(bytes), &y = full(bytes);
@@ -89,13 +91,12 @@ void Session::derivatives(Bytes& bytes) {
   plain::Graph twin = twin_;
   for (const Slot* input : {&x, &y}) twin.at(input->node).grad = twin.at(input->node).weight = 0;
   twin.backward(root.node, 1);
-  bool has_custom = false;
-  for (const Index node : twin.order(root.node)) has_custom |= twin.at(node).op == Op::custom;
+  const bool can_record = twin.can_recompute(twin.order_with_choices(root.node));
   actions_ += twin_.size() / 16;
   const std::vector<Value> by{*x.value, *y.value};
   std::vector<Value> result;
   const bool refused = is_refused([&] { result = gradwalk::derivatives(*root.value, by); });
-  check(!refused || has_custom, "derivatives() refused a graph of the table's ops");
+  check(!refused || !can_record, "derivatives() refused a graph of the table's ops");
   if (refused) return;
   const std::array inputs{&x, &y};
   for (std::size_t i = 0; i < 2; ++i) {

@@ -2,6 +2,7 @@
 // The plain evaluator. It is as short as possible, so that it is obviously correct.
 #include "plain_graph.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <queue>
 #include <utility>
@@ -30,6 +31,33 @@ Index Graph::custom(double data, std::span<const Edge> inputs) {
   nodes_[index].edges = inputs.size();
   edges_.insert(edges_.end(), inputs.begin(), inputs.end());
   return index;
+}
+
+Index Graph::pick(const std::shared_ptr<const Table>& table, std::size_t column, Index index) {
+  const auto row = static_cast<std::size_t>(nodes_[index].data);
+  const Index chosen = table->nodes[row * table->columns + column];
+  const Edge edges[] = {{chosen, 1}, {index, 0}};
+  const Index node = custom(nodes_[chosen].data, edges);
+  nodes_[node].op = Op::pick;
+  picks_[node] = {table, nullptr, column};
+  return node;
+}
+
+Index Graph::pick(std::span<const Index> list, Index index) {
+  const auto table = std::make_shared<const Table>(Table{{list.begin(), list.end()}});
+  const Index node = pick(table, 0, index);
+  picks_[node].kept = table;
+  return node;
+}
+
+std::vector<Index> Graph::choices(Index pick) const {
+  const auto found = picks_.find(pick);
+  const auto table = found == picks_.end() ? nullptr : found->second.table.lock();
+  std::vector<Index> result;
+  if (table != nullptr)
+    for (std::size_t i = found->second.column; i < table->nodes.size(); i += table->columns)
+      result.push_back(table->nodes[i]);
+  return result;
 }
 
 Index Graph::unary(Op op, Index x) {
@@ -111,34 +139,67 @@ void Graph::backward(Index root, double seed) {
   }
 }
 
-std::vector<Index> Graph::order(Index root) {
+template <class Operands> std::vector<Index> Graph::search(Index root, Operands operands) {
   struct Visit {
     Index node;
-    std::size_t next = 0;  // the input to visit next
+    std::vector<Index> operands;
+    std::size_t next = 0;  // the operand to visit next
   };
-  std::vector<Visit> stack{{root}};
+  std::vector<Visit> stack;
+  stack.push_back({root, operands(root)});
   std::vector<Index> result;
   seen_[root] = ++pass_;
   while (!stack.empty()) {
     Visit& visit = stack.back();
-    if (visit.next == nodes_[visit.node].edges) {
+    if (visit.next == visit.operands.size()) {
       result.push_back(visit.node);
       stack.pop_back();
-    } else if (const Index input = inputs(visit.node)[visit.next++].input; seen_[input] != pass_) {
+    } else if (const Index input = visit.operands[visit.next++]; seen_[input] != pass_) {
       seen_[input] = pass_;
-      stack.push_back({input});
+      stack.push_back({input, operands(input)});
     }
   }
   visited_ += result.size();
   return result;
 }
 
-bool Graph::recompute(Index root) {
-  const std::vector<Index> all = order(root);
-  for (const Index index : all)
-    if (nodes_[index].op == Op::custom) return false;
-  for (const Index index : all) nodes_[index].data = evaluate(nodes_[index]);
-  return true;
+std::vector<Index> Graph::order(Index root) {
+  return search(root, [&](Index node) {
+    std::vector<Index> operands;
+    for (const Edge& edge : inputs(node)) operands.push_back(edge.input);
+    return operands;
+  });
+}
+
+std::vector<Index> Graph::order_with_choices(Index root) {
+  return search(root, [&](Index node) {
+    std::vector<Index> operands = choices(node);
+    for (const Edge& edge : inputs(node)) operands.push_back(edge.input);
+    return operands;
+  });
+}
+
+bool Graph::can_recompute(std::span<const Index> order_with_choices) const {
+  return std::none_of(order_with_choices.begin(), order_with_choices.end(), [&](Index index) {
+    return nodes_[index].op == Op::custom || (nodes_[index].op == Op::pick && choices(index).empty());
+  });
+}
+
+Recomputed Graph::recompute(Index root) {
+  const std::vector<Index> all = order_with_choices(root);
+  if (!can_recompute(all)) return Recomputed::nothing;
+  for (const Index index : all) {
+    Node& node = nodes_[index];
+    if (node.op == Op::pick) {
+      const std::vector<Index> list = choices(index);
+      if (!is_index(operand(node, 1), list.size())) return Recomputed::part;
+      edges_[node.first_edge].input = list[static_cast<std::size_t>(operand(node, 1))];
+      node.data = operand(node, 0);
+    } else {
+      node.data = evaluate(node);
+    }
+  }
+  return Recomputed::all;
 }
 
 }  // namespace plain

@@ -53,6 +53,11 @@ Bytes Bytes::take(std::size_t count) {
   return {taken};
 }
 
+bool is_traced() {
+  static const bool is_set = std::getenv("GRADWALK_FUZZ_TRACE") != nullptr;
+  return is_set;
+}
+
 void go_on_at_random(std::vector<std::uint8_t>& bytes, std::size_t size) {
   std::uint64_t state = 0x9e3779b97f4a7c15;
   for (const std::uint8_t byte : bytes) state = (state ^ byte) * 0x100000001b3;
@@ -150,20 +155,20 @@ void Session::act(Bytes& bytes) {
       ACTION(propagate_all), ACTION(set_gradient), ACTION(set_data), ACTION(recompute),
       ACTION(derivatives),   ACTION(inputs),       ACTION(order),    ACTION(nonfinite),
       ACTION(choice),        ACTION(compile),      ACTION(branch),   ACTION(layer),
-      ACTION(extreme)};
+      ACTION(extreme),       ACTION(pick),         ACTION(pick),     ACTION(table)};
   static constexpr std::array programs{
       ACTION(leaf),   ACTION(leaf),     ACTION(unary),   ACTION(unary),    ACTION(binary),     ACTION(binary),
       ACTION(binary), ACTION(compound), ACTION(choice),  ACTION(choice),   ACTION(expression), ACTION(expression),
       ACTION(layer),  ACTION(layer),    ACTION(extreme), ACTION(long_sum), ACTION(drop),       ACTION(backward),
-      ACTION(inputs), ACTION(branch),   ACTION(compile), ACTION(compile),  ACTION(compile),    ACTION(compile)};
+      ACTION(inputs), ACTION(branch),   ACTION(compile), ACTION(compile),  ACTION(compile),    ACTION(compile),
+      ACTION(pick),   ACTION(pick),     ACTION(table)};
   static constexpr std::array large{ACTION(chain), ACTION(long_sum), ACTION(lockstep), ACTION(repeat)};
 #undef ACTION
-  static const bool is_traced = std::getenv("GRADWALK_FUZZ_TRACE") != nullptr;
   const std::size_t which = bytes.next();
   const Action& action = with_ == Actions::programs ? programs[which % programs.size()]
                          : which < 224              ? actions[which % actions.size()]
                                                     : large[which % large.size()];
-  if (is_traced) std::fprintf(stderr, "%s, %zu nodes\n", action.name, twin_.size());
+  if (is_traced()) std::fprintf(stderr, "%s, %zu nodes\n", action.name, twin_.size());
   (this->*action.run)(bytes);
   ++actions_;
 }
@@ -171,14 +176,14 @@ void Session::act(Bytes& bytes) {
 void Session::run(Bytes bytes) {
   while (!bytes.empty() && !is_over()) {
     act(bytes);
-    if (twin_.has_sign_of_nan()) return;
+    if (twin_.has_sign_of_nan() || is_ended_) return;
     compare_all();
   }
 }
 
 void Session::run() {
   run(bytes_);
-  if (twin_.has_sign_of_nan()) return;
+  if (twin_.has_sign_of_nan() || is_ended_) return;
   for (const Slot* slot : everything()) compare(*slot->value, slot->node);
 }
 

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: MIT
 // A session: a few Values in slots, a hoard of many, and actions on them that are read from bytes. Every Value has a
 // twin in the plain evaluator. After every action both are compared: data bit by bit, gradients up to rounding. A
-// difference is printed and traps, so that libFuzzer keeps the bytes. GRADWALK_FUZZ_TRACE=1 prints every action.
+// difference is printed and traps, so that libFuzzer keeps the bytes. GRADWALK_FUZZ_TRACE=1 prints every action and
+// every compiled graph.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "../rounded.hpp"
+#include "gradwalk/compile.hpp"
 #include "gradwalk/gradwalk.hpp"
 #include "plain_graph.hpp"
 
@@ -34,6 +38,18 @@ struct Slot {
   Index node = 0;
 };
 
+struct Subject;
+struct Rows;
+
+// A table with its twin.
+struct Table {
+  gradwalk::LookupTable values;
+  std::shared_ptr<const plain::Table> nodes;
+};
+
+// Whether GRADWALK_FUZZ_TRACE is set.
+bool is_traced();
+
 // Appends pseudorandom bytes that depend on the given ones, so that few bytes begin a long session.
 void go_on_at_random(std::vector<std::uint8_t>& bytes, std::size_t size);
 
@@ -49,7 +65,7 @@ class Session {
  private:
   void run(Bytes bytes);
   void act(Bytes& bytes);
-  bool is_over() const { return actions_ * 16 + twin_.size() + twin_.visited() > 200'000; }
+  bool is_over() const { return is_ended_ || actions_ * 16 + twin_.size() + twin_.visited() > 200'000; }
 
   Slot& any(Bytes& bytes) { return slots_[bytes.next() % (with_ == Actions::all ? slots_.size() : 10)]; }
   Slot& full(Bytes& bytes);  // a slot with a Value
@@ -69,6 +85,9 @@ class Session {
   void layer(Bytes& bytes);
   void extreme(Bytes& bytes);
   void choice(Bytes& bytes);
+  void pick(Bytes& bytes);
+  void table(Bytes& bytes);
+  Slot& index(Bytes& bytes, std::size_t size);
   void custom(Bytes& bytes);
   void detach(Bytes& bytes);
   void without_gradients(Bytes& bytes);
@@ -87,6 +106,7 @@ class Session {
   void propagate_all(Bytes& bytes);
   void set_gradient(Bytes& bytes);
   void set_data(Bytes& bytes);
+  bool recompute(const Slot& root);
   void recompute(Bytes& bytes);
   void derivatives(Bytes& bytes);
   // Reading graphs.
@@ -95,6 +115,13 @@ class Session {
   void nonfinite(Bytes& bytes);
   // Programs.
   void compile(Bytes& bytes);
+  void compare_program(gradwalk::Program& program, Subject& of, const std::vector<Slot*>& roots, Bytes& bytes);
+  Rows measured_rows(Subject& of, Bytes& bytes) const;
+  void compare_measured(Subject& of, const Slot& root) const;
+  double compare_run(gradwalk::Program& program, const Subject& of, std::span<const double> rows,
+                     std::span<const double> gradient, std::span<const gradwalk::tests::Rounded> measured);
+  void change_constants(gradwalk::Program& program, const Subject& of, std::span<const double> rows);
+  std::vector<Index> order_below(const std::vector<Slot*>& roots);
   void branch(Bytes& bytes);
   // Many actions at once.
   void chain(Bytes& bytes);
@@ -111,9 +138,11 @@ class Session {
   Actions with_;
   std::array<Slot, 24> slots_;
   std::vector<Slot> hoard_;
+  std::array<std::optional<Table>, 4> tables_;
   plain::Graph twin_;
   std::size_t actions_ = 0;
   int no_grad_ = 0, depth_ = 0;
+  bool is_ended_ = false;
 };
 
 }  // namespace fuzz
