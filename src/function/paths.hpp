@@ -28,6 +28,7 @@ struct Path {
   std::size_t rows = 0;           // all rows that took it
   std::vector<double> example;    // the numbers of its first row
   std::unique_ptr<Program> program;
+  std::vector<std::uint32_t> inputs;  // that the program has; a path may end before it reads all
   std::vector<bool> outcomes;       // of a compiled path
   std::vector<std::int32_t> nodes;  // of a compiled path: the node before each comparison
   std::string why_not;              // the reason why it cannot be compiled

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <utility>
 
 #include "gradwalk/error.hpp"
+#include "gradwalk/reading.hpp"
 #include "loops.hpp"
 #include "text/numbers.hpp"
 
@@ -43,15 +45,17 @@ std::span<double> room(std::vector<double>& buffer, std::size_t size) {
   return std::span(buffer).first(size);
 }
 
-// Copies rows of `width` numbers. A known width is copied without a call.
-template <std::size_t width = 0>
-void copy_rows(const double* from, std::span<const std::uint32_t> rows, double* to, std::size_t given_width) {
+// Copies these inputs of rows of `width` numbers. If they are the first ones of the row, their number may be known, so
+// that they are copied without a call.
+template <std::size_t known = 0>
+void copy_rows(const double* from, std::size_t width, std::span<const std::uint32_t> rows,
+               std::span<const std::uint32_t> inputs, double* to) {
   for (const std::uint32_t row : rows) {
-    if constexpr (width > 0)
-      std::copy_n(from + row * width, width, to);
+    const double* const numbers = from + row * width;
+    if constexpr (known > 0)
+      to = std::copy_n(numbers, known, to);
     else
-      std::copy_n(from + row * given_width, given_width, to);
-    to += given_width;
+      for (const std::uint32_t input : inputs) *to++ = numbers[input];
   }
 }
 
@@ -230,21 +234,20 @@ void Function::State::start(Call& call, std::size_t rows) {
   if (remembered_.size() != rows) remembered_.assign(rows, unknown);
   Rows fresh, eager;
   std::vector<std::pair<std::int32_t, Rows>> by_path;
-  std::vector<std::int32_t> slots(paths_.size(), none);  // of the paths, in by_path
+  std::vector<std::size_t> counts(paths_.size()), slots(paths_.size());  // slots: of the paths, in by_path
+  for (const std::int32_t path : remembered_)
+    if (path >= 0) ++counts[static_cast<std::size_t>(path)];
+  for (std::size_t path = 0; path < counts.size(); ++path) {
+    const auto index = static_cast<std::int32_t>(path);
+    if (counts[path] == 0 || paths_.path(index).program == nullptr) continue;
+    by_path.push_back({index, {}});
+    by_path.back().second.reserve(counts[path]);
+    slots[path] = by_path.size();
+  }
   for (std::uint32_t i = 0; i < rows; ++i) {
     const std::int32_t path = remembered_[i];
-    if (path == unknown)
-      fresh.push_back(i);
-    else if (path == seldom || paths_.path(path).program == nullptr)
-      eager.push_back(i);
-    else {
-      std::int32_t& slot = slots[static_cast<std::size_t>(path)];
-      if (slot == none) {
-        slot = static_cast<std::int32_t>(by_path.size());
-        by_path.push_back({path, {}});
-      }
-      by_path[static_cast<std::size_t>(slot)].second.push_back(i);
-    }
+    const std::size_t slot = path < 0 ? 0 : slots[static_cast<std::size_t>(path)];
+    (slot > 0 ? by_path[slot - 1].second : path == unknown ? fresh : eager).push_back(i);
   }
   for (auto& [path, taken] : by_path) run_program(call, path, {paths::Paths::root, std::move(taken)});
   finish(call);
@@ -292,19 +295,30 @@ void Function::State::take(Call& call, Work work) {
 
 // ---- compiled rows ----
 
-std::span<const double> Function::State::gather(const Call& call, const Rows& rows) {
-  const std::size_t n = options_.inputs;
-  const bool is_whole = rows.back() - rows.front() + 1 == rows.size() && std::is_sorted(rows.begin(), rows.end());
+// The numbers of rows that the program reads: where they are, if they lie there side by side, or a copy.
+std::span<const double> Function::State::gather(const Call& call, const paths::Path& path, RowSpan rows) {
+  const std::size_t n = options_.inputs, used = path.inputs.size();
+  const bool is_whole = used == n && rows.back() - rows.front() + 1 == rows.size() &&
+                        std::is_sorted(rows.begin(), rows.end());
   if (is_whole) return call.rows.subspan(rows.front() * n, rows.size() * n);
-  const std::span<double> to = room(numbers_, rows.size() * n);
-  switch (n) {
-    case 1: copy_rows<1>(call.rows.data(), rows, to.data(), n); break;
-    case 2: copy_rows<2>(call.rows.data(), rows, to.data(), n); break;
-    case 3: copy_rows<3>(call.rows.data(), rows, to.data(), n); break;
-    case 4: copy_rows<4>(call.rows.data(), rows, to.data(), n); break;
-    default: copy_rows(call.rows.data(), rows, to.data(), n);
+  const std::span<double> to = room(numbers_, rows.size() * used);
+  const bool are_first = used == 0 || path.inputs.back() + 1 == used;
+  switch (are_first ? used : 0) {
+    case 1: copy_rows<1>(call.rows.data(), n, rows, path.inputs, to.data()); break;
+    case 2: copy_rows<2>(call.rows.data(), n, rows, path.inputs, to.data()); break;
+    case 3: copy_rows<3>(call.rows.data(), n, rows, path.inputs, to.data()); break;
+    case 4: copy_rows<4>(call.rows.data(), n, rows, path.inputs, to.data()); break;
+    default: copy_rows(call.rows.data(), n, rows, path.inputs, to.data());
   }
   return to;
+}
+
+// So few rows that their copied numbers stay in the cache until the program has read them. Threads share a block of
+// rows, so several get all rows.
+std::size_t Function::State::rows_together(const paths::Path& path) const {
+  constexpr std::size_t cached = 1 << 15, least = 512, most = 4096;  // numbers; rows
+  if (options_.threads != 1) return std::numeric_limits<std::size_t>::max();
+  return std::clamp(cached / std::max<std::size_t>(path.inputs.size(), 1), least, most);
 }
 
 void Function::State::run_program(Call& call, std::int32_t index, Work work) {
@@ -312,74 +326,77 @@ void Function::State::run_program(Call& call, std::int32_t index, Work work) {
   const std::uint32_t depth = paths_.node(work.node).depth;
   const std::size_t width = path.program->outputs(), bits = bits_per_mask(options_.precision);
   const bool has_guards = !path.outcomes.empty();
-  // If many of the first rows leave, all run forward only until it is known which stay.
-  bool forward_first = !call.is_backward;
-  const auto failed = [&](std::size_t i) -> std::optional<std::size_t> {
-    if (!has_guards) return std::nullopt;
+  const auto failed = [&](std::size_t i) {
     return first_failed(std::span(outputs_and_held_).subspan(i * width + outputs_, width - outputs_), bits);
   };
-  const auto forward = [&](const Rows& rows) {
-    path.program->evaluate(gather(call, rows), room(outputs_and_held_, rows.size() * width));
-  };
+  // If many of the first rows leave, all run forward only until it is known which stay.
+  bool forward_first = !call.is_backward;
   if (!forward_first && has_guards && work.rows.size() >= 2 * sample) {
-    const Rows first(work.rows.begin(), work.rows.begin() + sample);
-    forward(first);
+    evaluate_on(call, path, RowSpan(work.rows).first(sample));
     std::size_t stay = 0;
     for (std::size_t i = 0; i < sample; ++i) stay += failed(i) ? 0 : 1;
     forward_first = 3 * stay < 2 * sample;
   }
-  if (forward_first)
-    forward(work.rows);
-  else
-    run_on(call, path, work.rows);
-
-  Rows stayed, left;
+  Rows left, stayed;
   std::vector<std::size_t> held;
-  for (std::size_t i = 0; i < work.rows.size(); ++i) {
-    const std::uint32_t row = work.rows[i];
-    const std::optional<std::size_t> comparison = failed(i);
-    if (!comparison) {
-      remembered_[row] = index;
+  const std::size_t together = rows_together(path);
+  for (std::size_t begin = 0; begin < work.rows.size(); begin += together) {
+    const RowSpan rows = RowSpan(work.rows).subspan(begin, std::min(together, work.rows.size() - begin));
+    if (forward_first)
+      evaluate_on(call, path, rows);
+    else
+      run_on(call, path, rows);
+    stayed.clear();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::optional<std::size_t> comparison = has_guards ? failed(i) : std::nullopt;
+      if (comparison) {
+        left.push_back(rows[i]);
+        held.push_back(*comparison);
+        continue;
+      }
+      remembered_[rows[i]] = index;
       if (!call.outputs.empty())
-        std::copy_n(outputs_and_held_.data() + i * width, outputs_, call.outputs.data() + row * outputs_);
-      stayed.push_back(row);
-    } else {
-      left.push_back(row);
-      held.push_back(*comparison);
+        std::copy_n(outputs_and_held_.data() + i * width, outputs_, call.outputs.data() + rows[i] * outputs_);
+      if (forward_first && call.is_backward) stayed.push_back(rows[i]);
     }
+    if (!stayed.empty()) run_on(call, path, stayed);
   }
-  if (forward_first && call.is_backward && !stayed.empty()) run_on(call, path, stayed);
-  path.rows += stayed.size();
-  compiled_rows_ += stayed.size();
+  path.rows += work.rows.size() - left.size();
+  compiled_rows_ += work.rows.size() - left.size();
   moved_rows_ += left.size();
   hand_on(call, path, depth, left, held);
 }
 
+void Function::State::evaluate_on(const Call& call, paths::Path& path, RowSpan rows) {
+  path.program->evaluate(gather(call, path, rows), room(outputs_and_held_, rows.size() * path.program->outputs()));
+}
+
 // Runs rows forward and backward. The program gives those that leave no gradient, and 0.
-void Function::State::run_on(Call& call, paths::Path& path, const Rows& rows) {
+void Function::State::run_on(Call& call, paths::Path& path, RowSpan rows) {
   RunOptions options;
-  const std::span<const double> numbers = gather(call, rows);
+  const std::span<const double> numbers = gather(call, path, rows);
+  const std::size_t n = options_.inputs, used = path.inputs.size();
   const bool is_whole = numbers.data() != numbers_.data();
-  if (!call.outputs.empty() || !path.outcomes.empty()) {
+  if (!call.outputs.empty() || !path.outcomes.empty())
     options.outputs = room(outputs_and_held_, rows.size() * path.program->outputs());
-  }
   if (!call.weights.empty()) {
     weights_.clear();
     for (const std::uint32_t row : rows) weights_.push_back(call.weights[row]);
     options.weights = weights_;
   }
-  if (!call.input_gradients.empty()) {
-    options.input_gradients =
-        is_whole ? call.input_gradients.subspan(rows.front() * options_.inputs, rows.size() * options_.inputs)
-                 : room(input_part_, rows.size() * options_.inputs);
-  }
+  if (!call.input_gradients.empty())
+    options.input_gradients = is_whole ? call.input_gradients.subspan(rows.front() * n, rows.size() * n)
+                                       : room(input_part_, rows.size() * used);
   part_.resize(options_.parameters.size());
   call.sum += path.program->gradients(numbers, part_, options);
   for (std::size_t i = 0; i < part_.size(); ++i) call.gradient[i] += part_[i];
-  if (!call.input_gradients.empty() && !is_whole)
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      std::copy_n(input_part_.data() + i * options_.inputs, options_.inputs,
-                  call.input_gradients.data() + rows[i] * options_.inputs);
+  if (call.input_gradients.empty() || is_whole) return;
+  const double* from = input_part_.data();
+  for (const std::uint32_t row : rows) {
+    double* const to = call.input_gradients.data() + row * n;
+    if (used < n) std::fill_n(to, n, 0.0);
+    for (const std::uint32_t input : path.inputs) to[input] = *from++;
+  }
 }
 
 // Rows that left a path go on where they left it. Rounding may decide a comparison otherwise in another program, so a
@@ -436,13 +453,15 @@ std::int32_t Function::State::record_watched(Call& call, std::uint32_t index, st
 void Function::State::run_eagerly(Call& call, std::uint32_t index) {
   const std::span<const double> numbers = row(call, index);
   if (eager_rows_ % rows_per_check == rows_per_check - 1) check_repeats(numbers);
-  std::vector<Value> inputs(numbers.begin(), numbers.end()), outputs;
+  std::vector<Value>&inputs = row_inputs_, &outputs = row_outputs_;
+  inputs.assign(numbers.begin(), numbers.end());
   const bool is_watched = unwatched_left_ == 0 && paths_.nodes() < most_nodes && !is_full();
   if (is_watched) {
     remembered_[index] = record_watched(call, index, outputs, inputs);
   } else {
     unwatched_left_ -= unwatched_left_ > 0 ? 1 : 0;
     remembered_[index] = seldom;
+    const WatchRecording no_notes([](const Condition&) {}, {});  // The tape would note each comparison.
     outputs = function_(inputs);
   }
   ++eager_rows_;
@@ -459,9 +478,9 @@ void Function::State::run_eagerly(Call& call, std::uint32_t index) {
       for (std::size_t i = 0; i < inputs.size(); ++i)
         call.input_gradients[index * options_.inputs + i] = std::as_const(inputs[i]).grad();
   }
-  if (!is_watched) return;
   outputs.clear();
   inputs.clear();
+  if (!is_watched) return;
   const paths::Path& path = paths_.path(remembered_[index]);
   if (path.recorded_rows >= options_.compile_after && path.program == nullptr && path.why_not.empty() && may_compile())
     compile_path(remembered_[index], numbers);
@@ -497,8 +516,17 @@ void Function::State::compile_path(std::int32_t index, std::span<const double> n
     }
     outputs[0] = select(all < 0.5, outputs[0], 0.0);
   }
+  std::vector<std::uint32_t> used;
+  std::vector<Value> inputs;
+  const Reading reading(outputs, "Function");
+  for (std::uint32_t i = 0; i < recorded.inputs.size(); ++i) {
+    const bool is_last_chance = inputs.empty() && i + 1 == recorded.inputs.size();  // A program has an input.
+    if (!is_last_chance && !reading.find(recorded.inputs[i])) continue;
+    used.push_back(i);
+    inputs.push_back(recorded.inputs[i]);
+  }
   try {
-    Program program = compile(outputs, {.inputs = recorded.inputs,
+    Program program = compile(outputs, {.inputs = inputs,
                                         .parameters = options_.parameters,
                                         .precision = options_.precision,
                                         .threads = options_.threads,
@@ -506,6 +534,7 @@ void Function::State::compile_path(std::int32_t index, std::span<const double> n
                                         .output_seeds = false});
     bytes_ += program.describe().bytes;
     ++programs_;
+    paths_.path(index).inputs = std::move(used);
     paths_.set_program(index, std::move(program));
   } catch (const Error& error) {
     paths_.path(index).why_not = error.what();

@@ -64,6 +64,7 @@ class Function::State {
   class Loops;
   class FindLoops;
   using Rows = std::vector<std::uint32_t>;
+  using RowSpan = std::span<const std::uint32_t>;
   // Rows whose first comparisons came out as those before a node.
   struct Work {
     std::int32_t node;
@@ -80,7 +81,8 @@ class Function::State {
   void finish(Call& call);
   void take(Call& call, Work work);
   void run_program(Call& call, std::int32_t path, Work work);
-  void run_on(Call& call, paths::Path& path, const Rows& rows);
+  void evaluate_on(const Call& call, paths::Path& path, RowSpan rows);
+  void run_on(Call& call, paths::Path& path, RowSpan rows);
   void hand_on(Call& call, const paths::Path& path, std::uint32_t depth, const Rows& rows,
                std::span<const std::size_t> held);
   void run_eagerly(Call& call, std::uint32_t row);
@@ -91,7 +93,8 @@ class Function::State {
   void check_repeats(std::span<const double> row);
   void compile_path(std::int32_t path, std::span<const double> row);
   void check_outputs(const std::vector<Value>& outputs);
-  std::span<const double> gather(const Call& call, const Rows& rows);
+  std::span<const double> gather(const Call& call, const paths::Path& path, RowSpan rows);
+  std::size_t rows_together(const paths::Path& path) const;
 
   RowOutputs function_;
   FunctionOptions options_;
@@ -112,6 +115,7 @@ class Function::State {
   std::vector<Work> work_;
   EagerGradients* eager_gradients_ = nullptr;  // of the call that is running
   std::vector<double> numbers_, weights_, outputs_and_held_, part_, input_part_;
+  std::vector<Value> row_inputs_, row_outputs_;  // of the row that is recorded
   std::atomic<bool> is_used_ = false;
 };
 
