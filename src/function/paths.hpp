@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@
 namespace gradwalk::paths {
 
 inline constexpr std::int32_t none = -1;
+
+using RowSpan = std::span<const std::uint32_t>;  // numbers of rows
 
 struct Node {
   std::int32_t next[2] = {none, none};  // by the outcome of the next comparison

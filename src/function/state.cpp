@@ -16,7 +16,7 @@
 
 namespace gradwalk {
 
-using paths::none;
+using paths::none, paths::RowSpan;
 
 namespace {
 
@@ -45,18 +45,26 @@ std::span<double> room(std::vector<double>& buffer, std::size_t size) {
   return std::span(buffer).first(size);
 }
 
-// Copies these inputs of rows of `width` numbers. If they are the first ones of the row, their number may be known, so
-// that they are copied without a call.
+// Copies `count` numbers of each row. A count that is known is copied without a call. Rows far apart are fetched early.
 template <std::size_t known = 0>
-void copy_rows(const double* from, std::size_t width, std::span<const std::uint32_t> rows,
-               std::span<const std::uint32_t> inputs, double* to) {
-  for (const std::uint32_t row : rows) {
-    const double* const numbers = from + row * width;
+void copy_first(const double* from, std::size_t width, RowSpan rows, std::size_t count, double* to) {
+  constexpr std::size_t ahead = 8, line = 8;  // rows, numbers
+  for (std::size_t i = 0; i < rows.size(); ++i, to += count) {
+    const double* const next = from + rows[std::min(i + ahead, rows.size() - 1)] * width;
+    for (std::size_t k = 0; k < count; k += line) __builtin_prefetch(next + k);
+    const double* const numbers = from + rows[i] * width;
     if constexpr (known > 0)
-      to = std::copy_n(numbers, known, to);
+      for (std::size_t k = 0; k < known; ++k) to[k] = numbers[k];
     else
-      for (const std::uint32_t input : inputs) *to++ = numbers[input];
+      std::copy_n(numbers, count, to);
   }
+}
+
+// Copies these inputs of each row.
+void copy_inputs(const double* from, std::size_t width, RowSpan rows, std::span<const std::uint32_t> inputs,
+                 double* to) {
+  for (const std::uint32_t row : rows)
+    for (const std::uint32_t input : inputs) *to++ = from[row * width + input];
 }
 
 }  // namespace
@@ -302,13 +310,16 @@ std::span<const double> Function::State::gather(const Call& call, const paths::P
                         std::is_sorted(rows.begin(), rows.end());
   if (is_whole) return call.rows.subspan(rows.front() * n, rows.size() * n);
   const std::span<double> to = room(numbers_, rows.size() * used);
-  const bool are_first = used == 0 || path.inputs.back() + 1 == used;
-  switch (are_first ? used : 0) {
-    case 1: copy_rows<1>(call.rows.data(), n, rows, path.inputs, to.data()); break;
-    case 2: copy_rows<2>(call.rows.data(), n, rows, path.inputs, to.data()); break;
-    case 3: copy_rows<3>(call.rows.data(), n, rows, path.inputs, to.data()); break;
-    case 4: copy_rows<4>(call.rows.data(), n, rows, path.inputs, to.data()); break;
-    default: copy_rows(call.rows.data(), n, rows, path.inputs, to.data());
+  if (path.inputs.back() + 1 != used) {
+    copy_inputs(call.rows.data(), n, rows, path.inputs, to.data());
+    return to;
+  }
+  switch (used) {
+    case 1: copy_first<1>(call.rows.data(), n, rows, used, to.data()); break;
+    case 2: copy_first<2>(call.rows.data(), n, rows, used, to.data()); break;
+    case 3: copy_first<3>(call.rows.data(), n, rows, used, to.data()); break;
+    case 4: copy_first<4>(call.rows.data(), n, rows, used, to.data()); break;
+    default: copy_first(call.rows.data(), n, rows, used, to.data());
   }
   return to;
 }

@@ -64,7 +64,7 @@ class Function::State {
   class Loops;
   class FindLoops;
   using Rows = std::vector<std::uint32_t>;
-  using RowSpan = std::span<const std::uint32_t>;
+  using RowSpan = paths::RowSpan;
   // Rows whose first comparisons came out as those before a node.
   struct Work {
     std::int32_t node;
