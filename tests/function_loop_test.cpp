@@ -184,6 +184,24 @@ TEST(ALoop, WhoseBodyTakesAnotherPathInEachRoundIsAPlainLoop) {
       p, 1, {}, 500);
 }
 
+TEST(ALoop, SharesTheLimitsOfItsFunctionWithTheOtherParts) {
+  const Values p{Value(1.5), Value(0.7)};
+  const auto twice = [&](const Values& x) {
+    const Values first = shrink(x, p), second = shrink({first[0] + x[1], x[0]}, p);
+    return Values{x[0] > 0.3 ? second[0] : second[0] * x[1]};
+  };
+  compare_with_engine(twice, p, 2, {.compile_after = 2, .max_programs = 4});
+  Function function(twice, {.inputs = 2, .parameters = p, .compile_after = 2, .max_programs = 4});
+  std::vector<double> rows, outputs(60);
+  for (int i = 0; i < 60; ++i) rows.insert(rows.end(), {0.07 * i - 1, 0.14 * i - 3});
+  for (int call = 0; call < 3; ++call) function.evaluate(rows, outputs);
+  const Function::Description found = function.describe();
+  std::size_t programs = found.programs;
+  for (const Function::Loop& one : found.loops) programs += one.programs;
+  EXPECT_EQ(found.loops.size(), 2u);
+  EXPECT_EQ(programs, 4u);
+}
+
 TEST(ALoop, IsDescribed) {
   const Values p{Value(1.5), Value(0.7)};
   Function function([&](const Values& x) { return shrink(x, p)[0]; },

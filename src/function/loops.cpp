@@ -99,8 +99,11 @@ struct Function::State::Loops::Whole {
   std::vector<std::size_t> sizes;
 };
 
-Function::State::Loops::Loops(RowOutputs function, const FunctionOptions& options, std::vector<std::size_t> sizes)
-    : options_(options), whole_(std::make_shared<const Whole>(Whole{std::move(function), std::move(sizes)})) {
+Function::State::Loops::Loops(RowOutputs function, const FunctionOptions& options, std::vector<std::size_t> sizes,
+                              std::shared_ptr<Budget> budget)
+    : options_(options),
+      budget_(std::move(budget)),
+      whole_(std::make_shared<const Whole>(Whole{std::move(function), std::move(sizes)})) {
   using Part = OneCall::Part;
   std::size_t environment = options.inputs;
   for (std::size_t i = 0; i < whole_->sizes.size(); ++i) {
@@ -128,7 +131,7 @@ std::unique_ptr<Function::State> Function::State::Loops::part(int which, std::si
                      {at(0), at(x)}, {at(seeds_at), given.end()});
         return call.outputs(whole->function, {at(x), at(results)});
       }),
-      std::move(own), State::Part{});
+      std::move(own), budget_);
 }
 
 // A body that does not branch is compiled once more as several rounds, so that states are packed less often.

@@ -36,7 +36,8 @@ struct CannotUnroll {
 class Function::State::Loops {
  public:
   // sizes: the number of Values in the state of each loop, in the order in which the function reaches them.
-  Loops(RowOutputs function, const FunctionOptions& options, std::vector<std::size_t> sizes);
+  Loops(RowOutputs function, const FunctionOptions& options, std::vector<std::size_t> sizes,
+        std::shared_ptr<Budget> budget);
   ~Loops();
 
   // Runs rows. Throws an UnknownLoop if the function reached a loop that is not in `sizes`, or one with a state of
@@ -97,6 +98,7 @@ class Function::State::Loops {
   void add_environment_gradients(const Site& site, std::size_t row, const double* from);
 
   FunctionOptions options_;
+  std::shared_ptr<Budget> budget_;
   std::shared_ptr<const Whole> whole_;
   std::vector<Site> sites_;
   std::unique_ptr<State> main_;

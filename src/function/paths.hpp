@@ -32,6 +32,8 @@ struct Path {
   std::vector<double> example;    // the numbers of its first row
   std::unique_ptr<Program> program;
   std::vector<std::uint32_t> inputs;  // that the program has; a path may end before it reads all
+  std::size_t bytes = 0;              // of the program, after it has run the most rows
+  std::size_t most_rows = 0;
   std::vector<bool> outcomes;       // of a compiled path
   std::vector<std::int32_t> nodes;  // of a compiled path: the node before each comparison
   std::string why_not;              // the reason why it cannot be compiled

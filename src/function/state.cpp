@@ -22,7 +22,8 @@ namespace {
 
 constexpr std::size_t window = 256;           // rows that are watched before it is decided whether to go on
 constexpr std::size_t most_nodes = 1 << 21;   // of the trie
-constexpr std::size_t rows_per_check = 1000;  // recorded rows after which one is recorded twice
+constexpr std::size_t rows_per_check = 1000;  // recorded rows after which one is recorded twice, at first
+constexpr std::size_t first_checks = 16;      // after which it is every eighth of these rows
 constexpr std::size_t sample = 32;            // rows that show how many will leave a program
 constexpr std::size_t first_programs = 8;     // that are compiled before any has paid for itself
 constexpr std::size_t least_fresh = 512;      // rows without a remembered path that go through the programs together
@@ -65,6 +66,12 @@ void copy_inputs(const double* from, std::size_t width, RowSpan rows, std::span<
                  double* to) {
   for (const std::uint32_t row : rows)
     for (const std::uint32_t input : inputs) *to++ = from[row * width + input];
+}
+
+// Whether the recorded row of this number is recorded twice.
+bool is_checked(std::size_t number) {
+  const std::size_t checks = (number + 1) / rows_per_check;
+  return (number + 1) % rows_per_check == 0 && (checks <= first_checks || checks % 8 == 0);
 }
 
 }  // namespace
@@ -113,13 +120,15 @@ class Function::State::FindLoops final : public paths::LoopHandler {
   std::size_t next_ = 0;
 };
 
-Function::State::State(RowOutputs function, FunctionOptions options, Part)
-    : function_(std::move(function)), options_(std::move(options)) {}
+Function::State::State(RowOutputs function, FunctionOptions options, std::shared_ptr<Budget> budget)
+    : function_(std::move(function)), options_(std::move(options)), budget_(std::move(budget)) {}
 
-Function::State::~State() = default;
+Function::State::~State() { drop_programs(); }
 
 Function::State::State(RowOutputs function, FunctionOptions options)
-    : options_(std::move(options)), with_loops_(std::make_shared<const RowOutputs>(std::move(function))) {
+    : options_(std::move(options)),
+      budget_(std::make_shared<Budget>()),
+      with_loops_(std::make_shared<const RowOutputs>(std::move(function))) {
   function_ = [this](const std::vector<Value>& inputs) {
     FindLoops find(*this);
     const paths::HandleLoops handle(&find);
@@ -190,7 +199,10 @@ void Function::State::check_repeats(std::span<const double> row) {
 // Runs the rows round by round if the function has loops. Returns false if it has none, or if they are plain ones.
 bool Function::State::run_loops(Call& call) {
   while (!loop_sizes_.empty() && loop_sizes_.size() <= max_loops && !loops_are_plain_) {
-    if (loops_ == nullptr) loops_ = std::make_unique<Loops>(*with_loops_, options_, loop_sizes_);
+    if (loops_ == nullptr) {
+      drop_programs();
+      loops_ = std::make_unique<Loops>(*with_loops_, options_, loop_sizes_, budget_);
+    }
     call.sum = 0;
     if (call.is_backward) call.gradient.assign(options_.parameters.size(), 0.0);
     try {
@@ -231,6 +243,23 @@ void Function::State::run(Call& call) {
   start(call, call.rows.size() / options_.inputs);
 }
 
+// The buffers of a program grow with the rows that it runs together.
+void Function::State::count_bytes(paths::Path& path) {
+  const std::size_t bytes = path.program->describe().bytes;
+  bytes_ += bytes - path.bytes;
+  budget_->bytes += bytes - path.bytes;
+  path.bytes = bytes;
+}
+
+// Forgets all paths.
+void Function::State::drop_programs() {
+  budget_->programs -= std::exchange(programs_, 0);
+  budget_->bytes -= std::exchange(bytes_, 0);
+  paths_ = {};
+  remembered_.clear();
+  are_groups_current_ = false;
+}
+
 // Whether one more program may be made. Compiling costs as much as recording 100 to 200 rows, six times the usual
 // compile_after. A twentieth of the time of recorded rows, and half of that saved by compiled rows, may be spent on it.
 bool Function::State::may_compile() const {
@@ -239,28 +268,50 @@ bool Function::State::may_compile() const {
 }
 
 void Function::State::start(Call& call, std::size_t rows) {
-  if (remembered_.size() != rows) remembered_.assign(rows, unknown);
-  Rows fresh, eager;
-  std::vector<std::pair<std::int32_t, Rows>> by_path;
-  std::vector<std::size_t> counts(paths_.size()), slots(paths_.size());  // slots: of the paths, in by_path
+  if (remembered_.size() != rows) {
+    remembered_.assign(rows, unknown);
+    are_groups_current_ = false;
+  }
+  if (!are_groups_current_ || call.remembered != nullptr) groups_ = grouped();
+  are_groups_current_ = call.remembered == nullptr;  // until a row takes another path
+  // The tape would note comparisons that nobody watches, which takes longer.
+  walk_ = none;
+  const WatchRecording watch(
+      [&](const Condition& condition) {
+        if (walk_ != none) walk_ = paths_.follow(walk_, condition.holds());
+      },
+      {});
+  for (const auto& [path, taken] : groups_.by_path) run_program(call, path, paths::Paths::root, taken);
+  finish(call);
+  for (const std::uint32_t i : groups_.seldom) run_eagerly(call, i);
+  run_fresh(call, groups_.fresh);
+}
+
+// The rows by the program that they ran in the call before.
+Function::State::Groups Function::State::grouped() const {
+  Groups made;
+  std::vector<std::size_t> counts(paths_.size()), places(paths_.size());  // places: in by_path, from 1 on
   for (const std::int32_t path : remembered_)
     if (path >= 0) ++counts[static_cast<std::size_t>(path)];
   for (std::size_t path = 0; path < counts.size(); ++path) {
     const auto index = static_cast<std::int32_t>(path);
     if (counts[path] == 0 || paths_.path(index).program == nullptr) continue;
-    by_path.push_back({index, {}});
-    by_path.back().second.reserve(counts[path]);
-    slots[path] = by_path.size();
+    made.by_path.push_back({index, {}});
+    made.by_path.back().second.reserve(counts[path]);
+    places[path] = made.by_path.size();
   }
-  for (std::uint32_t i = 0; i < rows; ++i) {
+  for (std::uint32_t i = 0; i < remembered_.size(); ++i) {
     const std::int32_t path = remembered_[i];
-    const std::size_t slot = path < 0 ? 0 : slots[static_cast<std::size_t>(path)];
-    (slot > 0 ? by_path[slot - 1].second : path == unknown ? fresh : eager).push_back(i);
+    const std::size_t place = path < 0 ? 0 : places[static_cast<std::size_t>(path)];
+    (place > 0 ? made.by_path[place - 1].second : path == unknown ? made.fresh : made.seldom).push_back(i);
   }
-  for (auto& [path, taken] : by_path) run_program(call, path, {paths::Paths::root, std::move(taken)});
-  finish(call);
-  for (const std::uint32_t i : eager) run_eagerly(call, i);
-  run_fresh(call, fresh);
+  return made;
+}
+
+void Function::State::remember(std::uint32_t row, std::int32_t path) {
+  if (remembered_[row] == path) return;
+  remembered_[row] = path;
+  are_groups_current_ = false;
 }
 
 // Runs rows whose path is unknown. Where most of them end outside every program, as when there are more paths than
@@ -298,7 +349,7 @@ void Function::State::take(Call& call, Work work) {
   while (done < work.rows.size() && paths_.node(work.node).best == none) run_eagerly(call, work.rows[done++]);
   if (done == work.rows.size()) return;
   work.rows.erase(work.rows.begin(), work.rows.begin() + static_cast<std::ptrdiff_t>(done));
-  run_program(call, paths_.node(work.node).best, std::move(work));
+  run_program(call, paths_.node(work.node).best, work.node, work.rows);
 }
 
 // ---- compiled rows ----
@@ -306,8 +357,8 @@ void Function::State::take(Call& call, Work work) {
 // The numbers of rows that the program reads: where they are, if they lie there side by side, or a copy.
 std::span<const double> Function::State::gather(const Call& call, const paths::Path& path, RowSpan rows) {
   const std::size_t n = options_.inputs, used = path.inputs.size();
-  const bool is_whole = used == n && rows.back() - rows.front() + 1 == rows.size() &&
-                        std::is_sorted(rows.begin(), rows.end());
+  const bool is_whole =
+      used == n && rows.back() - rows.front() + 1 == rows.size() && std::is_sorted(rows.begin(), rows.end());
   if (is_whole) return call.rows.subspan(rows.front() * n, rows.size() * n);
   const std::span<double> to = room(numbers_, rows.size() * used);
   if (path.inputs.back() + 1 != used) {
@@ -332,9 +383,9 @@ std::size_t Function::State::rows_together(const paths::Path& path) const {
   return std::clamp(cached / std::max<std::size_t>(path.inputs.size(), 1), least, most);
 }
 
-void Function::State::run_program(Call& call, std::int32_t index, Work work) {
+void Function::State::run_program(Call& call, std::int32_t index, std::int32_t node, RowSpan all) {
   paths::Path& path = paths_.path(index);
-  const std::uint32_t depth = paths_.node(work.node).depth;
+  const std::uint32_t depth = paths_.node(node).depth;
   const std::size_t width = path.program->outputs(), bits = bits_per_mask(options_.precision);
   const bool has_guards = !path.outcomes.empty();
   const auto failed = [&](std::size_t i) {
@@ -342,8 +393,8 @@ void Function::State::run_program(Call& call, std::int32_t index, Work work) {
   };
   // If many of the first rows leave, all run forward only until it is known which stay.
   bool forward_first = !call.is_backward;
-  if (!forward_first && has_guards && work.rows.size() >= 2 * sample) {
-    evaluate_on(call, path, RowSpan(work.rows).first(sample));
+  if (!forward_first && has_guards && all.size() >= 2 * sample) {
+    evaluate_on(call, path, all.first(sample));
     std::size_t stay = 0;
     for (std::size_t i = 0; i < sample; ++i) stay += failed(i) ? 0 : 1;
     forward_first = 3 * stay < 2 * sample;
@@ -351,8 +402,8 @@ void Function::State::run_program(Call& call, std::int32_t index, Work work) {
   Rows left, stayed;
   std::vector<std::size_t> held;
   const std::size_t together = rows_together(path);
-  for (std::size_t begin = 0; begin < work.rows.size(); begin += together) {
-    const RowSpan rows = RowSpan(work.rows).subspan(begin, std::min(together, work.rows.size() - begin));
+  for (std::size_t begin = 0; begin < all.size(); begin += together) {
+    const RowSpan rows = all.subspan(begin, std::min(together, all.size() - begin));
     if (forward_first)
       evaluate_on(call, path, rows);
     else
@@ -365,15 +416,19 @@ void Function::State::run_program(Call& call, std::int32_t index, Work work) {
         held.push_back(*comparison);
         continue;
       }
-      remembered_[rows[i]] = index;
+      remember(rows[i], index);
       if (!call.outputs.empty())
         std::copy_n(outputs_and_held_.data() + i * width, outputs_, call.outputs.data() + rows[i] * outputs_);
       if (forward_first && call.is_backward) stayed.push_back(rows[i]);
     }
     if (!stayed.empty()) run_on(call, path, stayed);
   }
-  path.rows += work.rows.size() - left.size();
-  compiled_rows_ += work.rows.size() - left.size();
+  if (const std::size_t most = std::min(together, all.size()); most > path.most_rows) {
+    path.most_rows = most;
+    count_bytes(path);
+  }
+  path.rows += all.size() - left.size();
+  compiled_rows_ += all.size() - left.size();
   moved_rows_ += left.size();
   hand_on(call, path, depth, left, held);
 }
@@ -429,7 +484,7 @@ void Function::State::hand_on(Call& call, const paths::Path& path, std::uint32_t
 // ---- recorded rows ----
 
 // Looks at how many rows brought a new path. If nearly all did, looking is not worth its time for longer and longer. If
-// few rows run compiled after many, there are too many paths, and one row in eight is looked at.
+// few rows run compiled after many, there are too many paths, and one row in eight is looked at, later one in 32.
 void Function::State::notice(bool is_new_path) {
   ++watched_;
   new_paths_ += is_new_path ? 1 : 0;
@@ -438,7 +493,7 @@ void Function::State::notice(bool is_new_path) {
     unwatched_left_ = next_unwatched_;
     next_unwatched_ *= 2;
   } else if (eager_rows_ > 16 * window && compiled_rows_ < eager_rows_ / 4) {
-    unwatched_left_ = 7 * window;
+    unwatched_left_ = (eager_rows_ > 128 * window ? 31 : 7) * window;
   }
   watched_ = new_paths_ = 0;
 }
@@ -446,12 +501,9 @@ void Function::State::notice(bool is_new_path) {
 // Calls the function on a row and returns its path.
 std::int32_t Function::State::record_watched(Call& call, std::uint32_t index, std::vector<Value>& outputs,
                                              std::vector<Value>& inputs) {
-  std::int32_t node = paths::Paths::root;
-  {
-    const WatchRecording watch([&](const Condition& condition) { node = paths_.follow(node, condition.holds()); }, {});
-    outputs = function_(inputs);
-  }
-  const std::int32_t path = paths_.end_at(node);
+  walk_ = paths::Paths::root;
+  outputs = function_(inputs);
+  const std::int32_t path = paths_.end_at(std::exchange(walk_, none));
   notice(paths_.path(path).recorded_rows == 0);
   if (paths_.path(path).recorded_rows++ == 0) {
     const std::span<const double> numbers = row(call, index);
@@ -463,16 +515,15 @@ std::int32_t Function::State::record_watched(Call& call, std::uint32_t index, st
 
 void Function::State::run_eagerly(Call& call, std::uint32_t index) {
   const std::span<const double> numbers = row(call, index);
-  if (eager_rows_ % rows_per_check == rows_per_check - 1) check_repeats(numbers);
+  if (is_checked(eager_rows_)) check_repeats(numbers);
   std::vector<Value>&inputs = row_inputs_, &outputs = row_outputs_;
   inputs.assign(numbers.begin(), numbers.end());
   const bool is_watched = unwatched_left_ == 0 && paths_.nodes() < most_nodes && !is_full();
   if (is_watched) {
-    remembered_[index] = record_watched(call, index, outputs, inputs);
+    remember(index, record_watched(call, index, outputs, inputs));
   } else {
     unwatched_left_ -= unwatched_left_ > 0 ? 1 : 0;
-    remembered_[index] = seldom;
-    const WatchRecording no_notes([](const Condition&) {}, {});  // The tape would note each comparison.
+    remember(index, seldom);
     outputs = function_(inputs);
   }
   ++eager_rows_;
@@ -543,10 +594,12 @@ void Function::State::compile_path(std::int32_t index, std::span<const double> n
                                         .threads = options_.threads,
                                         .instruction_set = options_.instruction_set,
                                         .output_seeds = false});
-    bytes_ += program.describe().bytes;
-    ++programs_;
     paths_.path(index).inputs = std::move(used);
     paths_.set_program(index, std::move(program));
+    are_groups_current_ = false;
+    ++programs_;
+    ++budget_->programs;
+    count_bytes(paths_.path(index));
   } catch (const Error& error) {
     paths_.path(index).why_not = error.what();
   }
