@@ -605,4 +605,29 @@ void Function::State::compile_path(std::int32_t index, std::span<const double> n
   }
 }
 
+// All paths as one graph, if nothing but these can follow from their comparisons, and if it does not take much longer
+// than a path.
+std::optional<paths::Merged> Function::State::merged_paths() const {
+  constexpr std::size_t most_paths = 64;
+  constexpr double most_work = 2, sorting = 100;  // times that of a path; what sorting rows by path takes
+  if (paths_.size() > most_paths) return std::nullopt;
+  std::vector<paths::Trace> traces;
+  double work = 0, rows = 0;
+  for (std::size_t i = 0; i < paths_.size(); ++i) {
+    const auto index = static_cast<std::int32_t>(i);
+    const paths::Path& path = paths_.path(index);
+    paths::Recording recorded = paths::record(function_, path.example, options_.parameters);
+    if (recorded.outcomes() != paths_.outcomes(index)) return std::nullopt;
+    std::optional<paths::Trace> trace = paths::Trace::of(std::move(recorded), options_.parameters);
+    if (!trace) return std::nullopt;
+    const auto weight = static_cast<double>(path.rows);
+    for (const paths::Trace::Node& node : trace->nodes) work += weight * static_cast<double>(paths::work_of(node.op));
+    rows += weight;
+    traces.push_back(std::move(*trace));
+  }
+  std::optional<paths::Merged> made = paths::Merged::of(traces);
+  if (made && static_cast<double>(made->work()) * rows > most_work * work + sorting * rows) made.reset();
+  return made;
+}
+
 }  // namespace gradwalk

@@ -9,11 +9,13 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "gradwalk/function.hpp"
+#include "merged.hpp"
 #include "paths.hpp"
 #include "recording.hpp"
 
@@ -104,6 +106,7 @@ class Function::State {
   bool may_compile() const;
   void check_repeats(std::span<const double> row);
   void compile_path(std::int32_t path, std::span<const double> row);
+  std::optional<paths::Merged> merged_paths() const;
   void check_outputs(const std::vector<Value>& outputs);
   std::span<const double> gather(const Call& call, const paths::Path& path, RowSpan rows);
   std::size_t rows_together(const paths::Path& path) const;
