@@ -371,6 +371,13 @@ TEST(AFunction, RefusesRandomNumbersHiddenStateAndData) {
   EXPECT_EQ(tests::error_of([&] { counts.run(std::vector{1.0}); }),
             "Function: needs a function that records the same graph when it is called again with the same numbers, got "
             "sin where the other call has cos; pass random numbers as inputs, and keep no state between calls");
+  Function decides([&](const Inputs& x) { return x[0] < (++calls % 2 == 0 ? 0.5 : 2) ? x[0] : sin(x[0]); },
+                   {.inputs = 1});
+  calls = 0;
+  EXPECT_EQ(tests::error_of([&] { decides.run(std::vector{1.0}); }),
+            "Function: needs a function that records the same graph when it is called again with the same numbers, got "
+            "comparison 1 (input 0 < 0.5) with another outcome; pass random numbers as inputs, and keep no state "
+            "between calls");
   Value a{1.0};
   Function data([&](const Inputs& x) { return a * x[0] * std::as_const(x[0]).data(); },
                 {.inputs = 1, .parameters = {a}, .compile_after = 3});

@@ -161,12 +161,13 @@ std::unique_ptr<Function::State> Function::State::Loops::merged_body(const Site&
       std::move(own), budget_);
 }
 
-// A body whose paths are all known, and few, is compiled as one graph, in which rows need not be sorted by their paths.
+// A body whose paths are all compiled, and few, is compiled as one graph, in which rows need not be sorted by their
+// paths. For each path, two rows have been compared by then.
 void Function::State::Loops::merge(std::size_t index) {
   Site& site = sites_[index];
   State& body = *site.body;
   if (site.merged != nullptr || body.compiled_rows_ < rows_to_merge * options_.compile_after ||
-      body.paths_.size() < site.paths_to_merge)
+      body.paths_.size() < site.paths_to_merge || body.programs_ != body.paths_.size())
     return;
   site.paths_to_merge = body.paths_.size() + 1;
   std::optional<paths::Merged> merged = body.merged_paths();

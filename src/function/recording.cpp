@@ -127,7 +127,15 @@ std::vector<bool> Recording::outcomes() const {
 
 std::optional<std::string> difference(const Recording& first, const Recording& second,
                                       std::span<const Value> parameters) {
-  if (first.outcomes() != second.outcomes()) return std::string("comparisons that come out otherwise");
+  const std::vector<bool> outcomes = second.outcomes(), others = first.outcomes();
+  if (outcomes != others) {
+    const auto at = static_cast<std::size_t>(
+        std::mismatch(outcomes.begin(), outcomes.end(), others.begin(), others.end()).first - outcomes.begin());
+    const std::string number = "comparison " + std::to_string(at + 1);
+    if (at == outcomes.size()) return "no " + number + ", which the other call has";
+    return number + " (" + to_text(second.decided[at], second.inputs, parameters) + ")" +
+           (at == others.size() ? ", which the other call does not have" : " with another outcome");
+  }
   const Signature a = signature_of(first, parameters), b = signature_of(second, parameters);
   const std::size_t count = std::min(a.nodes.size(), b.nodes.size());
   for (std::size_t i = 0; i < count; ++i)

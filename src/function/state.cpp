@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t window = 256;           // rows that are watched before it is decided whether to go on
 constexpr std::size_t most_nodes = 1 << 21;   // of the trie
 constexpr std::size_t rows_per_check = 1000;  // recorded rows after which one is recorded twice, at first
-constexpr std::size_t first_checks = 4;      // after which it is every eighth of these rows
+constexpr std::size_t first_checks = 4;       // after which it is every eighth of these rows
 constexpr std::size_t sample = 32;            // rows that show how many will leave a program
 constexpr std::size_t first_programs = 8;     // that are compiled before any has paid for itself
 constexpr std::size_t least_fresh = 512;      // rows without a remembered path that go through the programs together
