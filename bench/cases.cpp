@@ -46,6 +46,7 @@ std::span<const Entry> entries() {
        paths_ode_near},
       {"paths-ode-far", "the same from starts that are spread", paths_ode_far},
       {"paths-ode-loop", "the same from spread starts, with loop() and select()", paths_ode_loop},
+      {"paths-ode-body", "the same with branches in the body of loop()", paths_ode_body},
       {"paths-rejection", "50,000 gamma variates by rejection", paths_rejection},
       {"paths-sort-3", "50,000 sums over 3 sorted numbers", paths_sort_3},
       {"paths-sort-7", "50,000 sums over 7 sorted numbers", paths_sort_7},

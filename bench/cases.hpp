@@ -122,6 +122,7 @@ Case paths_volatility(const Sizes& sizes);
 Case paths_ode_near(const Sizes& sizes);
 Case paths_ode_far(const Sizes& sizes);
 Case paths_ode_loop(const Sizes& sizes);
+Case paths_ode_body(const Sizes& sizes);
 Case paths_rejection(const Sizes& sizes);
 Case paths_sort_3(const Sizes& sizes);
 Case paths_sort_7(const Sizes& sizes);

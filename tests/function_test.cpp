@@ -179,6 +179,71 @@ TEST(AFunction, KeepsToItsLimitOfPrograms) {
   EXPECT_EQ(function.describe().paths, 2u) << "no more are looked for";
 }
 
+// Every combination of signs is a path of its own, which three rows take in each call; as many rows take one path.
+TEST(AFunction, CompilesEachOf16384PathsAtMostOnceAndKeepsToItsLimits) {
+  constexpr std::size_t inputs = 14, paths = 1 << inputs, times = 3;
+  Value a{1.5};
+  std::size_t calls = 0;
+  Function function(
+      [&](const Inputs& x) {
+        ++calls;
+        Value sum = 0.0;
+        for (const Value& number : x) sum = sum + (number > 0 ? a * number : number * number);
+        return sum;
+      },
+      {.inputs = inputs, .parameters = {a}, .compile_after = times + 1});
+  std::vector<double> rows;
+  double sum = 0, derivative = 0;
+  const auto add_row = [&](std::size_t signs, std::size_t time) {
+    for (std::size_t i = 0; i < inputs; ++i) {
+      const double number = static_cast<double>(i + time + 1) / 8;
+      rows.push_back((signs >> i & 1) != 0 ? number : -number);
+      sum += (signs >> i & 1) != 0 ? 1.5 * number : number * number;
+      derivative += (signs >> i & 1) != 0 ? number : 0;
+    }
+  };
+  for (std::size_t path = 0; path < paths; ++path)
+    for (std::size_t time = 0; time < times; ++time) add_row(path, time), add_row(0, time);
+  std::vector<double> gradient(1);
+  for (int call = 0; call < 2; ++call) {
+    EXPECT_NEAR(function.gradients(rows, gradient), sum, 1e-10 * sum);
+    EXPECT_NEAR(gradient[0], derivative, 1e-10 * derivative);
+  }
+  const std::size_t calls_of_rows = calls;
+  const Function::Description found = function.describe(paths);
+  EXPECT_EQ(found.paths, paths);
+  EXPECT_GT(found.programs, 100u);
+  EXPECT_LE(found.programs, 256u);
+  EXPECT_LE(found.bytes, std::size_t{256} << 20);
+  const auto compiled = std::count_if(found.most_used.begin(), found.most_used.end(),
+                                      [](const Function::Path& path) { return path.is_compiled; });
+  EXPECT_EQ(static_cast<std::size_t>(compiled), found.programs);
+  // A program takes two calls. So do checks of the first row, of each thousandth one, and later of each 8,000th.
+  ASSERT_GT(found.eager_rows, 8000u);
+  const std::size_t checks = 1 + 4 + found.eager_rows / 8000;
+  EXPECT_EQ(calls_of_rows, found.eager_rows + 2 * (found.programs + checks));
+}
+
+TEST(AFunction, CompilesNoMorePathsOnceItsProgramsHaveAsManyBytesAsAllowed) {
+  constexpr std::size_t max_bytes = 60'000;
+  Function function(
+      [](const Inputs& x) {
+        Value y = x[0];
+        while (y > 1) y = y - 1;
+        return exp(y);
+      },
+      {.inputs = 1, .compile_after = 2, .max_bytes = max_bytes});
+  const std::vector<double> rows = grid(2000, 0, 40);
+  std::vector<double> outputs(rows.size());
+  for (int call = 0; call < 4; ++call) function.evaluate(rows, outputs);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    EXPECT_NEAR(outputs[i], std::exp(rows[i] - std::max(std::ceil(rows[i]) - 1, 0.0)), 1e-9);
+  const Function::Description found = function.describe();
+  EXPECT_GT(found.programs, 1u);
+  EXPECT_GE(found.bytes, max_bytes);
+  EXPECT_LT(found.bytes, 2 * max_bytes);
+}
+
 TEST(AFunction, StopsLookingForPathsIfEveryRowHasItsOwn) {
   Function function(
       [](const Inputs& x) {
@@ -306,6 +371,13 @@ TEST(AFunction, RefusesRandomNumbersHiddenStateAndData) {
   EXPECT_EQ(tests::error_of([&] { counts.run(std::vector{1.0}); }),
             "Function: needs a function that records the same graph when it is called again with the same numbers, got "
             "sin where the other call has cos; pass random numbers as inputs, and keep no state between calls");
+  Function decides([&](const Inputs& x) { return x[0] < (++calls % 2 == 0 ? 0.5 : 2) ? x[0] : sin(x[0]); },
+                   {.inputs = 1});
+  calls = 0;
+  EXPECT_EQ(tests::error_of([&] { decides.run(std::vector{1.0}); }),
+            "Function: needs a function that records the same graph when it is called again with the same numbers, got "
+            "comparison 1 (input 0 < 0.5) with another outcome; pass random numbers as inputs, and keep no state "
+            "between calls");
   Value a{1.0};
   Function data([&](const Inputs& x) { return a * x[0] * std::as_const(x[0]).data(); },
                 {.inputs = 1, .parameters = {a}, .compile_after = 3});

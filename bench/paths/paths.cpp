@@ -34,6 +34,29 @@ struct OdeWithLoop : models::AdaptiveOde<false> {
   }
 };
 
+// The same with branches.
+struct OdeWithLoopThatBranches : models::AdaptiveOde<false> {
+  static double of(const std::vector<double>& p, const std::vector<double>& x) {
+    return models::AdaptiveOde<false>::of(p, x);
+  }
+  static Value of(const std::vector<Value>& p, const std::vector<Value>& x) {
+    using State = std::vector<Value>;
+    const State last = gradwalk::loop(
+        State{x[0], x[1], Value(0.0), Value(0.05)}, [](const State& s) { return s[2] < 1.5; },
+        [&](const State& s) {
+          Value y = s[0], v = s[1], t = s[2], h = s[3];
+          if (t + h > 1.5) h = 1.5 - t;
+          const Value a = p[0] * (1 - y * y) * v - p[1] * y, y1 = y + h * v, v1 = v + h * a;
+          const Value b = p[0] * (1 - y1 * y1) * v1 - p[1] * y1, v2 = v + 0.5 * h * (a + b);
+          const Value error = abs(v2 - v1);
+          if (error > 0.01) return State{y, v, t, 0.5 * h};
+          if (error < 0.002) return State{y + 0.5 * h * (v + v1), v2, t + h, 2 * h};
+          return State{y + 0.5 * h * (v + v1), v2, t + h, h};
+        });
+    return last[0];
+  }
+};
+
 template <class Model> Function function_of(const std::vector<Value>& parameters) {
   return Function([parameters](const std::vector<Value>& x) { return Model::of(parameters, x); },
                   {.inputs = Model::inputs, .parameters = parameters});
@@ -82,9 +105,9 @@ Case paths_case(std::string name, const Sizes& sizes, std::size_t rows, double l
 
 }  // namespace
 
-Case paths_barrier(const Sizes& sizes) { return paths_case<models::Barrier>("paths-barrier", sizes, 20'000, 3.3, 6); }
+Case paths_barrier(const Sizes& sizes) { return paths_case<models::Barrier>("paths-barrier", sizes, 20'000, 5, 6); }
 Case paths_volatility(const Sizes& sizes) {
-  return paths_case<models::ImpliedVolatility>("paths-volatility", sizes, 20'000, 7, 10);
+  return paths_case<models::ImpliedVolatility>("paths-volatility", sizes, 20'000, 8, 10);
 }
 Case paths_ode_near(const Sizes& sizes) {
   return paths_case<models::AdaptiveOde<true>>("paths-ode-near", sizes, 20'000, 6, 6);
@@ -93,10 +116,13 @@ Case paths_ode_far(const Sizes& sizes) {
   return paths_case<models::AdaptiveOde<false>>("paths-ode-far", sizes, 20'000, 0.8, 6);
 }
 Case paths_ode_loop(const Sizes& sizes) { return paths_case<OdeWithLoop>("paths-ode-loop", sizes, 20'000, 4.5, 6); }
-Case paths_rejection(const Sizes& sizes) {
-  return paths_case<models::Rejection>("paths-rejection", sizes, 50'000, 5, 6);
+Case paths_ode_body(const Sizes& sizes) {
+  return paths_case<OdeWithLoopThatBranches>("paths-ode-body", sizes, 20'000, 3.3, 6);
 }
-Case paths_sort_3(const Sizes& sizes) { return paths_case<models::Sorting<3>>("paths-sort-3", sizes, 50'000, 4.5, 12); }
+Case paths_rejection(const Sizes& sizes) {
+  return paths_case<models::Rejection>("paths-rejection", sizes, 50'000, 8, 10);
+}
+Case paths_sort_3(const Sizes& sizes) { return paths_case<models::Sorting<3>>("paths-sort-3", sizes, 50'000, 8, 12); }
 Case paths_sort_7(const Sizes& sizes) { return paths_case<models::Sorting<7>>("paths-sort-7", sizes, 50'000, 0.8, 1); }
 
 }  // namespace bench

@@ -36,7 +36,7 @@ struct FunctionOptions {
   std::size_t threads = 1;                   // the largest number of threads of a program, 0 for all cores
   std::string instruction_set = {};          // one of instruction_sets(), or empty for the best of this machine
   std::size_t compile_after = 24;            // the rows after which a path is compiled: a sixth of what compiling costs
-  std::size_t max_programs = 256;            // the largest number of programs
+  std::size_t max_programs = 256;            // the largest number of programs, with those of loops
   std::size_t max_bytes = 256 << 20;         // the size of all programs from which on no path is compiled
   bool checkpoints = false;  // store few states of a loop() and compute the others again: the square root of the rounds
 };
@@ -124,9 +124,9 @@ GRADWALK_EXPORT std::vector<Value> run_loop(std::vector<Value> state, const Loop
 
 // Runs a loop and returns its last state: while (goes_on(state)) state = body(state). goes_on returns a comparison or a
 // bool, body as many Values as the state has. It records like that while statement. In a Function, the body is compiled
-// by itself, path by path, and rows that are still in the loop run it together, so the number of rounds makes no new
-// path. Body and goes_on may use other Values, such as parameters and inputs; what they compute from these alone is
-// computed again in each round.
+// by itself, and rows that are still in the loop run it together, so the number of rounds makes no new path. Body and
+// goes_on may use other Values, such as parameters and inputs; what they compute from these alone is computed again in
+// each round.
 //
 //   auto last = loop({x, Value(0.0)}, [&](auto& s) { return s[0] > 1; },
 //                    [&](auto& s) { return std::vector{s[0] * rate, s[1] + 1}; });

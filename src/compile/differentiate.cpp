@@ -44,8 +44,6 @@ class Differentiator {
 
   void run() {
     terms_.backward = end_;
-    contributions_.reserve(2 * terms_.products.size() +
-                           terms_.operands.size());  // at most so many of sums and functions
     terms_.gradients.assign(terms_.parameters, none);
     terms_.input_gradients.assign(terms_.inputs, none);
     seed_outputs();

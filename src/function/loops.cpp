@@ -11,9 +11,16 @@ namespace {
 constexpr std::size_t chunk = 2048;        // rows that go through the loops together: their states stay in the cache
 constexpr std::size_t slow_rounds = 4096;  // recorded rounds from which on they are compared with the compiled ones
 constexpr std::size_t least_rows_to_unroll = 8192;   // compiled rounds after which a body is unrolled
+constexpr std::size_t rows_to_merge = 64;            // the same for merging its paths, times compile_after
 constexpr std::size_t max_remembered_rounds = 1024;  // rounds whose paths are kept for the next call
 
 struct LeaveFunction {};
+
+Value weighted_sum(std::span<const Value> values, std::span<const Value> weights) {
+  Value sum = weights[0] * values[0];
+  for (std::size_t i = 1; i < values.size(); ++i) sum += weights[i] * values[i];
+  return sum;
+}
 
 // One call of the user's function. It gets the results of earlier loops as given, and may be left at a loop.
 class OneCall final : public paths::LoopHandler {
@@ -37,8 +44,7 @@ class OneCall final : public paths::LoopHandler {
     }
     if (part_ != Part::main && index == site_) {
       const std::vector<Value> made = part_ == Part::start ? std::move(state) : after_rounds(parts);
-      outputs_.emplace_back(seeds_[0] * made[0]);
-      for (std::size_t i = 1; i < made.size(); ++i) outputs_[0] += seeds_[i] * made[i];
+      outputs_.push_back(weighted_sum(made, seeds_));
       outputs_.push_back(parts.goes_on_value(made));
       outputs_.insert(outputs_.end(), made.begin(), made.end());
       throw LeaveFunction();
@@ -99,8 +105,11 @@ struct Function::State::Loops::Whole {
   std::vector<std::size_t> sizes;
 };
 
-Function::State::Loops::Loops(RowOutputs function, const FunctionOptions& options, std::vector<std::size_t> sizes)
-    : options_(options), whole_(std::make_shared<const Whole>(Whole{std::move(function), std::move(sizes)})) {
+Function::State::Loops::Loops(RowOutputs function, const FunctionOptions& options, std::vector<std::size_t> sizes,
+                              std::shared_ptr<Budget> budget)
+    : options_(options),
+      budget_(std::move(budget)),
+      whole_(std::make_shared<const Whole>(Whole{std::move(function), std::move(sizes)})) {
   using Part = OneCall::Part;
   std::size_t environment = options.inputs;
   for (std::size_t i = 0; i < whole_->sizes.size(); ++i) {
@@ -128,7 +137,43 @@ std::unique_ptr<Function::State> Function::State::Loops::part(int which, std::si
                      {at(0), at(x)}, {at(seeds_at), given.end()});
         return call.outputs(whole->function, {at(x), at(results)});
       }),
-      std::move(own), State::Part{});
+      std::move(own), budget_);
+}
+
+// One or several rounds of a body without branches. A row that leaves the loop before the last one keeps its state.
+std::unique_ptr<Function::State> Function::State::Loops::merged_body(const Site& site, std::size_t unrolled) const {
+  FunctionOptions own = options_;
+  own.inputs = site.width();
+  return std::make_unique<State>(
+      RowOutputs([=, merged = site.merged, parameters = options_.parameters, size = site.size,
+                  seeds = site.size + site.environment](const std::vector<Value>& given) {
+        std::vector<Value> inputs = given, made = merged->record(inputs, parameters);
+        for (std::size_t round = 1; round < unrolled; ++round) {
+          std::copy_n(made.begin() + 2, size, inputs.begin());
+          const std::vector<Value> next = merged->record(inputs, parameters);
+          for (std::size_t i = 2; i < made.size(); ++i)
+            if (!same_node(next[i], made[i])) made[i] = select(made[1], next[i], made[i]);
+          made[1] = select(made[1], next[1], 0.0);
+        }
+        if (unrolled > 1) made[0] = weighted_sum(std::span(made).subspan(2), std::span(inputs).subspan(seeds));
+        return made;
+      }),
+      std::move(own), budget_);
+}
+
+// A body whose paths are all compiled, and few, is compiled as one graph, in which rows need not be sorted by their
+// paths. For each path, two rows have been compared by then.
+void Function::State::Loops::merge(std::size_t index) {
+  Site& site = sites_[index];
+  State& body = *site.body;
+  if (site.merged != nullptr || body.compiled_rows_ < rows_to_merge * options_.compile_after ||
+      body.paths_.size() < site.paths_to_merge || body.programs_ != body.paths_.size())
+    return;
+  site.paths_to_merge = body.paths_.size() + 1;
+  std::optional<paths::Merged> merged = body.merged_paths();
+  if (!merged) return;
+  site.merged = std::make_shared<const paths::Merged>(std::move(*merged));
+  set_body(index, 1);
 }
 
 // A body that does not branch is compiled once more as several rounds, so that states are packed less often.
@@ -154,7 +199,9 @@ void Function::State::Loops::keep_rolled(std::size_t index) {
 void Function::State::Loops::set_body(std::size_t index, std::size_t unrolled) {
   Site& site = sites_[index];
   site.unrolled = unrolled;
-  site.body = part(static_cast<int>(OneCall::Part::body), index, site.size, site.environment, site.size, unrolled);
+  site.body = site.merged != nullptr ? merged_body(site, unrolled)
+                                     : part(static_cast<int>(OneCall::Part::body), index, site.size, site.environment,
+                                            site.size, unrolled);
   for (Remembered& chunk_paths : remembered_)
     if (index < chunk_paths.body.size()) chunk_paths.body[index].clear();
 }
@@ -167,7 +214,7 @@ void Function::State::Loops::run(Call& call) {
   remembered_rows_ = rows;
   for (std::size_t i = 0; i < chunks; ++i) {
     run_chunk(call, i * chunk, std::min(chunk, rows - i * chunk), remembered_[i]);
-    for (std::size_t site = 0; site < sites_.size(); ++site) unroll(site);
+    for (std::size_t site = 0; site < sites_.size(); ++site) merge(site), unroll(site);
   }
 }
 

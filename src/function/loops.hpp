@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "loop.hpp"
+#include "merged.hpp"
 #include "state.hpp"
 
 namespace gradwalk {
@@ -36,7 +37,8 @@ struct CannotUnroll {
 class Function::State::Loops {
  public:
   // sizes: the number of Values in the state of each loop, in the order in which the function reaches them.
-  Loops(RowOutputs function, const FunctionOptions& options, std::vector<std::size_t> sizes);
+  Loops(RowOutputs function, const FunctionOptions& options, std::vector<std::size_t> sizes,
+        std::shared_ptr<Budget> budget);
   ~Loops();
 
   // Runs rows. Throws an UnknownLoop if the function reached a loop that is not in `sizes`, or one with a state of
@@ -65,6 +67,8 @@ class Function::State::Loops {
     std::size_t forward_rounds = 0, forward_rows = 0;  // the same without rounds that were run again; the rows
     std::size_t unrolled = 1;                          // the rounds in one run of the body
     bool may_unroll = true;
+    std::size_t paths_to_merge = 2;               // of the body, from which on it is merged if that can be done
+    std::shared_ptr<const paths::Merged> merged;  // the body without branches
 
     std::size_t width() const { return size + environment + size; }
   };
@@ -85,6 +89,8 @@ class Function::State::Loops {
   struct Whole;
   std::unique_ptr<State> part(int which, std::size_t site, std::size_t before, std::size_t environment,
                               std::size_t seeds, std::size_t unrolled) const;
+  std::unique_ptr<State> merged_body(const Site& site, std::size_t unrolled) const;
+  void merge(std::size_t index);
   void unroll(std::size_t index);
   void set_body(std::size_t index, std::size_t unrolled);
   void run_chunk(Call& call, std::size_t first, std::size_t rows, Remembered& remembered);
@@ -97,6 +103,7 @@ class Function::State::Loops {
   void add_environment_gradients(const Site& site, std::size_t row, const double* from);
 
   FunctionOptions options_;
+  std::shared_ptr<Budget> budget_;
   std::shared_ptr<const Whole> whole_;
   std::vector<Site> sites_;
   std::unique_ptr<State> main_;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@
 namespace gradwalk::paths {
 
 inline constexpr std::int32_t none = -1;
+
+using RowSpan = std::span<const std::uint32_t>;  // numbers of rows
 
 struct Node {
   std::int32_t next[2] = {none, none};  // by the outcome of the next comparison
@@ -28,6 +31,9 @@ struct Path {
   std::size_t rows = 0;           // all rows that took it
   std::vector<double> example;    // the numbers of its first row
   std::unique_ptr<Program> program;
+  std::vector<std::uint32_t> inputs;  // that the program has; a path may end before it reads all
+  std::size_t bytes = 0;              // of the program, after it has run the most rows
+  std::size_t most_rows = 0;
   std::vector<bool> outcomes;       // of a compiled path
   std::vector<std::int32_t> nodes;  // of a compiled path: the node before each comparison
   std::string why_not;              // the reason why it cannot be compiled

@@ -10,17 +10,11 @@
 #include "gradwalk/error.hpp"
 #include "gradwalk/reading.hpp"
 #include "text/numbers.hpp"
+#include "trace.hpp"
 
 namespace gradwalk::paths {
 namespace {
 
-// An operand or a root: what it is, and which one.
-struct Token {
-  enum class Kind : std::uint8_t { none, input, parameter, number, node } kind = Kind::none;
-  std::uint64_t index = 0;  // or the bits of a number
-
-  bool operator==(const Token&) const = default;
-};
 struct Signed {
   Op op;
   std::array<Token, 3> operands;
@@ -34,18 +28,11 @@ struct Signature {
 };
 
 Signature signature_of(const Recording& recording, std::span<const Value> parameters) {
-  const std::vector<Value>& inputs = recording.inputs;
   std::vector<Value> roots = recording.outputs;
   for (const Condition& condition : recording.decided) roots.emplace_back(condition);
   const Reading reading(roots, "Function");
   const Listing listing = reading.list();
-  std::vector<Token> leaves(listing.leaves);
-  for (std::size_t i = 0; i < listing.leaves; ++i)
-    leaves[i] = {Token::Kind::number, std::bit_cast<std::uint64_t>(reading.data(i))};
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (const auto found = reading.find(inputs[i])) leaves[*found] = {Token::Kind::input, i};
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    if (const auto found = reading.find(parameters[i])) leaves[*found] = {Token::Kind::parameter, i};
+  const std::vector<Token> leaves = leaf_tokens(reading, listing, recording, parameters);
   // Nodes are numbered from the roots on, operands first: the order of the listing depends on memory.
   std::vector<std::uint32_t> order, numbers(listing.nodes.size(), Listing::none),
       open(listing.roots.rbegin(), listing.roots.rend());
@@ -119,8 +106,12 @@ Recording record(const RowOutputs& function, std::span<const double> row, std::s
   for (const Value& leaf : parameters) leaf.id();
   std::vector<Value> left;
   {
-    const WatchRecording watch([&](const Condition& condition) { made.decided.push_back(condition); },
-                               [&](const Value& value) { left.push_back(value); });
+    const WatchRecording watch(
+        [&](const Condition& condition) {
+          made.decided.push_back(condition);
+          made.compared.emplace_back(condition);
+        },
+        [&](const Value& value) { left.push_back(value); });
     made.outputs = function(made.inputs);
   }
   compiler::refuse_left("Function", left, made.inputs, parameters,
@@ -136,7 +127,15 @@ std::vector<bool> Recording::outcomes() const {
 
 std::optional<std::string> difference(const Recording& first, const Recording& second,
                                       std::span<const Value> parameters) {
-  if (first.outcomes() != second.outcomes()) return std::string("comparisons that come out otherwise");
+  const std::vector<bool> outcomes = second.outcomes(), others = first.outcomes();
+  if (outcomes != others) {
+    const auto at = static_cast<std::size_t>(
+        std::mismatch(outcomes.begin(), outcomes.end(), others.begin(), others.end()).first - outcomes.begin());
+    const std::string number = "comparison " + std::to_string(at + 1);
+    if (at == outcomes.size()) return "no " + number + ", which the other call has";
+    return number + " (" + to_text(second.decided[at], second.inputs, parameters) + ")" +
+           (at == others.size() ? ", which the other call does not have" : " with another outcome");
+  }
   const Signature a = signature_of(first, parameters), b = signature_of(second, parameters);
   const std::size_t count = std::min(a.nodes.size(), b.nodes.size());
   for (std::size_t i = 0; i < count; ++i)

@@ -16,6 +16,7 @@ namespace gradwalk::paths {
 struct Recording {
   std::vector<Value> inputs, outputs;
   std::vector<Condition> decided;  // the comparisons that became bools, in order
+  std::vector<Value> compared;     // the same as Values, each recorded where it became a bool
 
   std::vector<bool> outcomes() const;
 };

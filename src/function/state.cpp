@@ -3,24 +3,27 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <utility>
 
 #include "gradwalk/error.hpp"
+#include "gradwalk/reading.hpp"
 #include "loops.hpp"
 #include "text/numbers.hpp"
 
 namespace gradwalk {
 
-using paths::none;
+using paths::none, paths::RowSpan;
 
 namespace {
 
 constexpr std::size_t window = 256;           // rows that are watched before it is decided whether to go on
 constexpr std::size_t most_nodes = 1 << 21;   // of the trie
-constexpr std::size_t rows_per_check = 1000;  // recorded rows after which one is recorded twice
+constexpr std::size_t rows_per_check = 1000;  // recorded rows after which one is recorded twice, at first
+constexpr std::size_t first_checks = 4;       // after which it is every eighth of these rows
 constexpr std::size_t sample = 32;            // rows that show how many will leave a program
 constexpr std::size_t first_programs = 8;     // that are compiled before any has paid for itself
 constexpr std::size_t least_fresh = 512;      // rows without a remembered path that go through the programs together
@@ -43,16 +46,32 @@ std::span<double> room(std::vector<double>& buffer, std::size_t size) {
   return std::span(buffer).first(size);
 }
 
-// Copies rows of `width` numbers. A known width is copied without a call.
-template <std::size_t width = 0>
-void copy_rows(const double* from, std::span<const std::uint32_t> rows, double* to, std::size_t given_width) {
-  for (const std::uint32_t row : rows) {
-    if constexpr (width > 0)
-      std::copy_n(from + row * width, width, to);
+// Copies `count` numbers of each row. A count that is known is copied without a call. Rows far apart are fetched early.
+template <std::size_t known = 0>
+void copy_first(const double* from, std::size_t width, RowSpan rows, std::size_t count, double* to) {
+  constexpr std::size_t ahead = 8, line = 8;  // rows, numbers
+  for (std::size_t i = 0; i < rows.size(); ++i, to += count) {
+    const double* const next = from + rows[std::min(i + ahead, rows.size() - 1)] * width;
+    for (std::size_t k = 0; k < count; k += line) __builtin_prefetch(next + k);
+    const double* const numbers = from + rows[i] * width;
+    if constexpr (known > 0)
+      for (std::size_t k = 0; k < known; ++k) to[k] = numbers[k];
     else
-      std::copy_n(from + row * given_width, given_width, to);
-    to += given_width;
+      std::copy_n(numbers, count, to);
   }
+}
+
+// Copies these inputs of each row.
+void copy_inputs(const double* from, std::size_t width, RowSpan rows, std::span<const std::uint32_t> inputs,
+                 double* to) {
+  for (const std::uint32_t row : rows)
+    for (const std::uint32_t input : inputs) *to++ = from[row * width + input];
+}
+
+// Whether the recorded row of this number is recorded twice.
+bool is_checked(std::size_t number) {
+  const std::size_t checks = (number + 1) / rows_per_check;
+  return (number + 1) % rows_per_check == 0 && (checks <= first_checks || checks % 8 == 0);
 }
 
 }  // namespace
@@ -101,13 +120,15 @@ class Function::State::FindLoops final : public paths::LoopHandler {
   std::size_t next_ = 0;
 };
 
-Function::State::State(RowOutputs function, FunctionOptions options, Part)
-    : function_(std::move(function)), options_(std::move(options)) {}
+Function::State::State(RowOutputs function, FunctionOptions options, std::shared_ptr<Budget> budget)
+    : function_(std::move(function)), options_(std::move(options)), budget_(std::move(budget)) {}
 
-Function::State::~State() = default;
+Function::State::~State() { drop_programs(); }
 
 Function::State::State(RowOutputs function, FunctionOptions options)
-    : options_(std::move(options)), with_loops_(std::make_shared<const RowOutputs>(std::move(function))) {
+    : options_(std::move(options)),
+      budget_(std::make_shared<Budget>()),
+      with_loops_(std::make_shared<const RowOutputs>(std::move(function))) {
   function_ = [this](const std::vector<Value>& inputs) {
     FindLoops find(*this);
     const paths::HandleLoops handle(&find);
@@ -178,7 +199,10 @@ void Function::State::check_repeats(std::span<const double> row) {
 // Runs the rows round by round if the function has loops. Returns false if it has none, or if they are plain ones.
 bool Function::State::run_loops(Call& call) {
   while (!loop_sizes_.empty() && loop_sizes_.size() <= max_loops && !loops_are_plain_) {
-    if (loops_ == nullptr) loops_ = std::make_unique<Loops>(*with_loops_, options_, loop_sizes_);
+    if (loops_ == nullptr) {
+      drop_programs();
+      loops_ = std::make_unique<Loops>(*with_loops_, options_, loop_sizes_, budget_);
+    }
     call.sum = 0;
     if (call.is_backward) call.gradient.assign(options_.parameters.size(), 0.0);
     try {
@@ -219,6 +243,23 @@ void Function::State::run(Call& call) {
   start(call, call.rows.size() / options_.inputs);
 }
 
+// The buffers of a program grow with the rows that it runs together.
+void Function::State::count_bytes(paths::Path& path) {
+  const std::size_t bytes = path.program->describe().bytes;
+  bytes_ += bytes - path.bytes;
+  budget_->bytes += bytes - path.bytes;
+  path.bytes = bytes;
+}
+
+// Forgets all paths.
+void Function::State::drop_programs() {
+  budget_->programs -= std::exchange(programs_, 0);
+  budget_->bytes -= std::exchange(bytes_, 0);
+  paths_ = {};
+  remembered_.clear();
+  are_groups_current_ = false;
+}
+
 // Whether one more program may be made. Compiling costs as much as recording 100 to 200 rows, six times the usual
 // compile_after. A twentieth of the time of recorded rows, and half of that saved by compiled rows, may be spent on it.
 bool Function::State::may_compile() const {
@@ -227,29 +268,50 @@ bool Function::State::may_compile() const {
 }
 
 void Function::State::start(Call& call, std::size_t rows) {
-  if (remembered_.size() != rows) remembered_.assign(rows, unknown);
-  Rows fresh, eager;
-  std::vector<std::pair<std::int32_t, Rows>> by_path;
-  std::vector<std::int32_t> slots(paths_.size(), none);  // of the paths, in by_path
-  for (std::uint32_t i = 0; i < rows; ++i) {
-    const std::int32_t path = remembered_[i];
-    if (path == unknown)
-      fresh.push_back(i);
-    else if (path == seldom || paths_.path(path).program == nullptr)
-      eager.push_back(i);
-    else {
-      std::int32_t& slot = slots[static_cast<std::size_t>(path)];
-      if (slot == none) {
-        slot = static_cast<std::int32_t>(by_path.size());
-        by_path.push_back({path, {}});
-      }
-      by_path[static_cast<std::size_t>(slot)].second.push_back(i);
-    }
+  if (remembered_.size() != rows) {
+    remembered_.assign(rows, unknown);
+    are_groups_current_ = false;
   }
-  for (auto& [path, taken] : by_path) run_program(call, path, {paths::Paths::root, std::move(taken)});
+  if (!are_groups_current_ || call.remembered != nullptr) groups_ = grouped();
+  are_groups_current_ = call.remembered == nullptr;  // until a row takes another path
+  // The tape would note comparisons that nobody watches, which takes longer.
+  walk_ = none;
+  const WatchRecording watch(
+      [&](const Condition& condition) {
+        if (walk_ != none) walk_ = paths_.follow(walk_, condition.holds());
+      },
+      {});
+  for (const auto& [path, taken] : groups_.by_path) run_program(call, path, paths::Paths::root, taken);
   finish(call);
-  for (const std::uint32_t i : eager) run_eagerly(call, i);
-  run_fresh(call, fresh);
+  for (const std::uint32_t i : groups_.seldom) run_eagerly(call, i);
+  run_fresh(call, groups_.fresh);
+}
+
+// The rows by the program that they ran in the call before.
+Function::State::Groups Function::State::grouped() const {
+  Groups made;
+  std::vector<std::size_t> counts(paths_.size()), places(paths_.size());  // places: in by_path, from 1 on
+  for (const std::int32_t path : remembered_)
+    if (path >= 0) ++counts[static_cast<std::size_t>(path)];
+  for (std::size_t path = 0; path < counts.size(); ++path) {
+    const auto index = static_cast<std::int32_t>(path);
+    if (counts[path] == 0 || paths_.path(index).program == nullptr) continue;
+    made.by_path.push_back({index, {}});
+    made.by_path.back().second.reserve(counts[path]);
+    places[path] = made.by_path.size();
+  }
+  for (std::uint32_t i = 0; i < remembered_.size(); ++i) {
+    const std::int32_t path = remembered_[i];
+    const std::size_t place = path < 0 ? 0 : places[static_cast<std::size_t>(path)];
+    (place > 0 ? made.by_path[place - 1].second : path == unknown ? made.fresh : made.seldom).push_back(i);
+  }
+  return made;
+}
+
+void Function::State::remember(std::uint32_t row, std::int32_t path) {
+  if (remembered_[row] == path) return;
+  remembered_[row] = path;
+  are_groups_current_ = false;
 }
 
 // Runs rows whose path is unknown. Where most of them end outside every program, as when there are more paths than
@@ -287,99 +349,120 @@ void Function::State::take(Call& call, Work work) {
   while (done < work.rows.size() && paths_.node(work.node).best == none) run_eagerly(call, work.rows[done++]);
   if (done == work.rows.size()) return;
   work.rows.erase(work.rows.begin(), work.rows.begin() + static_cast<std::ptrdiff_t>(done));
-  run_program(call, paths_.node(work.node).best, std::move(work));
+  run_program(call, paths_.node(work.node).best, work.node, work.rows);
 }
 
 // ---- compiled rows ----
 
-std::span<const double> Function::State::gather(const Call& call, const Rows& rows) {
-  const std::size_t n = options_.inputs;
-  const bool is_whole = rows.back() - rows.front() + 1 == rows.size() && std::is_sorted(rows.begin(), rows.end());
+// The numbers of rows that the program reads: where they are, if they lie there side by side, or a copy.
+std::span<const double> Function::State::gather(const Call& call, const paths::Path& path, RowSpan rows) {
+  const std::size_t n = options_.inputs, used = path.inputs.size();
+  const bool is_whole =
+      used == n && rows.back() - rows.front() + 1 == rows.size() && std::is_sorted(rows.begin(), rows.end());
   if (is_whole) return call.rows.subspan(rows.front() * n, rows.size() * n);
-  const std::span<double> to = room(numbers_, rows.size() * n);
-  switch (n) {
-    case 1: copy_rows<1>(call.rows.data(), rows, to.data(), n); break;
-    case 2: copy_rows<2>(call.rows.data(), rows, to.data(), n); break;
-    case 3: copy_rows<3>(call.rows.data(), rows, to.data(), n); break;
-    case 4: copy_rows<4>(call.rows.data(), rows, to.data(), n); break;
-    default: copy_rows(call.rows.data(), rows, to.data(), n);
+  const std::span<double> to = room(numbers_, rows.size() * used);
+  if (path.inputs.back() + 1 != used) {
+    copy_inputs(call.rows.data(), n, rows, path.inputs, to.data());
+    return to;
+  }
+  switch (used) {
+    case 1: copy_first<1>(call.rows.data(), n, rows, used, to.data()); break;
+    case 2: copy_first<2>(call.rows.data(), n, rows, used, to.data()); break;
+    case 3: copy_first<3>(call.rows.data(), n, rows, used, to.data()); break;
+    case 4: copy_first<4>(call.rows.data(), n, rows, used, to.data()); break;
+    default: copy_first(call.rows.data(), n, rows, used, to.data());
   }
   return to;
 }
 
-void Function::State::run_program(Call& call, std::int32_t index, Work work) {
+// So few rows that their copied numbers stay in the cache until the program has read them. Threads share a block of
+// rows, so several get all rows.
+std::size_t Function::State::rows_together(const paths::Path& path) const {
+  constexpr std::size_t cached = 1 << 15, least = 512, most = 4096;  // numbers; rows
+  if (options_.threads != 1) return std::numeric_limits<std::size_t>::max();
+  return std::clamp(cached / std::max<std::size_t>(path.inputs.size(), 1), least, most);
+}
+
+void Function::State::run_program(Call& call, std::int32_t index, std::int32_t node, RowSpan all) {
   paths::Path& path = paths_.path(index);
-  const std::uint32_t depth = paths_.node(work.node).depth;
+  const std::uint32_t depth = paths_.node(node).depth;
   const std::size_t width = path.program->outputs(), bits = bits_per_mask(options_.precision);
   const bool has_guards = !path.outcomes.empty();
-  // If many of the first rows leave, all run forward only until it is known which stay.
-  bool forward_first = !call.is_backward;
-  const auto failed = [&](std::size_t i) -> std::optional<std::size_t> {
-    if (!has_guards) return std::nullopt;
+  const auto failed = [&](std::size_t i) {
     return first_failed(std::span(outputs_and_held_).subspan(i * width + outputs_, width - outputs_), bits);
   };
-  const auto forward = [&](const Rows& rows) {
-    path.program->evaluate(gather(call, rows), room(outputs_and_held_, rows.size() * width));
-  };
-  if (!forward_first && has_guards && work.rows.size() >= 2 * sample) {
-    const Rows first(work.rows.begin(), work.rows.begin() + sample);
-    forward(first);
+  // If many of the first rows leave, all run forward only until it is known which stay.
+  bool forward_first = !call.is_backward;
+  if (!forward_first && has_guards && all.size() >= 2 * sample) {
+    evaluate_on(call, path, all.first(sample));
     std::size_t stay = 0;
     for (std::size_t i = 0; i < sample; ++i) stay += failed(i) ? 0 : 1;
     forward_first = 3 * stay < 2 * sample;
   }
-  if (forward_first)
-    forward(work.rows);
-  else
-    run_on(call, path, work.rows);
-
-  Rows stayed, left;
+  Rows left, stayed;
   std::vector<std::size_t> held;
-  for (std::size_t i = 0; i < work.rows.size(); ++i) {
-    const std::uint32_t row = work.rows[i];
-    const std::optional<std::size_t> comparison = failed(i);
-    if (!comparison) {
-      remembered_[row] = index;
+  const std::size_t together = rows_together(path);
+  for (std::size_t begin = 0; begin < all.size(); begin += together) {
+    const RowSpan rows = all.subspan(begin, std::min(together, all.size() - begin));
+    if (forward_first)
+      evaluate_on(call, path, rows);
+    else
+      run_on(call, path, rows);
+    stayed.clear();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::optional<std::size_t> comparison = has_guards ? failed(i) : std::nullopt;
+      if (comparison) {
+        left.push_back(rows[i]);
+        held.push_back(*comparison);
+        continue;
+      }
+      remember(rows[i], index);
       if (!call.outputs.empty())
-        std::copy_n(outputs_and_held_.data() + i * width, outputs_, call.outputs.data() + row * outputs_);
-      stayed.push_back(row);
-    } else {
-      left.push_back(row);
-      held.push_back(*comparison);
+        std::copy_n(outputs_and_held_.data() + i * width, outputs_, call.outputs.data() + rows[i] * outputs_);
+      if (forward_first && call.is_backward) stayed.push_back(rows[i]);
     }
+    if (!stayed.empty()) run_on(call, path, stayed);
   }
-  if (forward_first && call.is_backward && !stayed.empty()) run_on(call, path, stayed);
-  path.rows += stayed.size();
-  compiled_rows_ += stayed.size();
+  if (const std::size_t most = std::min(together, all.size()); most > path.most_rows) {
+    path.most_rows = most;
+    count_bytes(path);
+  }
+  path.rows += all.size() - left.size();
+  compiled_rows_ += all.size() - left.size();
   moved_rows_ += left.size();
   hand_on(call, path, depth, left, held);
 }
 
+void Function::State::evaluate_on(const Call& call, paths::Path& path, RowSpan rows) {
+  path.program->evaluate(gather(call, path, rows), room(outputs_and_held_, rows.size() * path.program->outputs()));
+}
+
 // Runs rows forward and backward. The program gives those that leave no gradient, and 0.
-void Function::State::run_on(Call& call, paths::Path& path, const Rows& rows) {
+void Function::State::run_on(Call& call, paths::Path& path, RowSpan rows) {
   RunOptions options;
-  const std::span<const double> numbers = gather(call, rows);
+  const std::span<const double> numbers = gather(call, path, rows);
+  const std::size_t n = options_.inputs, used = path.inputs.size();
   const bool is_whole = numbers.data() != numbers_.data();
-  if (!call.outputs.empty() || !path.outcomes.empty()) {
+  if (!call.outputs.empty() || !path.outcomes.empty())
     options.outputs = room(outputs_and_held_, rows.size() * path.program->outputs());
-  }
   if (!call.weights.empty()) {
     weights_.clear();
     for (const std::uint32_t row : rows) weights_.push_back(call.weights[row]);
     options.weights = weights_;
   }
-  if (!call.input_gradients.empty()) {
-    options.input_gradients =
-        is_whole ? call.input_gradients.subspan(rows.front() * options_.inputs, rows.size() * options_.inputs)
-                 : room(input_part_, rows.size() * options_.inputs);
-  }
+  if (!call.input_gradients.empty())
+    options.input_gradients = is_whole ? call.input_gradients.subspan(rows.front() * n, rows.size() * n)
+                                       : room(input_part_, rows.size() * used);
   part_.resize(options_.parameters.size());
   call.sum += path.program->gradients(numbers, part_, options);
   for (std::size_t i = 0; i < part_.size(); ++i) call.gradient[i] += part_[i];
-  if (!call.input_gradients.empty() && !is_whole)
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      std::copy_n(input_part_.data() + i * options_.inputs, options_.inputs,
-                  call.input_gradients.data() + rows[i] * options_.inputs);
+  if (call.input_gradients.empty() || is_whole) return;
+  const double* from = input_part_.data();
+  for (const std::uint32_t row : rows) {
+    double* const to = call.input_gradients.data() + row * n;
+    if (used < n) std::fill_n(to, n, 0.0);
+    for (const std::uint32_t input : path.inputs) to[input] = *from++;
+  }
 }
 
 // Rows that left a path go on where they left it. Rounding may decide a comparison otherwise in another program, so a
@@ -401,7 +484,7 @@ void Function::State::hand_on(Call& call, const paths::Path& path, std::uint32_t
 // ---- recorded rows ----
 
 // Looks at how many rows brought a new path. If nearly all did, looking is not worth its time for longer and longer. If
-// few rows run compiled after many, there are too many paths, and one row in eight is looked at.
+// few rows run compiled after many, there are too many paths, and one row in eight is looked at, later one in 32.
 void Function::State::notice(bool is_new_path) {
   ++watched_;
   new_paths_ += is_new_path ? 1 : 0;
@@ -410,7 +493,7 @@ void Function::State::notice(bool is_new_path) {
     unwatched_left_ = next_unwatched_;
     next_unwatched_ *= 2;
   } else if (eager_rows_ > 16 * window && compiled_rows_ < eager_rows_ / 4) {
-    unwatched_left_ = 7 * window;
+    unwatched_left_ = (eager_rows_ > 128 * window ? 31 : 7) * window;
   }
   watched_ = new_paths_ = 0;
 }
@@ -418,12 +501,9 @@ void Function::State::notice(bool is_new_path) {
 // Calls the function on a row and returns its path.
 std::int32_t Function::State::record_watched(Call& call, std::uint32_t index, std::vector<Value>& outputs,
                                              std::vector<Value>& inputs) {
-  std::int32_t node = paths::Paths::root;
-  {
-    const WatchRecording watch([&](const Condition& condition) { node = paths_.follow(node, condition.holds()); }, {});
-    outputs = function_(inputs);
-  }
-  const std::int32_t path = paths_.end_at(node);
+  walk_ = paths::Paths::root;
+  outputs = function_(inputs);
+  const std::int32_t path = paths_.end_at(std::exchange(walk_, none));
   notice(paths_.path(path).recorded_rows == 0);
   if (paths_.path(path).recorded_rows++ == 0) {
     const std::span<const double> numbers = row(call, index);
@@ -435,14 +515,15 @@ std::int32_t Function::State::record_watched(Call& call, std::uint32_t index, st
 
 void Function::State::run_eagerly(Call& call, std::uint32_t index) {
   const std::span<const double> numbers = row(call, index);
-  if (eager_rows_ % rows_per_check == rows_per_check - 1) check_repeats(numbers);
-  std::vector<Value> inputs(numbers.begin(), numbers.end()), outputs;
+  if (is_checked(eager_rows_)) check_repeats(numbers);
+  std::vector<Value>&inputs = row_inputs_, &outputs = row_outputs_;
+  inputs.assign(numbers.begin(), numbers.end());
   const bool is_watched = unwatched_left_ == 0 && paths_.nodes() < most_nodes && !is_full();
   if (is_watched) {
-    remembered_[index] = record_watched(call, index, outputs, inputs);
+    remember(index, record_watched(call, index, outputs, inputs));
   } else {
     unwatched_left_ -= unwatched_left_ > 0 ? 1 : 0;
-    remembered_[index] = seldom;
+    remember(index, seldom);
     outputs = function_(inputs);
   }
   ++eager_rows_;
@@ -459,9 +540,9 @@ void Function::State::run_eagerly(Call& call, std::uint32_t index) {
       for (std::size_t i = 0; i < inputs.size(); ++i)
         call.input_gradients[index * options_.inputs + i] = std::as_const(inputs[i]).grad();
   }
-  if (!is_watched) return;
   outputs.clear();
   inputs.clear();
+  if (!is_watched) return;
   const paths::Path& path = paths_.path(remembered_[index]);
   if (path.recorded_rows >= options_.compile_after && path.program == nullptr && path.why_not.empty() && may_compile())
     compile_path(remembered_[index], numbers);
@@ -497,19 +578,56 @@ void Function::State::compile_path(std::int32_t index, std::span<const double> n
     }
     outputs[0] = select(all < 0.5, outputs[0], 0.0);
   }
+  std::vector<std::uint32_t> used;
+  std::vector<Value> inputs;
+  const Reading reading(outputs, "Function");
+  for (std::uint32_t i = 0; i < recorded.inputs.size(); ++i) {
+    const bool is_last_chance = inputs.empty() && i + 1 == recorded.inputs.size();  // A program has an input.
+    if (!is_last_chance && !reading.find(recorded.inputs[i])) continue;
+    used.push_back(i);
+    inputs.push_back(recorded.inputs[i]);
+  }
   try {
-    Program program = compile(outputs, {.inputs = recorded.inputs,
+    Program program = compile(outputs, {.inputs = inputs,
                                         .parameters = options_.parameters,
                                         .precision = options_.precision,
                                         .threads = options_.threads,
                                         .instruction_set = options_.instruction_set,
                                         .output_seeds = false});
-    bytes_ += program.describe().bytes;
-    ++programs_;
+    paths_.path(index).inputs = std::move(used);
     paths_.set_program(index, std::move(program));
+    are_groups_current_ = false;
+    ++programs_;
+    ++budget_->programs;
+    count_bytes(paths_.path(index));
   } catch (const Error& error) {
     paths_.path(index).why_not = error.what();
   }
+}
+
+// All paths as one graph, if nothing but these can follow from their comparisons, and if it does not take much longer
+// than a path.
+std::optional<paths::Merged> Function::State::merged_paths() const {
+  constexpr std::size_t most_paths = 64;
+  constexpr double most_work = 2, sorting = 100;  // times that of a path; what sorting rows by path takes
+  if (paths_.size() > most_paths) return std::nullopt;
+  std::vector<paths::Trace> traces;
+  double work = 0, rows = 0;
+  for (std::size_t i = 0; i < paths_.size(); ++i) {
+    const auto index = static_cast<std::int32_t>(i);
+    const paths::Path& path = paths_.path(index);
+    paths::Recording recorded = paths::record(function_, path.example, options_.parameters);
+    if (recorded.outcomes() != paths_.outcomes(index)) return std::nullopt;
+    std::optional<paths::Trace> trace = paths::Trace::of(std::move(recorded), options_.parameters);
+    if (!trace) return std::nullopt;
+    const auto weight = static_cast<double>(path.rows);
+    for (const paths::Trace::Node& node : trace->nodes) work += weight * static_cast<double>(paths::work_of(node.op));
+    rows += weight;
+    traces.push_back(std::move(*trace));
+  }
+  std::optional<paths::Merged> made = paths::Merged::of(traces);
+  if (made && static_cast<double>(made->work()) * rows > most_work * work + sorting * rows) made.reset();
+  return made;
 }
 
 }  // namespace gradwalk
