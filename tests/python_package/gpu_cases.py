@@ -142,14 +142,24 @@ def test_outputs_stay_on_the_device_and_go_on_by_dlpack():
     assert first.evaluate_on_device(numpy.zeros((0, 2))).numpy().shape == (0, 2)
 
 
-def test_a_capsule_of_dlpack_is_freed_whether_it_is_used_or_not():
+def test_memory_is_freed_whether_a_capsule_of_dlpack_is_used_or_not():
+    """More arrays than the device of the tests has memory for, one after another."""
+    x = Value(0.0)
+    program = gpu.compile(x * x, inputs=[x], precision="float64")
+    numbers = numpy.arange(10_000.0)
+    for kind in range(3 * 40 if IS_FAKE else 0):
+        array = program.evaluate_on_device(numbers)
+        if kind % 3 > 0:
+            capsule = array.__dlpack__()
+            assert "dltensor" in repr(capsule)
+        if kind % 3 > 1:
+            assert len(gpu.DeviceRows(array, precision="float32")) == len(gpu.DeviceRows(array, precision="float64")) == 10_000
+
+
+def test_an_array_describes_itself_to_other_libraries():
     x = Value(0.0)
     array = gpu.compile(x * x, inputs=[x]).evaluate_on_device(numpy.arange(10.0))
-    capsule = array.__dlpack__(stream=None, max_version=(1, 0))
-    assert "dltensor" in repr(capsule) and array.__dlpack_device__() == (2, 0)
-    for _ in range(1000):
-        array.__dlpack__()
-        gpu.DeviceRows(array)
+    assert "dltensor" in repr(array.__dlpack__(stream=None, max_version=(1, 0))) and array.__dlpack_device__() == (2, 0)
     interface = array.__cuda_array_interface__
     assert interface["shape"] == (10, 1) and interface["strides"] == (4, 40) and interface["typestr"] == "<f4" and interface["version"] == 3
 
@@ -205,6 +215,12 @@ def test_rows_of_another_device_are_refused():
     with pytest.raises(ValueError, match="^gpu.DeviceRows: needs an array on device 1, got one on device 0; copy it, or choose its device$"):
         gpu.DeviceRows(array, device=1)
     assert [device.name for device in gpu.devices()] == ["fake GPU", "fake GPU"]
+
+
+@pytest.mark.skipif(not IS_FAKE, reason="the driver of the tests has little memory")
+def test_too_many_rows_are_refused_with_the_memory_that_is_free():
+    with pytest.raises(ValueError, match=r"^gpu.DeviceRows: needs 16777216 bytes of the device's memory, got \d+ free of 8388608; use fewer rows at a time$"):
+        gpu.DeviceRows(numpy.zeros((1 << 20, 2)), precision="float64")
 
 
 def test_other_threads_run_while_a_program_is_compiled_and_runs():
