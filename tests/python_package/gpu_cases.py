@@ -147,12 +147,11 @@ def test_memory_is_freed_whether_a_capsule_of_dlpack_is_used_or_not():
     x = Value(0.0)
     program = gpu.compile(x * x, inputs=[x], precision="float64")
     numbers = numpy.arange(10_000.0)
-    for kind in range(3 * 40 if IS_FAKE else 0):
+    for kind in range(2 * 60 if IS_FAKE else 0):
         array = program.evaluate_on_device(numbers)
-        if kind % 3 > 0:
-            capsule = array.__dlpack__()
-            assert "dltensor" in repr(capsule)
-        if kind % 3 > 1:
+        if kind % 2 == 0:
+            assert "dltensor" in repr(array.__dlpack__())
+        else:
             assert len(gpu.DeviceRows(array, precision="float32")) == len(gpu.DeviceRows(array, precision="float64")) == 10_000
 
 
@@ -219,7 +218,7 @@ def test_rows_of_another_device_are_refused():
 
 @pytest.mark.skipif(not IS_FAKE, reason="the driver of the tests has little memory")
 def test_too_many_rows_are_refused_with_the_memory_that_is_free():
-    with pytest.raises(ValueError, match=r"^gpu.DeviceRows: needs 16777216 bytes of the device's memory, got \d+ free of 8388608; use fewer rows at a time$"):
+    with pytest.raises(ValueError, match=r"^gpu.DeviceRows: needs 16777216 bytes of the device's memory, got \d+ free of 4194304; use fewer rows at a time$"):
         gpu.DeviceRows(numpy.zeros((1 << 20, 2)), precision="float64")
 
 

@@ -56,7 +56,7 @@ def test_programs_run_on_the_driver_of_the_tests(tmp_path):
     shim = f'-DSHIM="{TESTS / "cuda_shim.hpp"}"'
     subprocess.run(["g++", "-std=c++17", "-O1", "-fPIC", "-shared", shim, TESTS / "fake_cuda.cpp", "-o", library], check=True)
     paths = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])])
-    environment = {**os.environ, "LD_LIBRARY_PATH": paths, "GRADWALK_NVRTC": str(library), "GRADWALK_CACHE": str(tmp_path / "cache"), "GRADWALK_GPU": "fake", "FAKE_CUDA_BYTES": str(8 << 20)}
+    environment = {**os.environ, "LD_LIBRARY_PATH": paths, "GRADWALK_NVRTC": str(library), "GRADWALK_CACHE": str(tmp_path / "cache"), "GRADWALK_GPU": "fake", "FAKE_CUDA_BYTES": str(4 << 20)}
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", TESTS / "python_package/gpu_cases.py"], capture_output=True,
                           text=True, env=environment)
     assert done.returncode == 0 and " passed" in done.stdout and "skipped" not in done.stdout, done.stdout + done.stderr
