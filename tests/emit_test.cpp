@@ -349,6 +349,35 @@ TEST(EmitC, DeclaresItsFunctionsForCAndCpp) {
   folder.run("./use");
 }
 
+TEST(EmitC, DeclaresWhatModelsHave) {
+  const Classifier classifier{{MLP(2, {3}, {.seed = 5}), LossKind::softmax, {}, {}, {}}, {"a", "b", "c"}};
+  const Regressor regressor{{MLP(2, {1}, {.seed = 6}), LossKind::mse, {}, {}, {}}, "price", 100, 20};
+  const CFiles classes = emit_c_files(classifier, {.name = "my kind", .step = true});
+  const CFiles price = emit_c_files(regressor, {.name = "price", .precision = Precision::float32, .step = true});
+  EXPECT_EQ(classes.name, "my_kind");
+  EXPECT_EQ(classes.source, emit_c(classifier, {.name = "my kind", .step = true}));
+  const tests::Folder folder;
+  folder.write("my_kind.h", classes.header);
+  folder.write("my_kind.c", "#include \"my_kind.h\"\n" + classes.source);
+  folder.write("price.h", price.header);
+  folder.write("price.c", "#include \"price.h\"\n" + price.source);
+  folder.write("use.cc", R"(#include "my_kind.h"
+#include "my_kind.h"
+#include "price.h"
+int main() {
+  double x[] = {1, 2}, row[] = {1, 2, 0}, p[9] = {}, work[MY_KIND_LOSS_STEP_WORKSPACE];
+  for (int i = 0; i < 9; ++i) p[i] = my_kind_parameters[i];
+  row[2] = my_kind_targets[2][0];
+  for (int i = 0; i < 100; ++i) my_kind_loss_step(p, row, 1, 0.1, work);
+  return my_kind_predict(p, x, work) == 2 && my_kind_classes[2][0] == 'c' && price_target_mean == 100 &&
+         price_target_deviation == 20 ? 0 : 1;
+}
+)");
+  folder.run(gcc + " -c my_kind.c price.c");
+  folder.run("g++ -std=c++20 -Wall -Wextra -Werror use.cc my_kind.o price.o -o use -lm");
+  folder.run("./use");
+}
+
 TEST(EmitC, RefusesWhatItCannotDo) {
   const Value x = 1.0, w = 2.0;
   const Value y = x * w;

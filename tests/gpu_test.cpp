@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <thread>
@@ -42,8 +43,10 @@ TEST(Gpu, NamesTheDriverThatIsMissing) {
   EXPECT_EQ(error,
             "gpu::compile: needs the driver of an NVIDIA GPU, got none: tried libcuda.so.1, libcuda.so; install the "
             "driver, or use compile() for the CPU");
-  EXPECT_THAT(error_of([&] { gpu::DeviceRows(std::vector<double>{1, 2}, 2); }),
-              StartsWith("gpu::DeviceRows: needs the driver of an NVIDIA GPU, got none: tried libcuda.so.1"));
+  const std::string of_rows = "gpu::DeviceRows: needs the driver of an NVIDIA GPU, got none: tried libcuda.so.1";
+  EXPECT_THAT(error_of([&] { gpu::DeviceRows(std::vector<double>{1, 2}, 2); }), StartsWith(of_rows));
+  EXPECT_THAT(error_of([&] { gpu::DeviceRows(gpu::DeviceArray{.address = 1, .rows = 1, .columns = 1}); }),
+              StartsWith(of_rows));
 }
 
 TEST(Gpu, NamesTheFilesThatItTriedForNvrtc) {
@@ -275,6 +278,59 @@ TEST(OnAGpu, TwoRunsGiveTheSameBits) {
     EXPECT_EQ(program.gradients(on_device, second), sum);
     EXPECT_EQ(first, second);
   }
+}
+
+// Arrays on the device with other steps between rows and columns, from the outputs of a program.
+TEST(OnAGpu, TakesArraysThatAreOnTheDevice) {
+  if (gpu::devices().empty()) GTEST_SKIP() << "this machine has no GPU";
+  constexpr std::size_t count = 75;
+  std::vector<double> numbers(count * 2);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<double>(i * i % 97) / 8;
+  Value x = 0, y = 0;
+  for (const Precision from : {Precision::float32, Precision::float64})
+    for (const Precision to : {Precision::float32, Precision::float64}) {
+      const std::vector<Value> same{x * 1.0, y * 1.0};
+      gpu::Program source = gpu::compile(same, {.inputs = {x, y}, .precision = from});
+      gpu::Program program = gpu::compile(same, {.inputs = {x, y}, .precision = to});
+      gpu::DeviceArray array = source.evaluate_on_device(gpu::DeviceRows(numbers, 2, from));
+      std::vector<double> read_back(numbers.size()), outputs(numbers.size());
+      gpu::read(array, read_back);
+      EXPECT_EQ(read_back, numbers);
+      const gpu::DeviceRows rows(array, to);
+      EXPECT_TRUE(rows.is_copy());
+      program.evaluate(rows, outputs);
+      EXPECT_EQ(outputs, numbers);
+      // Backward, with the columns exchanged.
+      const std::size_t size = from == Precision::float32 ? sizeof(float) : sizeof(double);
+      array.address += (2 * count - 1) * size;
+      array.row_step = -1;
+      array.column_step = -static_cast<std::int64_t>(count);
+      gpu::read(array, read_back);
+      program.evaluate(gpu::DeviceRows(array, to), outputs);
+      EXPECT_EQ(outputs, read_back);
+      std::ranges::reverse(read_back);
+      EXPECT_EQ(read_back, numbers);
+    }
+}
+
+TEST(OnAGpu, UsesRowsOfOneNumberWhereTheyAre) {
+  if (gpu::devices().empty()) GTEST_SKIP() << "this machine has no GPU";
+  Value x = 0;
+  gpu::Program program = gpu::compile(x * 2.0, {.inputs = {x}});
+  gpu::DeviceArray array = program.evaluate_on_device(gpu::DeviceRows(std::vector<double>{1, 2, 3, 4}, 1));
+  EXPECT_TRUE(gpu::DeviceRows(array, Precision::float64).is_copy());
+  const gpu::DeviceRows rows(array);
+  EXPECT_FALSE(rows.is_copy());
+  array.row_step = 2;
+  array.rows = 2;
+  EXPECT_TRUE(gpu::DeviceRows(array).is_copy());
+  EXPECT_EQ(program.run(gpu::DeviceRows(array)), 2 * (2 + 6));
+  array = {};  // the rows keep the memory
+  EXPECT_EQ(program.run(rows), 2 * (2 + 4 + 6 + 8));
+  EXPECT_THAT(error_of([] { gpu::DeviceRows(gpu::DeviceArray{.address = 64, .rows = 1, .columns = 1}); }),
+              HasSubstr("needs an array in the memory of device 0, got an address of no device; copy the array"));
+  EXPECT_EQ(error_of([] { gpu::DeviceRows(gpu::DeviceArray{.address = 64, .rows = 1}); }),
+            "gpu::DeviceRows: needs rows of at least one number, got rows of none; give one number per row and input");
 }
 
 TEST(OnAGpu, RefusesRowsThatDoNotFit) {

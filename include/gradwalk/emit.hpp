@@ -53,4 +53,13 @@ GRADWALK_EXPORT std::string emit_c(std::span<const Value> outputs, const EmitOpt
 // include it, too.
 GRADWALK_EXPORT std::string emit_c_header(std::span<const Value> outputs, const EmitOptions& options);
 
+// A C file and its header.
+struct CFiles {
+  std::string name;    // the first part of every name in both: the option's name, made an identifier
+  std::string source;  // NAME.c
+  std::string header;  // NAME.h, which declares its functions for C and C++
+};
+// Returns both files in half the time of emit_c() and emit_c_header().
+GRADWALK_EXPORT CFiles emit_c_files(std::span<const Value> outputs, const EmitOptions& options);
+
 }  // namespace gradwalk

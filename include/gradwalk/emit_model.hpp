@@ -24,4 +24,8 @@ GRADWALK_EXPORT std::string emit_c(const Classifier& model, const EmitModelOptio
 // Returns a C file with the parameters of a regressor as a table, and its prediction for a row of features.
 GRADWALK_EXPORT std::string emit_c(const Regressor& model, const EmitModelOptions& options);
 
+// Return the C file of a model and the header that declares what it has.
+GRADWALK_EXPORT CFiles emit_c_files(const Classifier& model, const EmitModelOptions& options);
+GRADWALK_EXPORT CFiles emit_c_files(const Regressor& model, const EmitModelOptions& options);
+
 }  // namespace gradwalk

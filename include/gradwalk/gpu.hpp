@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -54,6 +55,22 @@ struct RunOptions {
   std::span<double> outputs = {};          // if given, receives one number per row and output
 };
 
+// Numbers in the memory of a device: an array of another library, such as PyTorch, CuPy or JAX, or the outputs of a
+// run.
+struct DeviceArray {
+  std::uint64_t address = 0;                 // of the first number of the first row
+  std::size_t rows = 0;                      // its rows
+  std::size_t columns = 0;                   // numbers per row
+  std::int64_t row_step = 0;                 // from one row to the next, in numbers
+  std::int64_t column_step = 0;              // from one column to the next, in numbers
+  Precision precision = Precision::float32;  // the type of its numbers
+  int device = 0;                            // one of devices()
+  std::shared_ptr<const void> owner = {};    // keeps the memory; empty if somebody else does
+};
+
+// Copies an array to the host, row by row. Throws an Error if the buffer has another size.
+GRADWALK_EXPORT void read(const DeviceArray& array, std::span<double> numbers);
+
 // Rows in the memory of a device. They are copied once and can be used by many runs.
 class GRADWALK_EXPORT DeviceRows {
  public:
@@ -63,6 +80,10 @@ class GRADWALK_EXPORT DeviceRows {
              int device = 0);
   // The same with rows of floats.
   DeviceRows(std::span<const float> rows, std::size_t inputs, Precision precision = Precision::float32, int device = 0);
+  // Takes rows that are on a device already; its work so far is waited for. Rows of one number of this precision that
+  // follow each other are used where they are, so the array must not change before a run has ended. Other rows are
+  // copied on the device.
+  explicit DeviceRows(const DeviceArray& rows, Precision precision = Precision::float32);
   // Moves rows.
   DeviceRows(DeviceRows&&) noexcept;
   // Moves rows.
@@ -74,6 +95,8 @@ class GRADWALK_EXPORT DeviceRows {
   std::size_t size() const;
   // Returns the number of inputs of each row.
   std::size_t inputs() const;
+  // Returns whether the rows were copied, and not used where they are.
+  bool is_copy() const;
 
  private:
   friend class Program;
@@ -103,6 +126,9 @@ class GRADWALK_EXPORT Program {
                       const RunOptions& options = {});
   // Runs the rows forward only and writes all outputs of each row, row by row.
   void evaluate(const DeviceRows& rows, std::span<double> outputs);
+  // Runs the rows as evaluate() does and leaves the outputs on the device, output by output: row_step is 1. The work is
+  // complete when it returns.
+  DeviceArray evaluate_on_device(const DeviceRows& rows);
 
   // Returns the kernels as text.
   const CudaSource& source() const;

@@ -8,8 +8,7 @@
 
 #include <array>
 #include <cstdint>
-#include <iterator>
-#include <ranges>
+#include <span>
 #include <utility>
 
 #include "gradwalk/export.hpp"
@@ -33,12 +32,16 @@ class GRADWALK_EXPORT Random {
   double normal();                               // normal with mean 0 and standard deviation 1
   double normal(double mean, double deviation);  // mean + deviation * normal()
 
-  // Puts the elements into a random order; all orders are equally likely.
-  template <std::ranges::random_access_range Range> void shuffle(Range&& range) {
-    const auto begin = std::ranges::begin(range);
-    using Distance = std::ranges::range_difference_t<Range>;
-    for (auto left = static_cast<std::uint64_t>(std::ranges::distance(range)); left > 1; --left)
-      std::ranges::iter_swap(begin + static_cast<Distance>(left - 1), begin + static_cast<Distance>(below(left)));
+  // Puts the elements of a container, a span or an array into a random order; all orders are equally likely.
+  // (A concept of <ranges> would say what a Range is, but that header is slow to compile.)
+  template <class Range>
+    requires requires(Range& range) { std::begin(range)[std::end(range) - std::begin(range)]; }
+  void shuffle(Range&& range) {
+    using std::swap;
+    const auto begin = std::begin(range);
+    using Distance = decltype(std::end(range) - begin);
+    for (auto left = static_cast<std::uint64_t>(std::end(range) - begin); left > 1; --left)
+      swap(begin[static_cast<Distance>(left - 1)], begin[static_cast<Distance>(below(left))]);
   }
 
  private:

@@ -20,11 +20,12 @@ import typing as _typing
 from . import _core
 from ._core import *  # noqa: F403 (exports the operations by their names)
 from ._core import Condition, Value, __version__, _snapshot
-from . import nn
+from . import gpu, nn
 from ._functions import _clip, clip, isfinite, isinf, isnan, leaky_relu, logsumexp, no_grad, softmax, where
 from ._show import Shown, show
 from .nn import MLP, Layer, Module, Neuron
 from ._compile import CompiledFunction, compile, compile_derivatives
+from ._emit import CSource, CudaSource, emit_c, emit_cuda
 from ._derivatives import grad, hessian, hvp, jacobian, jvp, value_and_grad
 
 _os.register_at_fork(before=_core._before_fork)

@@ -302,14 +302,15 @@ def _checked_options(call: str, parameters: Any, precision: Any, threads: Any) -
     return parameters, precision, threads
 
 
-def compile(outputs: Any = None, rows: Any = None, *, inputs: Any = (), parameters: Any = (), precision: str = "float64", threads: int = 1, ignore_comparisons: bool = False) -> Any:
+def compile(outputs: Any = None, rows: Any = None, *, inputs: Any = (), parameters: Any = (), precision: str = "float64", threads: int = 1, ignore_comparisons: bool = False, device: str = "cpu") -> Any:
     """Compiles a recorded Value, a list, tuple, dict or array of Values, or a function of a row.
 
     With sample rows, at least two, a function becomes one Program, which raises ValueError for a row that branches
     otherwise. Without rows, as a decorator, it becomes a CompiledFunction, which may branch and is right for every row.
     A row is a list of Values, or an array if the rows are an array. precision is 'float64' or 'float32'; threads=0 uses
     all cores. A graph that was recorded while a comparison of Values became a bool, as in `if x < y`, raises ValueError,
-    because the branch is not part of the graph; ignore_comparisons=True compiles it all the same.
+    because the branch is not part of the graph; ignore_comparisons=True compiles it all the same. device is 'cpu', 'cuda'
+    or 'cuda:1'; a GPU runs Values and functions with sample rows, and gradwalk.gpu.compile() has more options for it.
 
     >>> w = Value(2.0)
     >>> program = compile(lambda row: (w * row[0] - row[1]) ** 2, [[1, 1], [2, 2]], parameters=[w])
@@ -322,6 +323,8 @@ def compile(outputs: Any = None, rows: Any = None, *, inputs: Any = (), paramete
     [5.0, 2.0]
     """
     options = _checked_options("compile", parameters, precision, threads)
+    if device != "cpu":
+        return _compile_for_gpu(outputs, rows, device, threads, dict(inputs=inputs, parameters=parameters, precision=precision, ignore_comparisons=ignore_comparisons))
     if outputs is None:
         return lambda function: compile(function, parameters=parameters, precision=precision, threads=threads)
     if not isinstance(outputs, Value) and callable(outputs):
@@ -336,6 +339,19 @@ def compile(outputs: Any = None, rows: Any = None, *, inputs: Any = (), paramete
     program = _core._compile(values, None, inputs, parameters, precision, threads, ignore_comparisons)
     program._put_together = put_together
     return program
+
+
+def _compile_for_gpu(outputs: Any, rows: Any, device: Any, threads: int, options: Any) -> Any:
+    from . import gpu
+
+    kind, _, index = device.partition(":") if isinstance(device, str) else ("", "", "")
+    if kind != "cuda" or not (index.isdecimal() and index.isascii() if ":" in device else True):
+        refuse("compile", "device 'cpu', 'cuda' or 'cuda:N'", repr(device), "choose one of them", ValueError if isinstance(device, str) else TypeError)
+    if threads != 1:
+        refuse("compile", "threads=1 for a GPU", str(threads), "leave threads out")
+    if outputs is None:
+        refuse("compile", "Values, or a function with sample rows, for a GPU", "a decorator", "give the function and rows to compile()")
+    return gpu.compile(outputs, rows, device=int(index or 0), **options)
 
 
 def compile_derivatives(output: Value, *, inputs: Any = (), parameters: Any = (), precision: str = "float64", threads: int = 1, ignore_comparisons: bool = False) -> Program:

@@ -370,6 +370,20 @@ class _Perceptron(BaseEstimator):
         X, size = X.tocsr(), 1024
         return numpy.concatenate([self._network.program.evaluate(X[start:start + size].toarray()) for start in range(0, X.shape[0], size)])
 
+    def _emit(self, precision: str, options: Dict[str, Any]) -> Any:
+        """Returns the estimator as C: the name, the file and the header, for gradwalk.emit_c()."""
+        check_is_fitted(self, "coefs_")
+        labels = [str(label) for label in self.classes_] if isinstance(self, ClassifierMixin) else []
+        if self.n_outputs_ not in (1, len(labels)) or getattr(self, "_is_multilabel", False):
+            raise ValueError(f"emit_c: needs a model of one label or number per row, got {self.n_outputs_} of them; train one model for each")
+        network = self._make_network()
+        activation = {"identity": "linear", "logistic": "sigmoid"}.get(self.activation, self.activation)
+        model = ([self.n_features_in_, *self._hidden_sizes(), self.n_outputs_], activation, [p.data for p in network.parameters()],
+                 [str(name) for name in getattr(self, "feature_names_in_", [])])
+        if labels:
+            return _core._emit_classifier(*model, labels, precision, options)
+        return _core._emit_regressor(*model, precision, options)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True

@@ -46,6 +46,8 @@ namespace py = pybind11;
 void bind_graphs(py::module_& module);
 void bind_learning(py::module_& module);
 void bind_compile(py::module_& module);
+void bind_emit(py::module_& module);
+void bind_gpu(py::module_& module);
 void bind_solve(py::module_& module);
 
 }  // namespace gradwalk::python

@@ -38,15 +38,12 @@ RunOptions run_options(bool mean, const std::optional<Array>& weights) {
   return options;
 }
 
-Precision precision(const std::string& name) {
-  if (name == "float64") return Precision::float64;
-  if (name == "float32") return Precision::float32;
-  throw Error("compile", "precision 'float64' or 'float32'", "'" + name + "'", "choose one of them");
-}
-
 CompileOptions compile_options(const Values& inputs, const Values& parameters, const std::string& precision_name,
                                std::uint64_t threads) {
-  return {.inputs = inputs, .parameters = parameters, .precision = precision(precision_name), .threads = threads};
+  return {.inputs = inputs,
+          .parameters = parameters,
+          .precision = to_precision(precision_name, "compile"),
+          .threads = threads};
 }
 
 // A Python function that returns a list of Values, one per output (gradwalk/_compile.py).
@@ -140,7 +137,10 @@ Function function_of(py::function function, std::uint64_t inputs, const Nodes& p
             enter();
             return outputs;
           }),
-          {.inputs = inputs, .parameters = parameters, .precision = precision(precision_name), .threads = threads}};
+          {.inputs = inputs,
+           .parameters = parameters,
+           .precision = to_precision(precision_name, "compile"),
+           .threads = threads}};
 }
 
 py::tuple function_gradients(Function& function, const Array& rows, bool mean, const std::optional<Array>& weights,

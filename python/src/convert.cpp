@@ -234,6 +234,12 @@ py::function to_function(py::handle object, const Place& place) {
   return py::reinterpret_borrow<py::function>(object);
 }
 
+Precision to_precision(const std::string& name, const char* call) {
+  if (name == "float64") return Precision::float64;
+  if (name == "float32") return Precision::float32;
+  throw Error(call, "precision 'float64' or 'float32'", "'" + name + "'", "choose one of them");
+}
+
 OptimizerConfig to_config(py::handle object, const Place& place) {
   std::optional<OptimizerConfig> config;
   const auto take = [&]<class Rule>(const Rule&) {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "bind.hpp"
+#include "gradwalk/compile.hpp"
 #include "gradwalk/optim.hpp"
 
 namespace gradwalk::python {
@@ -66,6 +67,7 @@ std::string to_text(py::handle object, const Place& place);
 std::uint64_t to_count(py::handle object, const Place& place, std::uint64_t most = UINT64_MAX);  // 0 or more
 std::int64_t to_integer(py::handle object, const Place& place, std::int64_t least, std::int64_t most);
 py::function to_function(py::handle object, const Place& place);
+Precision to_precision(const std::string& name, const char* call);  // of 'float64' or 'float32'
 OptimizerConfig to_config(py::handle object, const Place& place);
 // A function from the number of a step to a learning rate. None is an empty one.
 Schedule to_schedule(py::handle object, const Place& place);

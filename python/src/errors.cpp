@@ -14,14 +14,26 @@ namespace gradwalk::python {
 
 std::string in_python(std::string text) {
   // Phrases of the engine's messages that name something as C++ does, and as Python does.
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> names{{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 18> names{{
       {"a NoGrad guard; call it before the guard or after its end",
        "a no_grad block; call it before or after the block"},
       {"where no NoGrad guard lives", "outside no_grad()"},
       {"under NoGrad", "under no_grad()"},
       {"NoGrad", "no_grad()"},
       {"leave data(), detach()", "leave .data, .detach()"},
-      {"leave .inputs out", "leave inputs out"},
+      {".derivatives as it is", "derivatives as it is"},
+      {".gradient = false", "gradient=False"},
+      {".gradient as it is", "gradient as it is"},
+      {".input_gradients = true", "input_gradients=True"},
+      {".input_gradients", "input_gradients"},
+      {".max_bytes", "max_bytes"},
+      {".output_seeds = true", "output_seeds=True"},
+      {".subset", "subset"},
+      {" .inputs", " inputs"},
+      {" .parameters", " parameters"},
+      {" .precision", " precision"},
+      {"gpu::", "gpu."},
+      {"Program::", "Program."},
   }};
   for (const auto& [engine, python] : names)
     for (std::size_t at = text.find(engine); at != std::string::npos; at = text.find(engine, at + python.size()))

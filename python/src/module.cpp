@@ -78,6 +78,8 @@ PYBIND11_MODULE(_core, module) {
   bind_graphs(module);
   bind_learning(module);
   bind_compile(module);
+  bind_emit(module);
+  bind_gpu(module);
   bind_solve(module);
   refuse_empty_objects(module);
   refuse_objects_of_the_base(module);

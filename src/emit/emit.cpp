@@ -71,6 +71,8 @@ class File {
     return text;
   }
 
+  const std::string& name() const { return name_; }
+
   std::string header() const {
     const std::string guard = upper() + "_H";
     std::string text = "/* Declares the functions of " + name_ + ".c, which says what they do. */\n#ifndef " + guard +
@@ -567,6 +569,11 @@ std::string emit_c(const Value& output, const EmitOptions& options) { return emi
 
 std::string emit_c_header(std::span<const Value> outputs, const EmitOptions& options) {
   return emit::File(outputs, options).header();
+}
+
+CFiles emit_c_files(std::span<const Value> outputs, const EmitOptions& options) {
+  const emit::File file(outputs, options);
+  return {file.name(), file.source(), file.header()};
 }
 
 }  // namespace gradwalk

@@ -26,11 +26,13 @@ Driver::Driver(const char* call)
   library_.find(attribute, "cuDeviceGetAttribute");
   library_.find(retain, "cuDevicePrimaryCtxRetain");
   library_.find(set_current, "cuCtxSetCurrent");
+  library_.find(wait_for_all, "cuCtxSynchronize");
   library_.find(load, "cuModuleLoadData");
   library_.find(unload, "cuModuleUnload");
   library_.find(function, "cuModuleGetFunction");
   library_.find(alloc, "cuMemAlloc_v2");
   library_.find(free, "cuMemFree_v2");
+  library_.find(pointer_attribute, "cuPointerGetAttribute");
   library_.find(memory_info, "cuMemGetInfo_v2");
   library_.find(alloc_host, "cuMemAllocHost_v2");
   library_.find(free_host, "cuMemFreeHost");

@@ -34,11 +34,13 @@ class Driver {
   int (*attribute)(int*, int, int) = nullptr;
   int (*retain)(Handle*, int) = nullptr;
   int (*set_current)(Handle) = nullptr;
+  int (*wait_for_all)() = nullptr;
   int (*load)(Handle*, const void*) = nullptr;
   int (*unload)(Handle) = nullptr;
   int (*function)(Handle*, Handle, const char*) = nullptr;
   int (*alloc)(Address*, std::size_t) = nullptr;
   int (*free)(Address) = nullptr;
+  int (*pointer_attribute)(void*, int, Address) = nullptr;
   int (*memory_info)(std::size_t*, std::size_t*) = nullptr;
   int (*alloc_host)(void**, std::size_t) = nullptr;
   int (*free_host)(void*) = nullptr;

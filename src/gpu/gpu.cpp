@@ -6,18 +6,14 @@
 #include <cmath>
 #include <optional>
 
-#include "cache.hpp"
-#include "driver.hpp"
+#include "arrays.hpp"
 #include "gradwalk/error.hpp"
+#include "loaded_code.hpp"
 #include "memory.hpp"
 #include "nvrtc.hpp"
 
 namespace gradwalk::gpu {
 namespace {
-
-constexpr std::size_t tile = 32;
-
-std::size_t size_of(Precision precision) { return precision == Precision::float32 ? sizeof(float) : sizeof(double); }
 
 // Rows in tiles of 32: in a tile, the first input of all rows comes first.
 template <class To, class From> std::vector<To> tiles(std::span<const From> rows, std::size_t inputs) {
@@ -48,6 +44,38 @@ struct DeviceRows::State {
   Precision precision = Precision::float32;
   int device = 0;
   DeviceMemory memory;
+  Address address = 0;                // of the rows: in `memory`, or in an array
+  std::shared_ptr<const void> owner;  // of that array
+
+  void take(DeviceMemory made) {
+    memory = std::move(made);
+    address = memory.address();
+  }
+  static std::unique_ptr<State> of(const char* call, std::size_t count, std::size_t inputs, Precision precision,
+                                   int device) {
+    if (count > 0xffffff00U) throw Error(call, "at most 4294967040 rows", std::to_string(count), "divide them");
+    auto made = std::make_unique<State>();
+    made->count = count;
+    made->inputs = inputs;
+    made->precision = precision;
+    made->device = device;
+    return made;
+  }
+
+  static std::unique_ptr<State> make(const DeviceArray& array, Precision precision) {
+    constexpr const char* call = "gpu::DeviceRows";
+    if (array.columns == 0)
+      throw Error(call, "rows of at least one number", "rows of none", "give one number per row and input");
+    std::unique_ptr<State> made = of(call, array.rows, array.columns, precision, array.device);
+    wait_for(call, array);
+    if (array.columns == 1 && array.precision == precision && (array.row_step == 1 || array.rows < 2)) {
+      made->address = array.address;
+      made->owner = array.owner;
+    } else {
+      made->take(tiles_of(call, array, precision));
+    }
+    return made;
+  }
 
   template <class From>
   static std::unique_ptr<State> make(std::span<const From> rows, std::size_t inputs, Precision precision, int device) {
@@ -55,20 +83,13 @@ struct DeviceRows::State {
     if (inputs == 0 || rows.size() % inputs != 0)
       throw Error(call, "whole rows of " + std::to_string(inputs) + " numbers",
                   std::to_string(rows.size()) + " numbers", "give one number per row and input");
-    if (rows.size() / inputs > 0xffffff00U)
-      throw Error(call, "at most 4294967040 rows", std::to_string(rows.size() / inputs), "divide them");
-    auto made = std::make_unique<State>();
-    made->count = rows.size() / inputs;
-    made->inputs = inputs;
-    made->precision = precision;
-    made->device = device;
+    std::unique_ptr<State> made = of(call, rows.size() / inputs, inputs, precision, device);
     Driver& driver = Driver::get(call);
     driver.use(call, device);
     const auto copy = [&](const auto& numbers) {
       const std::size_t bytes = numbers.size() * sizeof numbers[0];
-      made->memory = DeviceMemory(call, device, bytes);
-      if (bytes > 0)
-        driver.check(call, driver.to_device(made->memory.address(), numbers.data(), bytes), "cuMemcpyHtoD");
+      made->take(DeviceMemory(call, device, bytes));
+      if (bytes > 0) driver.check(call, driver.to_device(made->address, numbers.data(), bytes), "cuMemcpyHtoD");
     };
     if (precision == Precision::float32)
       copy(tiles<float>(rows, inputs));
@@ -82,11 +103,13 @@ DeviceRows::DeviceRows(std::span<const double> rows, std::size_t inputs, Precisi
     : state_(State::make(rows, inputs, precision, device)) {}
 DeviceRows::DeviceRows(std::span<const float> rows, std::size_t inputs, Precision precision, int device)
     : state_(State::make(rows, inputs, precision, device)) {}
+DeviceRows::DeviceRows(const DeviceArray& rows, Precision precision) : state_(State::make(rows, precision)) {}
 DeviceRows::DeviceRows(DeviceRows&&) noexcept = default;
 DeviceRows& DeviceRows::operator=(DeviceRows&&) noexcept = default;
 DeviceRows::~DeviceRows() = default;
 std::size_t DeviceRows::size() const { return state_ ? state_->count : 0; }
 std::size_t DeviceRows::inputs() const { return state_ ? state_->inputs : 0; }
+bool DeviceRows::is_copy() const { return state_ && state_->memory.address() != 0; }
 
 // ---- programs ----
 
@@ -96,24 +119,11 @@ namespace {
 class Module {
  public:
   Module(const char* call, CudaSource source, const Options& options)
-      : driver_(Driver::get(call)), source_(std::move(source)) {
-    driver_.use(call, options.device);
-    const std::string architecture = driver_.devices(call)[static_cast<std::size_t>(options.device)].architecture;
-    const std::vector<std::string> flags = flags_for(source_, architecture, options.exact);
-    const Nvrtc& nvrtc = Nvrtc::get(call);
-    std::string key = "NVRTC " + nvrtc.version();
-    for (const std::string& flag : flags) key += " " + flag;
-    key += "\n" + source_.text;
-    const Cache cache(options.cache.empty() ? cache_folder() : options.cache);
-    std::optional<std::string> code = cache.find(key);
-    if (!code || driver_.load(&module_, code->data()) != 0) {
-      code = nvrtc.compile(call, source_.text, flags);
-      driver_.check(call, driver_.load(&module_, code->data()), "cuModuleLoadData");
-      cache.keep(key, *code);
-    }
+      : source_(std::move(source)),
+        code_(call, source_.text, flags_for(source_, architecture_of(call, options.device), options.exact),
+              options.device, options.cache.empty() ? cache_folder() : options.cache) {
     const auto find = [&](Handle& function, const char* what) {
-      driver_.check(call, driver_.function(&function, module_, (source_.name + "_" + what).c_str()),
-                    "cuModuleGetFunction");
+      function = code_.find(call, source_.name + "_" + what);
     };
     find(rows_, "rows");
     find(values_, "values");
@@ -121,11 +131,6 @@ class Module {
     if (!source_.has_uniform) return;
     find(uniform_, "uniform");
     find(finish_, "finish");
-  }
-  Module(const Module&) = delete;
-  Module& operator=(const Module&) = delete;
-  ~Module() {
-    if (module_ != nullptr) driver_.unload(module_);
   }
 
   const CudaSource& source() const { return source_; }
@@ -136,9 +141,9 @@ class Module {
   Handle finish() const { return finish_; }
 
  private:
-  Driver& driver_;
   CudaSource source_;
-  Handle module_ = nullptr, rows_ = nullptr, values_ = nullptr, sum_ = nullptr, uniform_ = nullptr, finish_ = nullptr;
+  LoadedCode code_;
+  Handle rows_ = nullptr, values_ = nullptr, sum_ = nullptr, uniform_ = nullptr, finish_ = nullptr;
 };
 
 }  // namespace
@@ -258,7 +263,7 @@ struct Program::State {
     driver.check(call, driver.record(begin, stream), "cuEventRecord");
     Address u = front_numbers(call, of);
     auto count = static_cast<unsigned>(rows.count), block_count = static_cast<unsigned>(blocks);
-    Address z = rows.memory.address(), to = partial.address(), dz = input_gradients.address();
+    Address z = rows.address, to = partial.address(), dz = input_gradients.address();
     Address out = run.outputs.empty() ? 0 : outputs_memory.address();
     std::vector<void*> arguments{&count, &u, &z, &to, &out};
     if (options.input_gradients) arguments.push_back(&dz);
@@ -322,19 +327,31 @@ struct Program::State {
     return made;
   }
 
+  // Computes the outputs of all rows into memory of that size.
+  void evaluate_to(const char* call, const DeviceRows::State& rows, Address out) {
+    driver.use(call, options.device);
+    upload_parameters(call, parameter_values());
+    Address u = front_numbers(call, module), z = rows.address;
+    auto count = static_cast<unsigned>(rows.count);
+    launch(call, module.values(), (rows.count + CudaSource::block - 1) / CudaSource::block, CudaSource::block,
+           {&count, &u, &z, &out});
+    driver.check(call, driver.wait(stream), "cuStreamSynchronize");
+  }
   void evaluate(const char* call, const DeviceRows::State* rows, std::span<double> to) {
     check_rows(call, rows);
     check_size(call, "the outputs", rows->count * source().outputs, to.size());
     if (rows->count == 0) return;
-    driver.use(call, options.device);
-    upload_parameters(call, parameter_values());
     outputs_memory.grow(call, options.device, to.size() * size_of(options.precision));
-    Address u = front_numbers(call, module), z = rows->memory.address(), out = outputs_memory.address();
-    auto count = static_cast<unsigned>(rows->count);
-    launch(call, module.values(), (rows->count + CudaSource::block - 1) / CudaSource::block, CudaSource::block,
-           {&count, &u, &z, &out});
-    driver.check(call, driver.wait(stream), "cuStreamSynchronize");
+    evaluate_to(call, *rows, outputs_memory.address());
     take_outputs(call, rows->count, to);
+  }
+  DeviceArray evaluate_on_device(const char* call, const DeviceRows::State* rows) {
+    check_rows(call, rows);
+    const std::size_t columns = source().outputs, bytes = rows->count * columns * size_of(options.precision);
+    const auto memory = std::make_shared<const DeviceMemory>(call, options.device, bytes);
+    if (rows->count > 0) evaluate_to(call, *rows, memory->address());
+    return {memory->address(), rows->count,    columns, 1, static_cast<std::int64_t>(rows->count),
+            options.precision, options.device, memory};
   }
 
   Driver& driver;
@@ -378,6 +395,10 @@ double Program::gradients_at(std::span<const double> parameters, const DeviceRow
 void Program::evaluate(const DeviceRows& rows, std::span<double> outputs) {
   constexpr const char* call = "gpu::Program::evaluate";
   state(call).evaluate(call, rows.state_.get(), outputs);
+}
+DeviceArray Program::evaluate_on_device(const DeviceRows& rows) {
+  constexpr const char* call = "gpu::Program::evaluate_on_device";
+  return state(call).evaluate_on_device(call, rows.state_.get());
 }
 const CudaSource& Program::source() const { return state("gpu::Program::source").source(); }
 double Program::device_seconds() const { return state("gpu::Program::device_seconds").seconds; }

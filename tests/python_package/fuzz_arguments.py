@@ -123,7 +123,8 @@ def instances(gradwalk):
         "Trainer": lambda: gradwalk.Trainer(a_program(gradwalk), gradwalk.SGD()), "Optimizer": lambda: gradwalk.Optimizer([w], gradwalk.SGD()),
         "Minimum": lambda: gradwalk.minimize(lambda x: x[0] * x[0], [1.0]), "Fit": lambda: gradwalk.fit(lambda p: [p[0] - 1], [0.0]),
         "Root": lambda: gradwalk.root(lambda x: x - 1, 0.0), "MLP": lambda: gradwalk.MLP(2, [2, 1]), "Layer": lambda: gradwalk.Layer(2, 2),
-        "Neuron": lambda: gradwalk.Neuron(2), "Module": gradwalk.Module,
+        "Neuron": lambda: gradwalk.Neuron(2), "Module": gradwalk.Module, "CSource": lambda: gradwalk.emit_c(w * 2),
+        "CudaSource": lambda: gradwalk.emit_cuda(w * 2, inputs=[w]), "Device": lambda: gradwalk.gpu.Device(0, "", "sm_90", 1),
         "MLPClassifier": lambda: gradwalk.sklearn.MLPClassifier((2,), max_iter=2), "MLPRegressor": lambda: gradwalk.sklearn.MLPRegressor((2,), max_iter=2),
     }
     for name in ("SGD", "Adam", "AdamW", "RMSprop", "Adagrad"):
@@ -140,14 +141,14 @@ def targets(gradwalk):
     """(name, function that makes the callable) of everything public."""
     found = []
     classes = {}
-    for module in (gradwalk, gradwalk.nn, gradwalk.sklearn):
+    for module in (gradwalk, gradwalk.nn, gradwalk.gpu, gradwalk.sklearn):
         for name in dir(module):
             thing = getattr(module, name)
             if name.startswith("_") or isinstance(thing, types.ModuleType) or not callable(thing) or not str(getattr(thing, "__module__", "gradwalk")).startswith("gradwalk"):
                 continue
             found.append((name, lambda thing=thing: thing))
             if isinstance(thing, type):
-                classes[name] = thing
+                classes.setdefault(name, thing)  # gpu.Program needs a GPU
     makers = instances(gradwalk)
     for name, cls in classes.items():
         members = [key for key in dir(cls) if not key.startswith("_") or key in DUNDERS or key in ("_backward", "_op", "_prev")]

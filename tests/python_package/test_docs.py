@@ -19,7 +19,7 @@ from gradwalk import Value
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-MODULES = [gradwalk, gradwalk.nn, gradwalk.sklearn, gradwalk.micrograd]
+MODULES = [gradwalk, gradwalk.nn, gradwalk.gpu, gradwalk.sklearn, gradwalk.micrograd]
 WITHOUT_CONSTRUCTOR = ("Condition", "Program", "GradientCheck", "Minimum", "Fit", "Root")
 
 
@@ -100,6 +100,14 @@ def test_the_python_of_the_docs_runs():
     x = Value(2.0)
     names["cube"](x).backward()
     assert x.grad == 12 and names["loss"] < 1
+
+
+@pytest.mark.parametrize("page", ["docs/emit-c.md", "docs/gpu.md"])
+def test_the_python_of_a_guide_runs(page, capsys):
+    names = {"gradwalk": gradwalk, "numpy": numpy, "Value": Value}
+    for block in blocks(page, "python"):
+        exec(block, names)
+    assert ("double cost_gradient(" in capsys.readouterr().out) == (page == "docs/emit-c.md")
 
 
 def without_durations(text):

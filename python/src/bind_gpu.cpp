@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// Bindings of gradwalk::gpu. gradwalk/gpu.py has what users call. Arrays of other libraries that are on a device
+// already come and go by DLPack (device_array.cpp) or by the interface that Numba defined (__cuda_array_interface__).
+#include <memory>
+#include <string>
+
+#include "device_array.hpp"
+#include "gradwalk/gpu.hpp"
+#include "options.hpp"
+
+namespace gradwalk::python {
+namespace {
+
+gpu::RunOptions run_options(bool mean) { return {.mean = mean}; }
+
+// Rows of NumPy, or of anything that it converts. Floats are not widened on the way.
+gpu::DeviceRows rows_of_host(const py::object& rows, std::uint64_t inputs, Precision precision, int device) {
+  const Place place{"gpu.DeviceRows", "rows"};
+  const auto copied = [&](const auto& array) {
+    const std::size_t columns = columns_of(place.call, {array.shape(), array.shape() + array.ndim()}, inputs);
+    const std::span numbers(array.data(), static_cast<std::size_t>(array.size()));
+    const py::gil_scoped_release free;
+    return gpu::DeviceRows(numbers, columns, precision, device);
+  };
+  using Floats = py::array_t<float, py::array::c_style>;
+  if (py::isinstance<Floats>(rows)) return copied(py::cast<Floats>(rows));
+  return copied(to_array(rows, place));
+}
+
+std::unique_ptr<gpu::DeviceRows> make_rows(const py::object& rows, std::uint64_t inputs, const std::string& name,
+                                           int device) {
+  const Precision precision = to_precision(name, "gpu.DeviceRows");
+  if (std::optional<gpu::DeviceArray> array = device_array_of("gpu.DeviceRows", rows, inputs, device)) {
+    if (array->device != device)
+      throw Error("gpu.DeviceRows", "an array on device " + std::to_string(device),
+                  "one on device " + std::to_string(array->device), "copy it, or choose its device");
+    const py::gil_scoped_release free;
+    return std::make_unique<gpu::DeviceRows>(*array, precision);
+  }
+  return std::make_unique<gpu::DeviceRows>(rows_of_host(rows, inputs, precision, device));
+}
+
+// A program, and the options that Python reads again.
+struct GpuProgram {
+  gpu::Program program;
+  std::vector<Value> parameters;
+  bool has_input_gradients;
+};
+
+std::unique_ptr<GpuProgram> make_program(const Nodes& outputs, const Nodes& inputs, const Nodes& parameters,
+                                         const std::string& precision, const std::string& derivatives,
+                                         const py::dict& given) {
+  constexpr const char* call = "gpu.compile";
+  static const auto table = OptionTable<gpu::Options>()
+                                .add("exact", &gpu::Options::exact)
+                                .add("input_gradients", &gpu::Options::input_gradients)
+                                .add("ignore_comparisons", &gpu::Options::ignore_comparisons)
+                                .add("device", &gpu::Options::device)
+                                .add("cache", &gpu::Options::cache);
+  gpu::Options options{.inputs = inputs,
+                       .parameters = parameters,
+                       .precision = to_precision(precision, call),
+                       .derivatives = to_derivatives(derivatives, call)};
+  table.set(options, given, call);
+  const WithoutLock free;
+  return std::make_unique<GpuProgram>(gpu::compile(outputs.values, options), parameters.values,
+                                      options.input_gradients);
+}
+
+py::tuple gradients(GpuProgram& self, const gpu::DeviceRows& rows, bool mean, const std::optional<Numbers>& parameters,
+                    bool input_gradients) {
+  py::array_t<double> result(static_cast<py::ssize_t>(self.parameters.size()));
+  const std::size_t inputs = self.program.source().inputs;
+  py::array_t<double> of_inputs({input_gradients ? rows.size() : 0, inputs});
+  gpu::RunOptions options = run_options(mean);
+  if (input_gradients && !self.has_input_gradients)
+    throw Error("gpu.Program.gradients", "a program with input gradients", "one without",
+                "compile it with input_gradients=True");
+  if (input_gradients) options.input_gradients = {of_inputs.mutable_data(), rows.size() * inputs};
+  const std::span<double> to(result.mutable_data(), self.parameters.size());
+  double value = 0;
+  {
+    const WithoutLock free;
+    value = parameters ? self.program.gradients_at(*parameters, rows, to, options)
+                       : self.program.gradients(rows, to, options);
+  }
+  if (input_gradients) return py::make_tuple(value, std::move(result), std::move(of_inputs));
+  return py::make_tuple(value, std::move(result));
+}
+
+py::array_t<double> evaluate(GpuProgram& self, const gpu::DeviceRows& rows) {
+  const std::size_t outputs = self.program.source().outputs;
+  py::array_t<double> result({rows.size(), outputs});
+  const std::span<double> to(result.mutable_data(), rows.size() * outputs);
+  const WithoutLock free;
+  self.program.evaluate(rows, to);
+  return result;
+}
+
+// A program holds Values, so its destructor needs the tape.
+struct EndOfProgram {
+  void operator()(GpuProgram* program) const {
+    enter();
+    delete program;
+  }
+};
+
+void bind_rows(py::module_& module) {
+  py::class_<gpu::DeviceArray> array(module, "_DeviceArray", "Numbers in the memory of a device.");
+  property(array, "shape", "Rows and columns.", [](const gpu::DeviceArray& self) { return shape_of(self); });
+  property(array, "precision", "'float32' or 'float64'.",
+           [](const gpu::DeviceArray& self) { return std::string(name_of(self.precision)); });
+  property(array, "device", "The number of its device.", [](const gpu::DeviceArray& self) { return self.device; });
+  property(array, "interface", "The dict of __cuda_array_interface__.",
+           [](const gpu::DeviceArray& self) { return cuda_array_interface(self); });
+  define(array, "_DeviceArray.dlpack(self)", "A capsule of DLPack.",
+         [](const gpu::DeviceArray& self) { return dlpack_capsule(self); });
+  define(array, "_DeviceArray.numpy(self)", "A copy on the host.", [](const gpu::DeviceArray& self) {
+    py::array_t<double> result({self.rows, self.columns});
+    const std::span<double> to(result.mutable_data(), self.rows * self.columns);
+    const py::gil_scoped_release free;
+    gpu::read(self, to);
+    return result;
+  });
+  py::class_<gpu::DeviceRows> rows(module, "_DeviceRows", "Rows in the memory of a device.");
+  define_init(rows, "_DeviceRows(rows, inputs, precision, device)",
+              [](const py::object& given, std::uint64_t inputs, const std::string& precision, int device) {
+                return make_rows(given, inputs, precision, device);
+              });
+  property(rows, "size", "The number of rows.", [](const gpu::DeviceRows& self) { return self.size(); });
+  property(rows, "inputs", "Numbers per row.", [](const gpu::DeviceRows& self) { return self.inputs(); });
+  property(rows, "is_copy", "Whether they were copied.", [](const gpu::DeviceRows& self) { return self.is_copy(); });
+}
+
+}  // namespace
+
+void bind_gpu(py::module_& module) {
+  define(module, "_gpu_devices()", "gpu::devices(), as tuples.", [] {
+    py::list made;
+    for (const gpu::Device& one : gpu::devices())
+      made.append(py::make_tuple(one.index, one.name, one.architecture, one.bytes));
+    return made;
+  });
+  define(module, "_gpu_cache_folder()", "gpu::cache_folder().", [] { return gpu::cache_folder(); });
+  bind_rows(module);
+  py::class_<GpuProgram, std::unique_ptr<GpuProgram, EndOfProgram>> bound(module, "_GpuProgram",
+                                                                          "A program for one device.");
+  define_init(bound, "_GpuProgram(outputs, inputs, parameters, precision, derivatives, options)",
+              [](const Nodes& outputs, const Nodes& inputs, const Nodes& parameters, const std::string& precision,
+                 const std::string& derivatives, const py::object& options) {
+                return std::unique_ptr<GpuProgram, EndOfProgram>(
+                    make_program(outputs, inputs, parameters, precision, derivatives, options).release());
+              });
+  define(bound, "_GpuProgram.run(self, rows, mean)", "gpu::Program::run().",
+         [](GpuProgram& self, const gpu::DeviceRows& rows, bool mean) {
+           const WithoutLock free;
+           return self.program.run(rows, run_options(mean));
+         });
+  define(bound, "_GpuProgram.gradients(self, rows, mean, parameters, input_gradients)", "gpu::Program::gradients().",
+         [](GpuProgram& self, const gpu::DeviceRows& rows, bool mean, const std::optional<Numbers>& parameters,
+            bool input_gradients) { return gradients(self, rows, mean, parameters, input_gradients); });
+  define(bound, "_GpuProgram.evaluate(self, rows)", "gpu::Program::evaluate().",
+         [](GpuProgram& self, const gpu::DeviceRows& rows) { return evaluate(self, rows); });
+  define(bound, "_GpuProgram.evaluate_on_device(self, rows)", "gpu::Program::evaluate_on_device().",
+         [](GpuProgram& self, const gpu::DeviceRows& rows) {
+           const WithoutLock free;
+           return self.program.evaluate_on_device(rows);
+         });
+  property(bound, "source", "The kernels, as a dict.",
+           [](const GpuProgram& self) { return dict_of(self.program.source()); });
+  property(bound, "device_seconds", "Seconds of the last run.",
+           [](const GpuProgram& self) { return self.program.device_seconds(); });
+}
+
+}  // namespace gradwalk::python
