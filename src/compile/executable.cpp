@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#if defined(__x86_64__) && !defined(_WIN32)
+#if GRADWALK_WRITES_MACHINE_CODE
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -12,7 +12,7 @@
 
 namespace gradwalk::compiler {
 
-#if defined(__x86_64__) && !defined(_WIN32)
+#if GRADWALK_WRITES_MACHINE_CODE
 
 Executable::Executable(std::span<const std::uint8_t> code) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));

@@ -6,6 +6,13 @@
 #include <cstdint>
 #include <span>
 
+// The systems for which machine_code.cpp writes code: x86-64 with the calling convention of Unix systems.
+#if defined(__x86_64__) && !defined(__ILP32__) && !defined(_WIN32)
+#define GRADWALK_WRITES_MACHINE_CODE 1
+#else
+#define GRADWALK_WRITES_MACHINE_CODE 0
+#endif
+
 namespace gradwalk::compiler {
 
 class Executable {

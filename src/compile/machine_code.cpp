@@ -649,7 +649,7 @@ template <class T> class Translator {
 };
 
 template <class T> bool MachineCode<T>::is_possible(const detail::Kernels<T>& kernels) {
-#if defined(__x86_64__) && !defined(_WIN32)
+#if GRADWALK_WRITES_MACHINE_CODE
   return kernels.name.starts_with("AVX");  // AVX2 and what came after it, all of which have FMA
 #else
   return (void)kernels, false;

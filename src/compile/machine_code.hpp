@@ -49,8 +49,15 @@ template <class T> class MachineCode {
   std::unique_ptr<Translator<T>> translator_;
 };
 
-template <class T> void run_code(const Executable& code, T* values) {
+// Sanitizers look for the type of a function in front of it, where there is no memory here.
+#ifdef __clang__
+#define GRADWALK_NO_FUNCTION_TYPE __attribute__((no_sanitize("function", "cfi-icall")))
+#else
+#define GRADWALK_NO_FUNCTION_TYPE
+#endif
+template <class T> GRADWALK_NO_FUNCTION_TYPE void run_code(const Executable& code, T* values) {
   reinterpret_cast<void (*)(T*)>(reinterpret_cast<std::uintptr_t>(code.begin()))(values);
 }
+#undef GRADWALK_NO_FUNCTION_TYPE
 
 }  // namespace gradwalk::compiler
