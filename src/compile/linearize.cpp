@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <unordered_map>
 
 #include "engine/rule_facts.hpp"
@@ -207,36 +209,37 @@ class Linearizer {
   // Adds up the weights of a seed that occurs several times. This takes place once per run, and not once per direction.
   // A seed is 0 or 1, so the result is the same.
   void add_up_seeds(std::vector<Product>& sum) {
-    const auto is_seed = [&](const Product& one) {
+    const auto has_seed = [&](const Product& one) {
       return one.a >= terms_.parameters && one.a - terms_.parameters < seeds_ && one.b != none;
     };
-    const auto others = std::stable_partition(sum.begin(), sum.end(), is_seed);
-    std::stable_sort(sum.begin(), others, [](const Product& x, const Product& y) { return x.a < y.a; });
+    order_.clear();
+    for (std::uint32_t i = 0; i < sum.size(); ++i)
+      if (has_seed(sum[i])) order_.emplace_back(sum[i].a, i);
+    std::sort(order_.begin(), order_.end());
+    const auto is_same = [](const auto& x, const auto& y) { return x.first == y.first; };
+    if (std::adjacent_find(order_.begin(), order_.end(), is_same) == order_.end()) return;
     added_up_.clear();
-    for (auto first = sum.begin(), last = first; first != others; first = last) {
-      while (last != others && last->a == first->a) ++last;
-      if (last - first == 1)
-        added_up_.push_back(*first);
-      else
-        added_up_.push_back({1, first->a, sum_of_weights({first, last})});
+    for (auto one = order_.begin(); one != order_.end();) {
+      const Product& first = sum[one->second];
+      weights_.clear();
+      for (; one != order_.end() && one->first == first.a; ++one)
+        weights_.push_back({sum[one->second].factor, sum[one->second].b, none});
+      added_up_.push_back(weights_.size() == 1 ? first : Product{1, first.a, sum_of_weights()});
     }
-    added_up_.insert(added_up_.end(), others, sum.end());
+    std::copy_if(sum.begin(), sum.end(), std::back_inserter(added_up_), std::not_fn(has_seed));
     sum.swap(added_up_);
   }
-  // Equal sums are one node.
-  Id sum_of_weights(std::span<const Product> products) {
-    std::vector<Product> weights;
-    std::uint64_t hash = products.size();
-    for (const Product& product : products) {
-      weights.push_back({product.factor, product.b, none});
-      hash = (std::rotl(hash, 23) ^ product.b ^ std::bit_cast<std::uint64_t>(product.factor)) * 0x9e3779b97f4a7c15u;
-    }
+  // The node of the sum of weights_. Equal sums are one node.
+  Id sum_of_weights() {
+    std::uint64_t hash = weights_.size();
+    for (const Product& weight : weights_)
+      hash = (std::rotl(hash, 23) ^ weight.a ^ std::bit_cast<std::uint64_t>(weight.factor)) * 0x9e3779b97f4a7c15u;
     const auto [first, last] = sums_of_weights_.equal_range(hash);
     for (auto known = first; known != last; ++known) {
       const Node& sum = terms_.nodes[known->second];
-      if (std::ranges::equal(std::span(terms_.products).subspan(sum.begin, sum.count), weights)) return known->second;
+      if (std::ranges::equal(std::span(terms_.products).subspan(sum.begin, sum.count), weights_)) return known->second;
     }
-    return sums_of_weights_.emplace(hash, add_sum(weights, Domain::uniform))->second;
+    return sums_of_weights_.emplace(hash, add_sum(weights_, Domain::uniform))->second;
   }
 
   // ---- sweeps ----
@@ -354,7 +357,8 @@ class Linearizer {
   std::vector<std::uint32_t> uses_;      // for each node: the edges that read its derivative
   std::vector<Product> products_;        // of the derivatives
   std::vector<Edge> edges_;
-  std::vector<Product> terms_of_sum_, added_up_;
+  std::vector<Product> terms_of_sum_, added_up_, weights_;
+  std::vector<std::pair<Id, std::uint32_t>> order_;  // of a sum's seeds
   std::unordered_multimap<std::uint64_t, Id> sums_of_weights_;
   std::unordered_map<Id, Id> shares_;  // the first share of each extreme
   std::vector<Contribution> contributions_;
