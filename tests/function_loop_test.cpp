@@ -199,6 +199,22 @@ TEST(ALoop, WithFewBranchesInItsBodyIsCompiledAsOneGraph) {
   EXPECT_EQ(compiled.describe().loops[0].programs, 2u) << "a start and a body";
 }
 
+// In one graph, both branches are computed for all rows, so one of them is NaN here.
+TEST(ALoop, WhoseBranchesGuardAgainstNanHasTheNumbersOfTheEngine) {
+  const Values p{Value(0.7), Value(1.1)};
+  compare_with_engine(
+      [&](const Values& x) {
+        const Values last = loop(
+            Values{x[0], Value(0.0), Value(0.0)}, [&](const Values& s) { return s[2] < 8 + 4 * x[1]; },
+            [&](const Values& s) {
+              if (s[0] > 0.1) return Values{s[0] - p[1], s[1] + p[0] * log(s[0]), s[2] + 1};
+              return Values{s[0] + 1.3 * p[0], s[1] + p[1] * sqrt(0.2 - s[0]), s[2] + 1};
+            });
+        return Values{last[1], last[0]};
+      },
+      p, 2, {.compile_after = 2});
+}
+
 TEST(ALoop, SharesTheLimitsOfItsFunctionWithTheOtherParts) {
   const Values p{Value(1.5), Value(0.7)};
   const auto twice = [&](const Values& x) {

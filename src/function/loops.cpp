@@ -403,7 +403,7 @@ std::vector<Function::Loop> Function::State::Loops::describe() const {
   for (const Site& site : sites_)
     made.push_back({.state = site.size,
                     .rounds = site.rounds,
-                    .paths = site.body->paths_.size(),
+                    .paths = site.merged != nullptr || site.unrolled > 1 ? 1 : site.body->paths_.size(),
                     .programs = site.body->programs_ + site.start->programs_,
                     .bytes = site.body->bytes_ + site.start->bytes_});
   return made;
