@@ -215,6 +215,31 @@ TEST(ALoop, WhoseBranchesGuardAgainstNanHasTheNumbersOfTheEngine) {
       p, 2, {.compile_after = 2});
 }
 
+// The rows that a merged graph is made from may be those of an earlier call. With other parameters, the function throws
+// on them.
+TEST(ALoop, IgnoresErrorsOnRowsThatItDoesNotRunAnyMore) {
+  Value limit{100.0};
+  Function function(
+      [&](const Values& x) {
+        return loop(
+            Values{x[0], Value(0.0)}, [](const Values& s) { return s[1] < 6; },
+            [&](const Values& s) {
+              if (std::as_const(s[0]).data() > std::as_const(limit).data()) throw std::runtime_error("too large");
+              return Values{s[0] > 0 ? s[0] * 0.5 : s[0] - 1, s[1] + 1};
+            })[0];
+      },
+      {.inputs = 1, .compile_after = 2});
+  const std::vector<double> few{50.0, -1.0, 40.0, -2.0};
+  std::vector<double> outputs(few.size()), rows(400, 2.0);
+  function.evaluate(few, outputs);
+  limit.data() = 10;
+  for (std::size_t i = 0; i < rows.size(); i += 2) rows[i] = -3;
+  outputs.resize(rows.size());
+  function.evaluate(rows, outputs);
+  EXPECT_EQ(outputs[0], -9);
+  EXPECT_EQ(outputs[1], 2.0 / 64);
+}
+
 TEST(ALoop, SharesTheLimitsOfItsFunctionWithTheOtherParts) {
   const Values p{Value(1.5), Value(0.7)};
   const auto twice = [&](const Values& x) {
