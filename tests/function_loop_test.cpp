@@ -199,6 +199,47 @@ TEST(ALoop, WithFewBranchesInItsBodyIsCompiledAsOneGraph) {
   EXPECT_EQ(compiled.describe().loops[0].programs, 2u) << "a start and a body";
 }
 
+// In one graph, both branches are computed for all rows, so one of them is NaN here.
+TEST(ALoop, WhoseBranchesGuardAgainstNanHasTheNumbersOfTheEngine) {
+  const Values p{Value(0.7), Value(1.1)};
+  compare_with_engine(
+      [&](const Values& x) {
+        const Values last = loop(
+            Values{x[0], Value(0.0), Value(0.0)}, [&](const Values& s) { return s[2] < 8 + 4 * x[1]; },
+            [&](const Values& s) {
+              if (s[0] > 0.1) return Values{s[0] - p[1], s[1] + p[0] * log(s[0]), s[2] + 1};
+              return Values{s[0] + 1.3 * p[0], s[1] + p[1] * sqrt(0.2 - s[0]), s[2] + 1};
+            });
+        return Values{last[1], last[0]};
+      },
+      p, 2, {.compile_after = 2});
+}
+
+// The rows that a merged graph is made from may be those of an earlier call. With other parameters, the function throws
+// on them.
+TEST(ALoop, IgnoresErrorsOnRowsThatItDoesNotRunAnyMore) {
+  Value limit{100.0};
+  Function function(
+      [&](const Values& x) {
+        return loop(
+            Values{x[0], Value(0.0)}, [](const Values& s) { return s[1] < 6; },
+            [&](const Values& s) {
+              if (std::as_const(s[0]).data() > std::as_const(limit).data()) throw std::runtime_error("too large");
+              return Values{s[0] > 0 ? s[0] * 0.5 : s[0] - 1, s[1] + 1};
+            })[0];
+      },
+      {.inputs = 1, .compile_after = 2});
+  const std::vector<double> few{50.0, -1.0, 40.0, -2.0};
+  std::vector<double> outputs(few.size()), rows(400, 2.0);
+  function.evaluate(few, outputs);
+  limit.data() = 10;
+  for (std::size_t i = 0; i < rows.size(); i += 2) rows[i] = -3;
+  outputs.resize(rows.size());
+  function.evaluate(rows, outputs);
+  EXPECT_EQ(outputs[0], -9);
+  EXPECT_EQ(outputs[1], 2.0 / 64);
+}
+
 TEST(ALoop, SharesTheLimitsOfItsFunctionWithTheOtherParts) {
   const Values p{Value(1.5), Value(0.7)};
   const auto twice = [&](const Values& x) {

@@ -77,7 +77,7 @@ class GRADWALK_EXPORT Function {
   struct Loop {
     std::size_t state = 0;     // the number of Values in its state
     std::size_t rounds = 0;    // the rounds of all rows, also those that were run again
-    std::size_t paths = 0;     // the number of paths through the body
+    std::size_t paths = 0;     // the number of paths through the body, 1 once it is compiled as one graph
     std::size_t programs = 0;  // the number of programs
     std::size_t bytes = 0;     // the size of the programs
   };

@@ -165,14 +165,18 @@ std::unique_ptr<Function::State> Function::State::Loops::merged_body(const Site&
 // paths. For each path, two rows have been compared by then.
 void Function::State::Loops::merge(std::size_t index) {
   Site& site = sites_[index];
-  State& body = *site.body;
-  if (site.merged != nullptr || body.compiled_rows_ < rows_to_merge * options_.compile_after ||
-      body.paths_.size() < site.paths_to_merge || body.programs_ != body.paths_.size())
+  const State& body = *site.body;
+  if (site.merged != nullptr || body.paths_.size() < 2 || body.programs_ != body.paths_.size() ||
+      body.compiled_rows_ < std::max(site.rows_to_merge, rows_to_merge * options_.compile_after))
     return;
-  site.paths_to_merge = body.paths_.size() + 1;
-  std::optional<paths::Merged> merged = body.merged_paths();
-  if (!merged) return;
-  site.merged = std::make_shared<const paths::Merged>(std::move(*merged));
+  site.rows_to_merge = 4 * body.compiled_rows_;
+  try {
+    std::optional<paths::Merged> merged = body.merged_paths();
+    if (!merged) return;
+    site.merged = std::make_shared<const paths::Merged>(std::move(*merged));
+  } catch (...) {  // The function may throw on a row of an earlier call, because its parameters have changed.
+    return;
+  }
   set_body(index, 1);
 }
 
@@ -403,7 +407,7 @@ std::vector<Function::Loop> Function::State::Loops::describe() const {
   for (const Site& site : sites_)
     made.push_back({.state = site.size,
                     .rounds = site.rounds,
-                    .paths = site.body->paths_.size(),
+                    .paths = site.merged != nullptr || site.unrolled > 1 ? 1 : site.body->paths_.size(),
                     .programs = site.body->programs_ + site.start->programs_,
                     .bytes = site.body->bytes_ + site.start->bytes_});
   return made;

@@ -67,7 +67,7 @@ class Function::State::Loops {
     std::size_t forward_rounds = 0, forward_rows = 0;  // the same without rounds that were run again; the rows
     std::size_t unrolled = 1;                          // the rounds in one run of the body
     bool may_unroll = true;
-    std::size_t paths_to_merge = 2;               // of the body, from which on it is merged if that can be done
+    std::size_t rows_to_merge = 0;                // rows of the body from which on merging it is tried again
     std::shared_ptr<const paths::Merged> merged;  // the body without branches
 
     std::size_t width() const { return size + environment + size; }

@@ -48,8 +48,6 @@ class Merger {
     std::vector<Id> ids;      // its nodes in the merged graph
     std::vector<Id> arrived;  // by point: the edge by which it came
     std::size_t next = 0;     // decision
-
-    bool is_at_end() const { return next == trace->conditions.size(); }
   };
   // What comparisons at one point have in common.
   struct Kind {
@@ -99,7 +97,7 @@ class Merger {
   Merged made_;
   std::map<std::vector<std::uint64_t>, Id> known_;  // nodes of the merged graph
   std::vector<std::map<Related, Id>> choices_;      // of each point
-  std::vector<std::vector<Id>> choices_at_;
+  std::vector<std::vector<Id>> choices_at_;         // the nodes of these, by point
 };
 
 Merger::Id Merger::add(Merged::Node node) {
