@@ -19,22 +19,20 @@ using detail::In;
 
 namespace {
 
-// Terms of sums, and functions, that one row takes in this list.
-std::size_t work_of(const std::vector<Instruction>& list) {
-  std::size_t work = 0;
-  for (const Instruction& one : list) {
-    const bool has_depth = one.form == Instruction::Form::layer || one.form == Instruction::Form::outer;
-    work += std::size_t{one.count} * one.copies * (1 + (has_depth ? one.depth : one.terms));
-  }
-  return work;
-}
-
-// Whether a row or two are done sooner by steps than as a block.
-bool is_small(const Instructions& program) {
-  constexpr std::size_t much = 12288;  // terms and functions
-  static_assert(3 * much + 2 < 0x10000, "the head of a step counts its words in 16 bits");
-  if (!program.index_sizes.empty()) return false;  // Scalar code has no picks.
-  return work_of(program.varying) + work_of(program.varying_backward) + work_of(program.outers) <= much;
+// Which batches are done sooner by steps than as a block. A layer is done sooner as a matrix product.
+RowsBySteps rows_by_steps(const Instructions& program) {
+  constexpr std::size_t much = 12288;
+  if (!program.index_sizes.empty()) return RowsBySteps::no_row;  // Scalar code has no picks.
+  std::size_t work = 0, in_layers = 0;                           // terms of sums, and functions, of one row
+  for (const auto* list : {&program.varying, &program.varying_backward, &program.outers})
+    for (const Instruction& one : *list) {
+      const bool has_depth = one.form == Instruction::Form::layer || one.form == Instruction::Form::outer;
+      const std::size_t own = std::size_t{one.count} * one.copies * (1 + (has_depth ? one.depth : one.terms));
+      work += own;
+      in_layers += has_depth ? own : 0;
+    }
+  if (work <= much) return RowsBySteps::few_rows;
+  return 2 * in_layers <= work ? RowsBySteps::one_row : RowsBySteps::no_row;
 }
 
 std::size_t places_of_rows(const Instructions& program) {
@@ -42,7 +40,7 @@ std::size_t places_of_rows(const Instructions& program) {
 }
 
 // An instruction on a block of few rows takes as long as about so many terms of a row's sums, or functions.
-std::size_t rows_by_steps(const Instructions& program, std::size_t steps, std::size_t terms) {
+std::size_t count_few_rows(const Instructions& program, std::size_t steps, std::size_t terms) {
   constexpr std::size_t as_terms = 20, as_functions = 4;
   const std::size_t work = terms * as_functions + steps * as_terms;
   const std::size_t instructions = program.varying.size() + program.varying_backward.size() + program.outers.size();
@@ -54,11 +52,12 @@ std::size_t rows_by_steps(const Instructions& program, std::size_t steps, std::s
 template <class T> Machine<T>::Machine(Instructions program, const detail::Kernels<T>& kernels, std::size_t threads)
     : program_(std::move(program)),
       kernels_(kernels),
-      is_small_(is_small(program_)),
-      row_steps_(is_small_ ? row_steps(false) : RowSteps()),
-      uniform_(program_, kernels, is_small_ ? places_of_rows(program_) : 0),
+      by_steps_(rows_by_steps(program_)),
+      row_steps_(by_steps_ == RowsBySteps::few_rows ? row_steps(false) : RowSteps()),
+      uniform_(program_, kernels, by_steps_ == RowsBySteps::no_row ? 0 : places_of_rows(program_)),
       plan_(plan_rows(program_, kernels)),
-      rows_by_steps_(rows_by_steps(program_, row_steps_.steps, row_steps_.terms)),
+      rows_by_steps_(by_steps_ == RowsBySteps::one_row ? 1
+                                                       : count_few_rows(program_, row_steps_.steps, row_steps_.terms)),
       threads_(std::max<std::size_t>(threads, 1)) {
   list_lookups();
 }
@@ -594,8 +593,8 @@ template <class T> void Machine<T>::run_block(const Rows& rows, std::size_t begi
 // The sum over the rows of the first output, if it is varying.
 template <class T> double Machine<T>::run_by_steps(const Rows& rows, const Wanted& wanted) {
   const bool to_inputs = wanted.input_gradients != nullptr;
-  if (to_inputs && row_steps_for_inputs_.words.empty()) row_steps_for_inputs_ = row_steps(true);
-  const RowSteps& code = to_inputs ? row_steps_for_inputs_ : row_steps_;
+  RowSteps& code = to_inputs ? row_steps_for_inputs_ : row_steps_;
+  if (code.words.empty()) code = row_steps(to_inputs);
   T* const values = uniform_.values() + Addresses(program_).varying();
   const auto& output = program_.outputs.front();
   row_numbers_ = values;
