@@ -419,8 +419,8 @@ TEST(Compile, RunsFewRowsLikeManyRows) {
   }
 }
 
-// A large program takes one row by scalar code, in which a long sum is several steps.
-TEST(Compile, RunsOneRowOfALongRecursionAndALongSumLikeTheEngine) {
+// A large program takes one or two rows by scalar code, in which a long sum is several steps.
+TEST(Compile, RunsALongRecursionAndALongSumLikeTheEngineOnAFewRows) {
   Value x{0.3}, w{0.9}, bias{0.1};
   Value state = x, sum = bias;
   for (int i = 0; i < 50'000; ++i) {
@@ -430,7 +430,7 @@ TEST(Compile, RunsOneRowOfALongRecursionAndALongSumLikeTheEngine) {
   sum.backward();
   for (const std::string& set : {instruction_sets().front(), instruction_sets().back()}) {
     Program program = compile(sum, {.inputs = {x}, .parameters = {w, bias}, .instruction_set = set});
-    for (const std::size_t rows : {1u, 2u}) {
+    for (const std::size_t rows : {1u, 2u, 3u}) {
       Numbers gradients(2), by_input(rows), outputs(rows);
       const Numbers numbers(rows, 0.3);
       program.gradients(numbers, gradients, {.input_gradients = by_input, .outputs = outputs});

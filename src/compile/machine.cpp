@@ -32,7 +32,7 @@ RowsBySteps rows_by_steps(const Instructions& program) {
       in_layers += has_depth ? own : 0;
     }
   if (work <= much) return RowsBySteps::few_rows;
-  return 2 * in_layers <= work ? RowsBySteps::one_row : RowsBySteps::no_row;
+  return 2 * in_layers <= work ? RowsBySteps::two_rows : RowsBySteps::no_row;
 }
 
 std::size_t places_of_rows(const Instructions& program) {
@@ -56,8 +56,8 @@ template <class T> Machine<T>::Machine(Instructions program, const detail::Kerne
       row_steps_(by_steps_ == RowsBySteps::few_rows ? row_steps(false) : RowSteps()),
       uniform_(program_, kernels, by_steps_ == RowsBySteps::no_row ? 0 : places_of_rows(program_)),
       plan_(plan_rows(program_, kernels)),
-      rows_by_steps_(by_steps_ == RowsBySteps::one_row ? 1
-                                                       : count_few_rows(program_, row_steps_.steps, row_steps_.terms)),
+      rows_by_steps_(by_steps_ == RowsBySteps::two_rows ? 2
+                                                        : count_few_rows(program_, row_steps_.steps, row_steps_.terms)),
       threads_(std::max<std::size_t>(threads, 1)) {
   list_lookups();
 }

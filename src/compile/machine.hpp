@@ -5,7 +5,7 @@
 // of as many as the block has columns. Threads share the columns for everything that goes row by row, and then the
 // outputs of each layer for the gradients of its weights. Other sums over rows are made for a cell of columns at a time
 // and added up in order. So every number is computed in the same way however many threads there are. A few rows of a
-// small program are taken by steps, one after another, and so is a single row of a large one that is not mostly layers.
+// small program are taken by steps, one after another, and so are one or two of a large one that is not mostly layers.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@
 namespace gradwalk::compiler {
 
 // Which batches are taken by steps.
-enum class RowsBySteps : std::uint8_t { no_row, one_row, few_rows };
+enum class RowsBySteps : std::uint8_t { no_row, two_rows, few_rows };
 
 template <class T> class Machine {
  public:
