@@ -419,6 +419,31 @@ TEST(Compile, RunsFewRowsLikeManyRows) {
   }
 }
 
+// A large program takes one or two rows by scalar code, in which a long sum is several steps.
+TEST(Compile, RunsALongRecursionAndALongSumLikeTheEngineOnAFewRows) {
+  Value x{0.3}, w{0.9}, bias{0.1};
+  Value state = x, sum = bias;
+  for (int i = 0; i < 50'000; ++i) {
+    state = w * tanh(state) + x;
+    sum += i % 3 == 0 ? state * w : -0.5 * state;
+  }
+  sum.backward();
+  for (const std::string& set : {instruction_sets().front(), instruction_sets().back()}) {
+    Program program = compile(sum, {.inputs = {x}, .parameters = {w, bias}, .instruction_set = set});
+    for (const std::size_t rows : {1u, 2u, 3u}) {
+      Numbers gradients(2), by_input(rows), outputs(rows);
+      const Numbers numbers(rows, 0.3);
+      program.gradients(numbers, gradients, {.input_gradients = by_input, .outputs = outputs});
+      for (std::size_t r = 0; r < rows; ++r) {
+        EXPECT_NEAR(outputs[r] / std::as_const(sum).data(), 1, 1e-11);
+        EXPECT_NEAR(by_input[r] / x.grad(), 1, 1e-11);
+      }
+      EXPECT_NEAR(gradients[0] / (static_cast<double>(rows) * w.grad()), 1, 1e-11);
+      EXPECT_EQ(gradients[1], static_cast<double>(rows));
+    }
+  }
+}
+
 TEST(Compile, FollowsTheRulesForInfiniteDerivatives) {
   Value w{0.0}, x{0.0};
   Program root = compile(relu(sqrt(w * x) - 1), {.inputs = {x}, .parameters = {w}});

@@ -20,22 +20,20 @@ using detail::In;
 
 namespace {
 
-// Terms of sums, and functions, that one row takes in this list.
-std::size_t work_of(const std::vector<Instruction>& list) {
-  std::size_t work = 0;
-  for (const Instruction& one : list) {
-    const bool has_depth = one.form == Instruction::Form::layer || one.form == Instruction::Form::outer;
-    work += std::size_t{one.count} * one.copies * (1 + (has_depth ? one.depth : one.terms));
-  }
-  return work;
-}
-
-// Whether a row or two are done sooner by steps than as a block.
-bool is_small(const Instructions& program) {
-  constexpr std::size_t much = 12288;  // terms and functions
-  static_assert(3 * much + 2 < 0x10000, "the head of a step counts its words in 16 bits");
-  if (!program.index_sizes.empty()) return false;  // Scalar code has no picks.
-  return work_of(program.varying) + work_of(program.varying_backward) + work_of(program.outers) <= much;
+// Which batches are done sooner by steps than as a block. A layer is done sooner as a matrix product.
+RowsBySteps rows_by_steps(const Instructions& program) {
+  constexpr std::size_t much = 12288;
+  if (!program.index_sizes.empty()) return RowsBySteps::no_row;  // Scalar code has no picks.
+  std::size_t work = 0, in_layers = 0;                           // terms of sums, and functions, of one row
+  for (const auto* list : {&program.varying, &program.varying_backward, &program.outers})
+    for (const Instruction& one : *list) {
+      const bool has_depth = one.form == Instruction::Form::layer || one.form == Instruction::Form::outer;
+      const std::size_t own = std::size_t{one.count} * one.copies * (1 + (has_depth ? one.depth : one.terms));
+      work += own;
+      in_layers += has_depth ? own : 0;
+    }
+  if (work <= much) return RowsBySteps::few_rows;
+  return 2 * in_layers <= work ? RowsBySteps::two_rows : RowsBySteps::no_row;
 }
 
 std::size_t places_of_rows(const Instructions& program) {
@@ -48,8 +46,8 @@ std::size_t places_of_rows(const Instructions& program) {
 struct StepTimes {
   std::size_t instruction, step, term, call;  // about; an instruction is one on a block of few rows
 };
-template <class T> std::size_t rows_by_steps(const Instructions& program, std::span<const std::uint32_t> words,
-                                             std::size_t terms, bool may_write_code) {
+template <class T> std::size_t count_few_rows(const Instructions& program, std::span<const std::uint32_t> words,
+                                              std::size_t terms, bool may_write_code) {
   constexpr StepTimes interpreted{80, 20, 4, 0}, written{140, 7, 5, 80};
   const StepTimes& times = may_write_code ? written : interpreted;
   std::size_t work = terms * times.term;
@@ -68,12 +66,14 @@ template <class T>
 Machine<T>::Machine(Instructions program, const detail::Kernels<T>& kernels, std::size_t threads, bool may_write_code)
     : program_(std::move(program)),
       kernels_(kernels),
-      is_small_(is_small(program_)),
-      row_steps_(is_small_ ? row_steps(false) : RowSteps()),
-      uniform_(program_, kernels, is_small_ ? places_of_rows(program_) : 0, may_write_code),
+      by_steps_(rows_by_steps(program_)),
+      row_steps_(by_steps_ == RowsBySteps::few_rows ? row_steps(false) : RowSteps()),
+      uniform_(program_, kernels, by_steps_ == RowsBySteps::no_row ? 0 : places_of_rows(program_), may_write_code),
       may_write_code_(may_write_code && MachineCode<T>::is_possible(kernels)),
       plan_(plan_rows(program_, kernels)),
-      rows_by_steps_(rows_by_steps<T>(program_, row_steps_.words, row_steps_.terms, may_write_code_)),
+      rows_by_steps_(by_steps_ == RowsBySteps::two_rows
+                         ? 2
+                         : count_few_rows<T>(program_, row_steps_.words, row_steps_.terms, may_write_code_)),
       threads_(std::max<std::size_t>(threads, 1)) {
   list_lookups();
 }
@@ -620,8 +620,8 @@ template <class T> void Machine<T>::run_block(const Rows& rows, std::size_t begi
 // The sum over the rows of the first output, if it is varying.
 template <class T> double Machine<T>::run_by_steps(const Rows& rows, const Wanted& wanted) {
   const bool to_inputs = wanted.input_gradients != nullptr;
-  if (to_inputs && row_steps_for_inputs_.words.empty()) row_steps_for_inputs_ = row_steps(true);
   RowSteps& code = to_inputs ? row_steps_for_inputs_ : row_steps_;
+  if (code.words.empty()) code = row_steps(to_inputs);
   T* const values = uniform_.values() + Addresses(program_).varying();
   const auto& output = program_.outputs.front();
   row_numbers_ = values;

@@ -4,8 +4,8 @@
 // What is uniform is computed once per run. Rows are taken in blocks, one column per row: a varying number is a vector
 // of as many as the block has columns. Threads share the columns for everything that goes row by row, and then the
 // outputs of each layer for the gradients of its weights. Other sums over rows are made for a cell of columns at a time
-// and added up in order. So every number is computed in the same way however many threads there are. A row or two of a
-// small program are taken by steps, one after another.
+// and added up in order. So every number is computed in the same way however many threads there are. A few rows of a
+// small program are taken by steps, one after another, and so are one or two of a large one that is not mostly layers.
 #pragma once
 
 #include <memory>
@@ -20,6 +20,9 @@
 #include "uniform.hpp"
 
 namespace gradwalk::compiler {
+
+// Which batches are taken by steps.
+enum class RowsBySteps : std::uint8_t { no_row, two_rows, few_rows };
 
 template <class T> class Machine {
  public:
@@ -124,7 +127,7 @@ template <class T> class Machine {
 
   Instructions program_;
   const detail::Kernels<T>& kernels_;
-  // What is varying, for one row; none where that is much.
+  // What is varying, for one row.
   struct RowSteps {
     std::vector<std::uint32_t> words;
     std::size_t forward = 0;  // words of the forward pass, which comes first
@@ -136,8 +139,10 @@ template <class T> class Machine {
   };
   RowSteps row_steps(bool for_inputs) const;
   void write_code(RowSteps& steps) const;
-  bool is_small_ = false;
-  RowSteps row_steps_, row_steps_for_inputs_;  // without and with gradients of inputs
+  RowsBySteps by_steps_ = RowsBySteps::no_row;
+  // Without and with gradients of inputs. They are written when they are first needed, but those of a small program are
+  // counted before.
+  RowSteps row_steps_, row_steps_for_inputs_;
   UniformPart<T> uniform_;
   bool may_write_code_;
   RowsPlan<T> plan_;

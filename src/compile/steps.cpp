@@ -24,6 +24,17 @@ void StepWriter::local(Op op, std::uint8_t by, std::uint32_t out, std::span<cons
   write(in[4]);
 }
 
+// The head of a step counts its words in 16 bits, so a long sum is several steps.
+void StepWriter::add_term(std::uint32_t out, std::uint32_t& start, const Term& term) {
+  constexpr std::size_t most = 20'000;
+  static_assert(3 * most + 2 < 0x10000);
+  if (terms_.size() == most) {
+    sum(out, start);
+    start = out;
+  }
+  terms_.push_back(term);
+}
+
 void StepWriter::sum(std::uint32_t out, std::uint32_t start) {
   const bool has_start = start != none, has_factors = std::any_of(terms_.begin(), terms_.end(),
                                                                   [](const Term& term) { return term.factor != none; });
@@ -51,12 +62,14 @@ void StepWriter::sum(std::uint32_t out, std::uint32_t start) {
 void StepWriter::add_layer(const Instructions& program, const Addresses& at, const Instruction& layer) {
   for (std::uint32_t i = 0; i < layer.count; ++i)
     for (std::uint32_t c = 0; c < layer.copies; ++c) {
-      for (std::uint32_t t = 0; t < layer.depth; ++t)
-        add_term(none, at.of(Domain::varying, program.input(layer, t, c)),
-                 at.of(layer.in[0].domain, layer.in[0].place + i * layer.row + t * layer.column));
       const std::uint32_t out = at.of(Domain::varying, layer.out + i * layer.copies + c);
-      sum(out, layer.in[2].exists() ? at.of(layer.in[2].domain, Instructions::bias(layer, i, c))
-                                    : static_cast<std::uint32_t>(at.zero()));
+      std::uint32_t start = layer.in[2].exists() ? at.of(layer.in[2].domain, Instructions::bias(layer, i, c))
+                                                 : static_cast<std::uint32_t>(at.zero());
+      for (std::uint32_t t = 0; t < layer.depth; ++t)
+        add_term(out, start,
+                 {none, at.of(Domain::varying, program.input(layer, t, c)),
+                  at.of(layer.in[0].domain, layer.in[0].place + i * layer.row + t * layer.column)});
+      sum(out, start);
       if (layer.relu) value(Op::relu, out, {&out, 1});
     }
 }
@@ -68,10 +81,11 @@ void StepWriter::add_outer(const Instructions& program, const Addresses& at, con
   };
   for (std::uint32_t i = 0; i < outer.count; ++i) {
     for (std::uint32_t t = 0; outer.in[0].domain == Domain::uniform && t < outer.depth; ++t) {
-      for (std::uint32_t c = 0; c < outer.copies; ++c)
-        add_term(none, gradient(i, c), at.of(Domain::varying, program.input(outer, t, c)));
       const std::uint32_t out = at.of(Domain::row_gradient, outer.in[0].place + i * outer.row + t * outer.column);
-      sum(out, out);
+      std::uint32_t start = out;
+      for (std::uint32_t c = 0; c < outer.copies; ++c)
+        add_term(out, start, {none, gradient(i, c), at.of(Domain::varying, program.input(outer, t, c))});
+      sum(out, start);
     }
     for (std::uint32_t c = 0; outer.in[2].exists() && outer.in[2].domain == Domain::uniform && c < outer.copies; ++c) {
       add_term(none, gradient(i, c), none);
@@ -94,11 +108,12 @@ void StepWriter::add(const Instructions& program, const Addresses& at, const Ins
       one.form == Instruction::Form::function ? value(one.op, out, in) : local(one.op, one.by, out, in);
       continue;
     }
+    std::uint32_t start = is_row_sum ? out : at(one.start, i);
     for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) {
       const Factors& factors = program.factors[t];
-      add_term(at(factors.factor, i), at(factors.a, i), at(factors.b, i));
+      add_term(out, start, {at(factors.factor, i), at(factors.a, i), at(factors.b, i)});
     }
-    sum(out, is_row_sum ? out : at(one.start, i));
+    sum(out, start);
   }
 }
 

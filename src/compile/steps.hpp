@@ -100,6 +100,7 @@ class StepWriter {
   struct Term {
     std::uint32_t factor, a, b;
   };
+  void add_term(std::uint32_t out, std::uint32_t& start, const Term& term);  // of a sum of any length
   void write(std::uint32_t address) { words_.push_back(address == none ? one_ : address); }
   void add_layer(const Instructions& program, const Addresses& at, const Instruction& layer);
   void add_outer(const Instructions& program, const Addresses& at, const Instruction& outer);
