@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "gradwalk/compile.hpp"
@@ -197,6 +198,16 @@ TEST(ASubsetOfRows, IsRunInItsOrder) {
   Value w = 1.0;
   EXPECT_EQ(error_of([&] { compile(w, {.parameters = {w}}).run({}, {.seeds = weights, .subset = wrong}); }),
             "Program::run: needs no subset: the program has no rows, got one; leave .subset out");
+}
+
+TEST(Weights, OfBothSignsMakeNaNOfAnInfiniteUniformOutput) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Value x{1.0}, w{infinity};
+  Program program = compile(w, {.inputs = {x}, .parameters = {w}});
+  const Numbers rows{1, 2}, both{1, -2}, positive{1, 2};
+  EXPECT_TRUE(std::isnan(program.run(rows, {.weights = both})));
+  EXPECT_EQ(program.run(rows, {.weights = positive}), infinity);
+  EXPECT_EQ(program.run(rows), infinity);
 }
 
 TEST(ASubsetOfRows, IsAnEmptyBatchIfItHasNone) {

@@ -663,9 +663,13 @@ template <class T> double Machine<T>::run_once(const Rows& rows, const Wanted& w
   const auto& output = program_.outputs.front();
   double sum = 0;
   if (output.domain != Domain::varying) {
+    const auto value = static_cast<double>(number_of(output, 0));
     double all_seeds = rows.seeds == nullptr ? static_cast<double>(rows.count) : 0;
-    for (std::size_t r = 0; rows.seeds != nullptr && r < rows.count; ++r) all_seeds += rows.seeds[r];
-    sum = all_seeds * static_cast<double>(number_of(output, 0));
+    if (rows.seeds == nullptr) sum = all_seeds * value;
+    for (std::size_t r = 0; rows.seeds != nullptr && r < rows.count; ++r) {
+      all_seeds += rows.seeds[r];
+      sum += rows.seeds[r] * value;  // one by one: infinities of both signs give NaN
+    }
     if (wanted.gradients) uniform_.set_seed(0, static_cast<T>(all_seeds));
   }
   const bool has_rows = std::any_of(program_.outputs.begin(), program_.outputs.end(),
