@@ -58,9 +58,12 @@ class Assembler {
 
   // The address of the numbers is the first argument of the code.
   void begin_function() {
-    put_all({0xf3, 0x0f, 0x1e, 0xfa, 0x53, 0x48, 0x89, 0xfb});
-  }                                                                 // endbr64; push rbx; mov rbx, rdi
-  void end_function() { put_all({0xc5, 0xf8, 0x77, 0x5b, 0xc3}); }  // vzeroupper; pop rbx; ret
+    put_all({0xf3, 0x0f, 0x1e, 0xfa});  // endbr64
+    put_all({0x53, 0x48, 0x89, 0xfb});  // push rbx; mov rbx, rdi
+  }
+  void end_function() {
+    put_all({0xc5, 0xf8, 0x77, 0x5b, 0xc3});  // vzeroupper; pop rbx; ret
+  }
   // Calls function(first, second, third), and function(first, count, the address of the numbers).
   void call(const void* function, const void* first, const void* second, const void* third) {
     begin_call(function, first, reinterpret_cast<std::uintptr_t>(second));
