@@ -2,9 +2,9 @@
 // Several paths as one graph without branches, which computes for each row what its path does.
 //
 // A path is a list of comparisons and the graph between them. Where two paths come to comparisons of the same kind,
-// they are taken to be at the same point of the function: a Point. What differs there is chosen by the comparisons
-// before, as select(condition, a, b), and everything after it is computed once. So n branches one after another, which
-// have 2^n paths, are n Points.
+// they are taken to be at the same point of the function: a Point. The comparisons before choose what
+// differs there, as select(condition, a, b), and everything after it is computed once. So n branches one after
+// another, which have 2^n paths, are n Points.
 //
 // A merged graph also has paths that nobody has recorded, put together from parts of others. Nobody knows whether the
 // function would record the same there. So a merged graph is only made where all of its paths have been recorded, and

@@ -49,7 +49,7 @@ class Merger {
     std::vector<Id> arrived;  // by point: the edge by which it came
     std::size_t next = 0;     // decision
   };
-  // What comparisons at one point have in common.
+  // The properties that comparisons at one point share.
   struct Kind {
     bool is_end = false;
     Op op = Op::leaf;

@@ -156,7 +156,7 @@ void choose_roles(Subject& of, std::span<Slot> slots, const plain::Graph& twin, 
   }
 }
 
-// What a run returns and writes.
+// The numbers that a run returns and writes.
 struct Expected {
   Rounded sum;
   std::vector<Rounded> gradient, inputs, outputs;
