@@ -74,7 +74,8 @@ Machine<T>::Machine(Instructions program, const detail::Kernels<T>& kernels, std
       rows_by_steps_(by_steps_ == RowsBySteps::two_rows
                          ? 2
                          : count_few_rows<T>(program_, row_steps_.words, row_steps_.terms, may_write_code_)),
-      threads_(std::max<std::size_t>(threads, 1)) {
+      threads_(std::max<std::size_t>(threads, 1)),
+      is_uniform_shared_(threads_ > 1 && uniform_.is_worth_threads()) {
   list_lookups();
 }
 
@@ -337,8 +338,15 @@ template <class T> void Machine<T>::set_block(std::size_t rows) {
     Worker& worker = workers_[w];
     worker.columns = {cells * w / count * cell_, std::min(cells * (w + 1) / count * cell_, wanted)};
   }
-  if (count > 1 && (pool_ == nullptr || pool_->size() < count)) pool_ = std::make_unique<Pool>(count);
+  make_pool(count);
   columns_ = wanted;
+}
+
+template <class T> void Machine<T>::make_pool(std::size_t threads) {
+  if (threads <= 1 || (pool_ != nullptr && pool_->size() >= threads)) return;
+  std::unique_ptr<Pool> made = std::make_unique<Pool>(threads);
+  uniform_.use_threads(made.get());
+  pool_ = std::move(made);
 }
 
 template <class T> template <class Work> void Machine<T>::share(Work work) {
@@ -658,6 +666,7 @@ template <class T> double Machine<T>::run_by_steps(const Rows& rows, const Wante
 
 template <class T> double Machine<T>::run_once(const Rows& rows, const Wanted& wanted) {
   const bool by_steps = goes_by_steps(rows);
+  if (is_uniform_shared_) make_pool(threads_);
   uniform_.forward();
   if (wanted.gradients) zero_gradients(by_steps);
   const auto& output = program_.outputs.front();

@@ -85,6 +85,7 @@ template <class T> class Machine {
   };
 
   void set_block(std::size_t rows);
+  void make_pool(std::size_t threads);
   std::size_t work_a_row() const;
   struct Wanted {
     bool gradients = false;
@@ -155,6 +156,7 @@ template <class T> class Machine {
   Buffer<T> row_values_, seeds_, partial_;
   std::vector<double> cell_results_;
   std::size_t threads_;
+  bool is_uniform_shared_;  // threads run long vectors of uniform numbers
   std::vector<Worker> workers_;
   // Entries of tables that rows look up by an input, side by side for each index.
   struct Lookup {

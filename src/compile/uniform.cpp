@@ -3,13 +3,35 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <system_error>
 
 #include "machine_code.hpp"
+#include "strips.hpp"
 
 namespace gradwalk::compiler {
 
 using detail::In;
 using detail::Kernels;
+
+namespace {
+
+constexpr std::size_t numbers_a_line = 16;  // gathered operands begin with a line of the cache
+
+// Calls meet(i, piece) for each instruction: of its vectors, `piece` numbers are computed at a time.
+template <class Meet> void each_piece(const std::vector<Strip>& strips, Meet meet) {
+  std::size_t end = 0;  // of the last strip
+  std::uint32_t piece = none;
+  for (std::size_t i = 0; i < strips.size(); ++i) {
+    if (strips[i].instructions > 0) {
+      end = i + strips[i].instructions;
+      piece = strips[i].piece;
+    }
+    meet(i, i < end ? piece : none);
+  }
+}
+
+}  // namespace
 
 // An instruction with its addresses, worked out once: nothing of it changes between runs.
 template <class T> struct UniformPart<T>::Bound {
@@ -18,6 +40,7 @@ template <class T> struct UniformPart<T>::Bound {
   std::uint32_t count = 0;
   std::uint32_t in = 0, term = 0, terms = 0, gather = 0, gathers = 0;  // where its own begin, and how many there are
   T* out = nullptr;
+  Strip strip;                 // that begins here
   const Code* code = nullptr;  // that it is of
   union {
     typename Kernels<T>::Value value = nullptr;
@@ -36,7 +59,7 @@ template <class T> struct UniformPart<T>::Gather {
 };
 
 template <class T> UniformPart<T>::UniformPart(const Instructions& program, const Kernels<T>& kernels, std::size_t more,
-                                               bool may_write_code)
+                                               bool may_write_code, const StripLimits& limits)
     : program_(program),
       kernels_(kernels),
       at_(program),
@@ -45,12 +68,16 @@ template <class T> UniformPart<T>::UniformPart(const Instructions& program, cons
   for (std::size_t i = 0; i < program.constants.size(); ++i)
     values_.data()[at_.constants() + i] = static_cast<T>(program.constants[i]);
   values_.data()[at_.one()] = 1;
-  std::size_t most = 0;
-  for (const std::vector<Instruction>* list : {&program.uniform, &program.uniform_backward})
-    for (const Instruction& one : *list) most = std::max(most, gathered_by(one));
-  gathered_.resize(most);
-  forward_ = bind(program.uniform);
-  backward_ = bind(program.uniform_backward);
+  const std::vector<Strip> strips = find_strips(program, program.uniform, limits),
+                           backward_strips = find_strips(program, program.uniform_backward, limits);
+  const auto most =
+      std::max(most_gathered(program.uniform, strips), most_gathered(program.uniform_backward, backward_strips));
+  scratch_.resize(1);
+  scratch_[0].gathered.resize(most);
+  scratch_[0].terms.resize(
+      std::max(most_terms(program.uniform, strips), most_terms(program.uniform_backward, backward_strips)));
+  forward_ = bind(program.uniform, strips);
+  backward_ = bind(program.uniform_backward, backward_strips);
   for (Code* code : {&forward_, &backward_})
     for (Bound& one : code->list) one.code = code;
   list_copies();
@@ -59,7 +86,9 @@ template <class T> UniformPart<T>::UniformPart(const Instructions& program, cons
 template <class T> UniformPart<T>::~UniformPart() = default;
 
 template <class T> std::size_t UniformPart<T>::bytes() const {
-  std::size_t all = values_.bytes() + gathered_.bytes() + copies_.capacity() * sizeof(Copy);
+  std::size_t all = values_.bytes() + copies_.capacity() * sizeof(Copy);
+  for (const Scratch& scratch : scratch_)
+    all += scratch.gathered.bytes() + scratch.terms.capacity() * sizeof(detail::Term<T>);
   for (const Code* code : {&forward_, &backward_})
     all += code->machine_code.bytes() + code->list.size() * sizeof(Bound) + code->in.size() * sizeof(In<T>) +
            code->terms.size() * (sizeof(detail::Term<T>) + sizeof(std::uint32_t)) +
@@ -67,11 +96,15 @@ template <class T> std::size_t UniformPart<T>::bytes() const {
   return all;
 }
 
-template <class T> auto UniformPart<T>::bind(const std::vector<Instruction>& instructions) -> Code {
+template <class T>
+auto UniformPart<T>::bind(const std::vector<Instruction>& instructions, const std::vector<Strip>& strips) -> Code {
   Code code;
   code.instructions = &instructions;
   code.list.reserve(instructions.size());
-  for (const Instruction& one : instructions) code.list.push_back(bind(one, code));
+  each_piece(strips, [&](std::size_t i, std::uint32_t piece) {
+    code.list.push_back(bind(instructions[i], piece, code));
+    code.list.back().strip = strips[i];
+  });
   code.in.shrink_to_fit();
   code.terms.shrink_to_fit();
   code.counts.shrink_to_fit();
@@ -79,44 +112,31 @@ template <class T> auto UniformPart<T>::bind(const std::vector<Instruction>& ins
   return code;
 }
 
-namespace {
-
-constexpr std::size_t operands_of(Instruction::Form form) {
-  return form == Instruction::Form::function ? 3 : form == Instruction::Form::local ? local_operands : 2;
-}
-bool has_terms(const Instruction& one) {
-  return one.form == Instruction::Form::sums || one.form == Instruction::Form::dot || one.terms > 0;
-}
-
-// Calls meet(operand, count) for all operands of an instruction on uniform numbers; it is given those that are not
-// there, too.
-template <class Meet> void each_operand(const Instructions& program, const Instruction& one, Meet meet) {
-  if (one.form == Instruction::Form::steps) return;
-  if (!has_terms(one)) {
-    for (std::size_t k = 0; k < operands_of(one.form); ++k) meet(one.in[k], one.count);
-    return;
-  }
-  meet(one.form == Instruction::Form::shares ? one.in[1] : one.start, one.count);
-  for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) {
-    const Factors& factors = program.factors[t];
-    const std::uint32_t count = one.form == Instruction::Form::dot ? factors.count : one.count;
-    for (const Operand* operand : {&factors.factor, &factors.a, &factors.b}) meet(*operand, count);
-  }
-}
-
-constexpr std::size_t numbers_a_line = 16;  // gathered operands begin with a line of the cache
-
-}  // namespace
-
-template <class T> std::size_t UniformPart<T>::gathered_by(const Instruction& one) const {
-  std::size_t all = 0;
-  each_operand(program_, one, [&](const Operand& operand, std::uint32_t count) {
-    if (operand.table != none) all += round_up(count, numbers_a_line);
+// How many numbers the instruction that gathers most has to gather at a time.
+template <class T> std::size_t UniformPart<T>::most_gathered(const std::vector<Instruction>& list,
+                                                             const std::vector<Strip>& strips) const {
+  std::size_t most = 0;
+  each_piece(strips, [&](std::size_t i, std::uint32_t piece) {
+    std::size_t all = 0;
+    each_operand(program_, list[i], [&](const Operand& operand, std::uint32_t count) {
+      if (operand.table != none) all += round_up(std::min(count, piece), numbers_a_line);
+    });
+    most = std::max(most, all);
   });
-  return all;
+  return most;
 }
 
-template <class T> auto UniformPart<T>::bind(const Instruction& one, Code& code) -> Bound {
+// How many terms the longest sum in a strip has.
+template <class T>
+std::size_t UniformPart<T>::most_terms(const std::vector<Instruction>& list, const std::vector<Strip>& strips) {
+  std::size_t most = 0;
+  each_piece(strips, [&](std::size_t i, std::uint32_t piece) {
+    if (piece != none) most = std::max<std::size_t>(most, list[i].terms);
+  });
+  return most;
+}
+
+template <class T> auto UniformPart<T>::bind(const Instruction& one, std::uint32_t piece, Code& code) -> Bound {
   Bound made;
   made.form = one.form;
   made.op = one.op;
@@ -131,7 +151,7 @@ template <class T> auto UniformPart<T>::bind(const Instruction& one, Code& code)
   if (one.form == Instruction::Form::local) made.local = kernels_.local(one.op, one.by);
   if (one.form == Instruction::Form::extreme && one.terms > 0) made.extremes = kernels_.extremes(one.op);
   if (one.form == Instruction::Form::shares && one.terms > 0) made.shares = kernels_.shares(one.op);
-  T* to = gathered_.data();
+  T* to = scratch_[0].gathered.data();
   std::array<In<T>, 3> term;
   std::size_t met = 0;
   each_operand(program_, one, [&](const Operand& operand, std::uint32_t count) {
@@ -141,7 +161,7 @@ template <class T> auto UniformPart<T>::bind(const Instruction& one, Code& code)
     if (operand.table != none) {
       code.gathers.push_back({base, program_.tables.data() + operand.table, to, count});
       in = {to, 1};
-      to += round_up(count, numbers_a_line);
+      to += round_up(std::min(count, piece), numbers_a_line);
     }
     if (!has_terms(one) || met++ == 0) {
       code.in.push_back(in);
@@ -207,24 +227,32 @@ template <class T> void UniformPart<T>::run(Code& code) {
   if (code.machine_code.is_there())
     run_code(code.machine_code, values_.data());
   else
-    run<false>(code);
+    run<false>(code.list.data(), code.list.data() + code.list.size());
 }
 
 template <class T> void UniformPart<T>::run_range(UniformPart* part, const Bound* begin, const Bound* end) {
-  for (const Bound* one = begin; one != end; ++one) part->run<false>(*one, *one->code);
+  part->run<false>(begin, end);
 }
 
 template <class T> void UniformPart<T>::backward(bool skip_zeros) {
   for (const Instructions::Pack& pack : program_.packs) unpack(pack);
   if (skip_zeros)
-    run<true>(backward_);
+    run<true>(backward_.list.data(), backward_.list.data() + backward_.list.size());
   else
     run(backward_);
   for (const Copy& copy : copies_) std::copy_n(values_.data() + copy.from, copy.count, gradients() + copy.to);
 }
 
-template <class T> template <bool skip_zeros> void UniformPart<T>::run(const Code& code) {
-  for (const Bound& one : code.list) run<skip_zeros>(one, code);
+template <class T> template <bool skip_zeros> void UniformPart<T>::run(const Bound* begin, const Bound* end) {
+  for (const Bound* one = begin; one != end;) {
+    if (one->strip.instructions == 0) {
+      run<skip_zeros>(*one++);
+      continue;
+    }
+    const std::span strip(one, one->strip.instructions);
+    run_strip<skip_zeros>(strip);
+    one += strip.size();
+  }
 }
 
 namespace {
@@ -248,7 +276,8 @@ template <class T> void pass_through_extreme(Op op, const T* in, std::size_t cou
 
 }  // namespace
 
-template <class T> template <bool skip_zeros> void UniformPart<T>::run(const Bound& one, const Code& code) {
+template <class T> template <bool skip_zeros> void UniformPart<T>::run(const Bound& one) {
+  const Code& code = *one.code;
   for (std::uint32_t i = one.gather; i < one.gather + one.gathers; ++i) {
     const Gather& gather = code.gathers[i];
     kernels_.gather(gather.count, gather.from, gather.table, gather.to);
@@ -288,6 +317,78 @@ template <class T> template <bool skip_zeros> void UniformPart<T>::run(const Bou
     case Instruction::Form::pick:
     case Instruction::Form::scatter: break;  // of rows
   }
+}
+
+// Pieces do not depend on each other, so threads can share them. Machine code calls this, so it must not throw.
+template <class T> template <bool skip_zeros> void UniformPart<T>::run_strip(std::span<const Bound> strip) {
+  const std::uint32_t count = strip[0].count, piece = strip[0].strip.piece;
+  const std::size_t pieces = (count + piece - 1) / piece;
+  const std::size_t parts = is_worth_threads(strip[0]) && pool_ != nullptr ? std::min(pool_->size(), pieces) : 1;
+  const auto run_part = [&](std::size_t part) {
+    if (part >= parts) return;
+    for (std::size_t p = pieces * part / parts; p < pieces * (part + 1) / parts; ++p) {
+      const auto first = static_cast<std::uint32_t>(p * piece);
+      for (const Bound& one : strip) run_piece<skip_zeros>(one, first, std::min(piece, count - first), scratch_[part]);
+    }
+  };
+  if (parts == 1) return run_part(0);
+  try {
+    pool_->run(std::ref(run_part));
+  } catch (const std::system_error&) {  // In a child of fork(), the threads could not be started.
+    for (std::size_t part = 0; part < parts; ++part) run_part(part);
+  }
+}
+
+template <class T> bool UniformPart<T>::is_worth_threads(const Bound& first) {
+  constexpr std::size_t worth_it = 100'000;  // about as many numbers as take 100 microseconds
+  return std::size_t{first.count} * first.strip.instructions >= worth_it;
+}
+template <class T> bool UniformPart<T>::is_worth_threads() const {
+  const auto is_worth = [](const Bound& one) { return is_worth_threads(one); };
+  return std::any_of(forward_.list.begin(), forward_.list.end(), is_worth) ||
+         std::any_of(backward_.list.begin(), backward_.list.end(), is_worth);
+}
+
+template <class T> void UniformPart<T>::use_threads(Pool* pool) {
+  scratch_.resize(std::max<std::size_t>(scratch_.size(), pool->size()));
+  for (Scratch& scratch : scratch_) {
+    scratch.gathered.resize(scratch_[0].gathered.size());
+    scratch.terms.resize(scratch_[0].terms.size());
+  }
+  pool_ = pool;
+}
+
+// Computes `count` numbers of an instruction in a strip, from the first-th on.
+template <class T> template <bool skip_zeros>
+void UniformPart<T>::run_piece(const Bound& one, std::uint32_t first, std::uint32_t count, Scratch& scratch) {
+  const Code& code = *one.code;
+  const Buffer<T>& all = scratch_[0].gathered;
+  const T *const gathered = all.data(), *const end_of_gathered = gathered + all.size();
+  for (std::uint32_t i = one.gather; i < one.gather + one.gathers; ++i) {
+    const Gather& gather = code.gathers[i];
+    kernels_.gather(count, gather.from, gather.table + first, scratch.gathered.data() + (gather.to - gathered));
+  }
+  const auto piece = [&](In<T> in) {
+    if (in.at >= gathered && in.at < end_of_gathered)
+      in.at = scratch.gathered.data() + (in.at - gathered);
+    else if (in.at != nullptr)
+      in.at += in.stride * first;
+    return in;
+  };
+  T* const out = one.out + first;
+  if (one.terms == 0 && one.form != Instruction::Form::sums) {
+    std::array<In<T>, local_operands> in;
+    std::transform(code.in.begin() + one.in, code.in.begin() + one.in + operands_of(one.form), in.begin(), piece);
+    if (one.form == Instruction::Form::function) return one.value(count, in.data(), out);
+    return one.local(count, in.data(), in[3], in[4], out, false);
+  }
+  const std::span terms(scratch.terms.data(), one.terms);
+  for (std::uint32_t t = 0; t < one.terms; ++t) {
+    const detail::Term<T>& term = code.terms[one.term + t];
+    terms[t] = {piece(term.factor), piece(term.a), piece(term.b)};
+  }
+  if (one.form == Instruction::Form::extreme) return one.extremes(count, terms, out);
+  (skip_zeros ? kernels_.sums_without_zeros : kernels_.sums)(count, piece(code.in[one.in]), terms, out);
 }
 
 template class UniformPart<float>;
