@@ -2,32 +2,21 @@
 // Programs that have written machine code give the same bits as programs that interpret their steps.
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <cmath>
-#include <limits>
 #include <random>
 
 #include "../bench/objectives/kinds.hpp"
 #include "gradwalk/compile.hpp"
+#include "machine_code_support.hpp"
 #include "random_function.hpp"
 #include "support.hpp"
 
 namespace gradwalk::compile_code_test {
 
+using namespace tests::machine_code;
+
 // More than the runs after which a program writes code.
 constexpr int many_runs = 80;
-
-bool may_have_code(const std::string& instruction_set) {
-#if defined(__x86_64__) && !defined(_WIN32)
-  return instruction_set.starts_with("AVX");
-#else
-  return (void)instruction_set, false;
-#endif
-}
-
-bool same_bits(double x, double y) {
-  return (std::isnan(x) && std::isnan(y)) || std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
-}
 
 void expect_same_bits(const std::vector<double>& code, const std::vector<double>& steps) {
   ASSERT_EQ(code.size(), steps.size());
@@ -194,16 +183,6 @@ TEST_P(MachineCode, PassesNothingOnWhereTheGradientIsZero) {
   EXPECT_EQ(gradients, (std::vector{4.0, 0.25}));
 }
 
-std::vector<std::tuple<Precision, std::string>> sets() {
-  std::vector<std::tuple<Precision, std::string>> all;
-  for (const std::string& set : instruction_sets())
-    for (const Precision precision : {Precision::float64, Precision::float32}) all.emplace_back(precision, set);
-  return all;
-}
-std::string name_of(const testing::TestParamInfo<std::tuple<Precision, std::string>>& set) {
-  const auto& [precision, name] = set.param;
-  return name + (precision == Precision::float64 ? "_float64" : "_float32");
-}
-INSTANTIATE_TEST_SUITE_P(Compile, MachineCode, testing::ValuesIn(sets()), name_of);
+INSTANTIATE_TEST_SUITE_P(Compile, MachineCode, testing::ValuesIn(precisions_and_sets()), name_of);
 
 }  // namespace gradwalk::compile_code_test

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Writes instructions of x86-64: arithmetic on vectors of up to 32 bytes (AVX2 and FMA), moves, and calls.
 //
-// All instructions read and write one array of numbers, which begins at the address in rbx. Constants follow the code.
+// All instructions read and write an array of numbers, which begins at the address in rbx, and may read a second one,
+// which begins at the address in rbp. Constants follow the code.
 // Only the encodings that machine_code.cpp needs are here, about 30. An assembler library would be a dependency for
 // them, and the time to write code is part of the time to compile a program.
 #pragma once
@@ -23,10 +24,11 @@ class Assembler {
     std::uint8_t opcode;
     bool wide = false;
   };
-  // An operand in memory: bytes from the first number, or a constant.
+  // An operand in memory: bytes from the first number of an array, or a constant.
   struct Memory {
+    enum Base : std::uint8_t { first_array = 3, constants = 4, second_array = 5 };  // arrays: their registers
     std::int32_t offset;
-    bool is_constant = false;
+    Base base = first_array;
   };
   using Constant = std::array<std::uint8_t, 32>;
   static constexpr int no_immediate = -1;
@@ -42,27 +44,30 @@ class Assembler {
     make_room();
     prefix(form, is_256, reg, left, false);
     const auto field = static_cast<std::uint8_t>((reg & 7) << 3);
-    if (right.is_constant) {  // relative to the next instruction
+    if (right.base == Memory::constants) {  // relative to the next instruction
       put(field | 5);
       fixups_.push_back({size_, immediate != no_immediate, static_cast<std::uint32_t>(right.offset)});
       put_number(std::uint32_t{0});
     } else if (right.offset == static_cast<std::int8_t>(right.offset)) {
-      put(0x40 | field | 3);
+      put(0x40 | field | right.base);
       put(static_cast<std::uint8_t>(right.offset));
     } else {
-      put(0x80 | field | 3);
+      put(0x80 | field | right.base);
       put_number(right.offset);
     }
     if (immediate != no_immediate) put(static_cast<std::uint8_t>(immediate));
   }
 
-  // The address of the numbers is the first argument of the code.
-  void begin_function() {
-    put_all({0xf3, 0x0f, 0x1e, 0xfa});  // endbr64
-    put_all({0x53, 0x48, 0x89, 0xfb});  // push rbx; mov rbx, rdi
+  // The address of the first array is the argument of the code; that of the second one is fixed.
+  void begin_function(const void* second_array) {
+    put_all({0xf3, 0x0f, 0x1e, 0xfa});           // endbr64
+    put_all({0x53, 0x55, 0x48, 0x83, 0xec, 8});  // push rbx; push rbp; sub rsp, 8
+    put_all({0x48, 0x89, 0xfb, 0x48, 0xbd});     // mov rbx, rdi; mov rbp, ...
+    put_number(reinterpret_cast<std::uintptr_t>(second_array));
   }
   void end_function() {
-    put_all({0xc5, 0xf8, 0x77, 0x5b, 0xc3});  // vzeroupper; pop rbx; ret
+    put_all({0xc5, 0xf8, 0x77, 0x48, 0x83, 0xc4, 8});  // vzeroupper; add rsp, 8
+    put_all({0x5d, 0x5b, 0xc3});                       // pop rbp; pop rbx; ret
   }
   // Calls function(first, second, third), and function(first, count, the address of the numbers).
   void call(const void* function, const void* first, const void* second, const void* third) {

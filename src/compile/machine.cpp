@@ -51,11 +51,9 @@ template <class T> std::size_t count_few_rows(const Instructions& program, std::
   constexpr StepTimes interpreted{80, 20, 4, 0}, written{140, 7, 5, 80};
   const StepTimes& times = may_write_code ? written : interpreted;
   std::size_t work = terms * times.term;
-  for (std::size_t at = 0; at < words.size();) {
-    const StepHead head(words[at]);
+  each_step(words, [&](StepHead head, const std::uint32_t*) {
     work += times.step + (MachineCode<T>::writes(head) ? 0 : times.call);
-    at += 1 + head.words();
-  }
+  });
   const std::size_t instructions = program.varying.size() + program.varying_backward.size() + program.outers.size();
   return work == 0 ? 0 : std::max<std::size_t>(instructions * times.instruction / work, 1);
 }
@@ -67,7 +65,7 @@ Machine<T>::Machine(Instructions program, const detail::Kernels<T>& kernels, std
     : program_(std::move(program)),
       kernels_(kernels),
       by_steps_(rows_by_steps(program_)),
-      row_steps_(by_steps_ == RowsBySteps::few_rows ? row_steps(false) : RowSteps()),
+      row_steps_(by_steps_ == RowsBySteps::few_rows ? RowCode(row_steps(program_, false)) : RowCode()),
       uniform_(program_, kernels, by_steps_ == RowsBySteps::no_row ? 0 : places_of_rows(program_), may_write_code),
       may_write_code_(may_write_code && MachineCode<T>::is_possible(kernels)),
       plan_(plan_rows(program_, kernels)),
@@ -77,23 +75,11 @@ Machine<T>::Machine(Instructions program, const detail::Kernels<T>& kernels, std
       threads_(std::max<std::size_t>(threads, 1)),
       is_uniform_shared_(threads_ > 1 && uniform_.is_worth_threads()) {
   list_lookups();
+  if (may_write_code_ && Tiles<T>::fits(program_, kernels_))
+    tiles_ = std::make_unique<Tiles<T>>(program_, kernels_, uniform_.values());
 }
 
-template <class T> auto Machine<T>::row_steps(bool for_inputs) const -> RowSteps {
-  const Addresses at(program_);
-  RowSteps made;
-  StepWriter writer(made.words, at.one());
-  for (const Instruction& one : program_.varying) writer.add(program_, at, one);
-  made.forward = made.words.size();
-  for (const Instruction& one : program_.varying_backward)
-    if (for_inputs || !one.for_inputs) writer.add(program_, at, one);
-  for (const Instruction& one : program_.outers) writer.add(program_, at, one);
-  made.words.shrink_to_fit();
-  made.terms = writer.terms();
-  return made;
-}
-
-template <class T> void Machine<T>::write_code(RowSteps& steps) const {
+template <class T> void Machine<T>::write_code(RowCode& steps) const {
   const auto written = [&](std::span<const std::uint32_t> words) {
     MachineCode<T> writer(program_, kernels_);
     writer.add_steps(words);
@@ -196,14 +182,14 @@ template <class T> const std::vector<Range>& Machine<T>::used_parameters(const R
 }
 
 // Of parameters that are looked up, only those that the last run with gradients has touched can differ from 0.
-template <class T> void Machine<T>::zero_gradients(bool by_steps) {
+template <class T> void Machine<T>::zero_gradients(bool all) {
   if (are_all_touched_) {
     uniform_.zero_gradients(program_.looked_up);
     are_all_touched_ = false;
   }
   uniform_.zero_gradients(touched_);
   touched_.assign(used_.begin() + static_cast<std::ptrdiff_t>(others_.size()), used_.end());
-  uniform_.zero_gradients(by_steps ? plan_.row_gradients : plan_.added_to);
+  uniform_.zero_gradients(all ? plan_.row_gradients : plan_.added_to);
 }
 
 // The places of the entries, from that of the first one on. A wrong index reads the first entry; check_indices() then
@@ -243,10 +229,10 @@ template <class T> void Machine<T>::run_scatter(const Instruction& one) {
   }
 }
 
-template <class T> void Machine<T>::check_indices(std::size_t begin, std::size_t row) const {
+template <class T> void Machine<T>::check_indices(std::size_t begin, const Varying& varying, std::size_t row) const {
   const std::size_t first = program_.outputs.size() - program_.index_sizes.size();
   for (std::size_t i = 0; i < program_.index_sizes.size(); ++i) {
-    const T index = number_of(program_.outputs[first + i], row);
+    const T index = number_of(program_.outputs[first + i], varying, row);
     const std::size_t size = program_.index_sizes[i];
     if (index >= 0 && index < static_cast<T>(size) && index == std::floor(index)) continue;
     throw Error("Program", "a whole number from 0 to " + std::to_string(size - 1) + " as the index of each pick",
@@ -266,12 +252,14 @@ template <class T> std::size_t Machine<T>::bytes() const {
     all += of(*list);
     for (const Plan<T>& one : *list) all += of(one.runs, one.stretches, one.starts, one.terms);
   }
-  for (const RowSteps* steps : {&row_steps_, &row_steps_for_inputs_})
+  for (const RowCode* steps : {&row_steps_, &row_steps_for_inputs_})
     all += steps->forward_code.bytes() + steps->backward_code.bytes();
   all += of(plan_.reduced, plan_.slot, plan_.row_gradients, plan_.added_to);
   all += of(lookups_, stamps_, parameter_stamps_, others_, used_, touched_, scatter_indices_, workers_, cell_results_);
   for (const std::vector<std::uint32_t>& stamps : stamps_) all += of(stamps);
   for (const Worker& worker : workers_) all += of(worker.terms, worker.row_terms, worker.indices);
+  if (tiles_ != nullptr) all += sizeof(Tiles<T>) + tiles_->bytes();
+  all += part_results_.capacity() * sizeof(double) + tile_values_.bytes() + tile_sums_.bytes();
   return all + uniform_.bytes() + row_values_.bytes() + seeds_.bytes() + partial_.bytes();
 }
 
@@ -358,31 +346,31 @@ template <class T> template <class Work> void Machine<T>::share(Work work) {
 
 // Inputs side by side for all rows. The last row is repeated where there are no more: what it computes is as good as
 // any.
-template <class T> template <class N>
-void Machine<T>::load_inputs(const N* rows, std::size_t begin, std::size_t count, Columns columns) {
+template <class T> template <class N> void Machine<T>::load_inputs(const N* rows, std::size_t begin, std::size_t count,
+                                                                   Columns columns, T* to, std::size_t to_width) const {
   const std::size_t inputs = program_.inputs;
-  T* const values = row_values_.data() + columns.begin;
+  T* const values = to + columns.begin;
   const std::size_t width = columns.end - columns.begin;
   const std::size_t first = std::min(columns.begin, count - 1), own = std::min(width, count - first);
   const N* const from = rows + (begin + first) * inputs;
   if constexpr (std::is_same_v<N, T>) {
-    kernels_.transpose(own, inputs, from, inputs, values, columns_);
+    kernels_.transpose(own, inputs, from, inputs, values, to_width);
   } else {
     constexpr std::size_t piece = 16;  // rows, so that what is written stays in the cache until it is whole
     for (std::size_t top = 0; top < own; top += piece)
       for (std::size_t i = 0; i < inputs; ++i)
         for (std::size_t r = top; r < std::min(top + piece, own); ++r)
-          values[i * columns_ + r] = static_cast<T>(from[r * inputs + i]);
+          values[i * to_width + r] = static_cast<T>(from[r * inputs + i]);
   }
   for (std::size_t i = 0; own < width && i < inputs; ++i)
-    std::fill(values + i * columns_ + own, values + i * columns_ + width, values[i * columns_ + own - 1]);
+    std::fill(values + i * to_width + own, values + i * to_width + width, values[i * to_width + own - 1]);
 }
 
 template <class T> void Machine<T>::load(const Rows& rows, std::size_t begin, Columns columns) {
   if (rows.floats != nullptr)
-    load_inputs(rows.floats, begin, rows_, columns);
+    load_inputs(rows.floats, begin, rows_, columns, row_values_.data(), columns_);
   else
-    load_inputs(rows.numbers, begin, rows_, columns);
+    load_inputs(rows.numbers, begin, rows_, columns, row_values_.data(), columns_);
   for (std::size_t r = columns.begin; r < columns.end; ++r)
     seeds_.data()[r] = r >= rows_ ? T(0) : rows.seeds == nullptr ? T(1) : static_cast<T>(rows.seeds[begin + r]);
 }
@@ -566,18 +554,19 @@ template <class T> void Machine<T>::add_results(Columns columns) {
   });
 }
 
-template <class T> T Machine<T>::number_of(const Instructions::Output& output, std::size_t column) const {
-  if (output.domain == Domain::varying) return row_numbers_[output.place * row_width_ + column];
+template <class T>
+T Machine<T>::number_of(const Instructions::Output& output, const Varying& varying, std::size_t row) const {
+  if (output.domain == Domain::varying) return varying.numbers[output.place * varying.width + row];
   return (output.domain == Domain::uniform ? uniform_.values() : uniform_.constants())[output.place];
 }
 
-template <class T> void Machine<T>::check_guards(std::size_t begin, Columns columns) const {
+template <class T> void Machine<T>::check_guards(std::size_t begin, const Varying& varying, Columns columns) const {
   if (program_.guards.empty() && program_.index_sizes.empty()) return;
   const std::size_t first = program_.wanted_outputs();
-  for (std::size_t r = columns.begin; r < std::min(columns.end, rows_); ++r) {
-    check_indices(begin, r);
+  for (std::size_t r = columns.begin; r < std::min(columns.end, varying.rows); ++r) {
+    check_indices(begin, varying, r);
     for (std::size_t i = 0; i < program_.guards.size(); ++i)
-      if ((number_of(program_.outputs[first + i], r) != 0) != program_.guards[i])
+      if ((number_of(program_.outputs[first + i], varying, r) != 0) != program_.guards[i])
         throw Error(
             "Program", "rows on which every comparison comes out as it was recorded",
             "row " + std::to_string(begin + r) + ", where comparison " + std::to_string(i + 1) + " does not",
@@ -585,24 +574,36 @@ template <class T> void Machine<T>::check_guards(std::size_t begin, Columns colu
   }
 }
 
-template <class T> void Machine<T>::write_outputs(std::size_t begin, Columns columns, double* outputs) const {
+template <class T>
+void Machine<T>::write_outputs(std::size_t begin, const Varying& varying, Columns columns, double* outputs) const {
   const std::size_t width = program_.wanted_outputs();
-  for (std::size_t r = columns.begin; r < std::min(columns.end, rows_); ++r)
+  for (std::size_t r = columns.begin; r < std::min(columns.end, varying.rows); ++r)
     for (std::size_t o = 0; o < width; ++o)
-      outputs[(begin + r) * width + o] = static_cast<double>(number_of(program_.outputs[o], r));
+      outputs[(begin + r) * width + o] = static_cast<double>(number_of(program_.outputs[o], varying, r));
+}
+
+template <class T>
+void Machine<T>::write_input_gradients(std::size_t begin, const Varying& varying, Columns columns, double* to) const {
+  for (std::size_t i = 0; i < program_.inputs; ++i) {
+    const std::uint32_t place = program_.input_gradients[i];
+    for (std::size_t r = columns.begin; r < std::min(columns.end, varying.rows); ++r)
+      to[(begin + r) * program_.inputs + i] =
+          place == none ? 0.0 : static_cast<double>(varying.numbers[place * varying.width + r]);
+  }
 }
 
 template <class T> void Machine<T>::run_block(const Rows& rows, std::size_t begin, const Wanted& wanted) {
   rows_ = std::min(columns_, rows.count - begin);
   const bool to_inputs = wanted.input_gradients != nullptr;
+  const Varying varying{row_values_.data(), columns_, rows_};
   share([&](std::size_t w) {
     Worker& worker = workers_[w];
     const Columns columns = worker.columns;
     load(rows, begin, columns);
     run_instructions(worker, program_.varying, plan_.varying, {});
-    check_guards(begin, columns);
+    check_guards(begin, varying, columns);
     if (program_.outputs.front().domain == Domain::varying) add_results(columns);
-    if (wanted.outputs != nullptr) write_outputs(begin, columns, wanted.outputs);
+    if (wanted.outputs != nullptr) write_outputs(begin, varying, columns, wanted.outputs);
     if (!wanted.gradients) return;
     const std::size_t width = columns.end - columns.begin;
     if (program_.row_seed != none)
@@ -612,12 +613,7 @@ template <class T> void Machine<T>::run_block(const Rows& rows, std::size_t begi
       std::fill_n(sums, plan_.reduced.size() * kernels_.lanes, T(0));
     });
     run_instructions(worker, program_.varying_backward, plan_.backward, {to_inputs, skip_zeros_});
-    for (std::size_t i = 0; to_inputs && i < program_.inputs; ++i) {
-      const std::uint32_t place = program_.input_gradients[i];
-      for (std::size_t r = columns.begin; r < std::min(columns.end, rows_); ++r)
-        wanted.input_gradients[(begin + r) * program_.inputs + i] =
-            place == none ? 0.0 : static_cast<double>(row_values_.data()[place * columns_ + r]);
-    }
+    if (to_inputs) write_input_gradients(begin, varying, columns, wanted.input_gradients);
   });
   if (!wanted.gradients) return;
   if (!program_.outers.empty()) share([&](std::size_t w) { run_outers(w, begin == 0); });
@@ -628,12 +624,11 @@ template <class T> void Machine<T>::run_block(const Rows& rows, std::size_t begi
 // The sum over the rows of the first output, if it is varying.
 template <class T> double Machine<T>::run_by_steps(const Rows& rows, const Wanted& wanted) {
   const bool to_inputs = wanted.input_gradients != nullptr;
-  RowSteps& code = to_inputs ? row_steps_for_inputs_ : row_steps_;
-  if (code.words.empty()) code = row_steps(to_inputs);
+  RowCode& code = to_inputs ? row_steps_for_inputs_ : row_steps_;
+  if (code.words.empty()) code = RowCode(row_steps(program_, to_inputs));
   T* const values = uniform_.values() + Addresses(program_).varying();
   const auto& output = program_.outputs.front();
-  row_numbers_ = values;
-  row_width_ = rows_ = 1;
+  const Varying varying{values, 1, 1};
   double sum = 0;
   for (std::size_t r = 0; r < rows.count; ++r) {
     for (std::size_t i = 0; i < program_.inputs; ++i) {
@@ -646,8 +641,8 @@ template <class T> double Machine<T>::run_by_steps(const Rows& rows, const Wante
       run_code(code.forward_code, uniform_.values());
     else
       kernels_.steps(code.forward_pass(), uniform_.values());
-    check_guards(r, {0, 1});
-    if (wanted.outputs != nullptr) write_outputs(r, {0, 1}, wanted.outputs);
+    check_guards(r, varying, {0, 1});
+    if (wanted.outputs != nullptr) write_outputs(r, varying, {0, 1}, wanted.outputs);
     const T seed = rows.seeds == nullptr ? T(1) : static_cast<T>(rows.seeds[r]);
     if (output.domain == Domain::varying) sum += static_cast<double>(seed) * static_cast<double>(values[output.place]);
     if (!wanted.gradients) continue;
@@ -657,22 +652,98 @@ template <class T> double Machine<T>::run_by_steps(const Rows& rows, const Wante
       run_code(code.backward_code, uniform_.values());
     else
       (skip_zeros_ ? kernels_.steps_without_zeros : kernels_.steps)(code.backward_pass(), uniform_.values());
-    for (std::size_t i = 0; to_inputs && i < program_.inputs; ++i)
-      wanted.input_gradients[r * program_.inputs + i] =
-          program_.input_gradients[i] == none ? 0.0 : static_cast<double>(values[program_.input_gradients[i]]);
+    if (to_inputs) write_input_gradients(r, varying, {0, 1}, wanted.input_gradients);
   }
   return sum;
 }
 
+// Code is written for the first run of so many rows, so that the number of earlier calls does not decide how sums over
+// rows are rounded. With skip_zeros_, blocks are used.
+template <class T> bool Machine<T>::goes_by_tiles(const Rows& rows, const Wanted& wanted) {
+  constexpr std::size_t worth_it = 64;  // about as many as writing the code takes
+  return tiles_ != nullptr && rows.count >= worth_it && !skip_zeros_ &&
+         tiles_->prepare(wanted.gradients, wanted.input_gradients != nullptr);
+}
+
+// Rows are divided into parts, whatever the number of threads. Each part has its own sums, one per lane of a tile,
+// which are added up in the order of the parts.
+template <class T> double Machine<T>::run_by_tiles(const Rows& rows, const Wanted& wanted) {
+  constexpr std::size_t most_parts = 64, fewest_tiles = 4, most_sums = std::size_t{1} << 20, little = 2'000'000;
+  const bool to_inputs = wanted.input_gradients != nullptr;
+  const std::vector<std::uint32_t>& reduced = tiles_->reduced(to_inputs);
+  const std::size_t width = Tiles<T>::width, tiles = (rows.count + width - 1) / width, sums = reduced.size();
+  const std::size_t limit = std::clamp<std::size_t>(most_sums / std::max<std::size_t>(sums, 1), 1, most_parts);
+  const std::size_t tiles_of_part = std::max(fewest_tiles, (tiles + limit - 1) / limit);
+  const std::size_t parts = (tiles + tiles_of_part - 1) / tiles_of_part;
+  const bool is_little = threads_ == 1 || work_a_row() * rows.count < little;
+  const std::size_t threads = is_little ? 1 : std::min(threads_, parts);
+  const std::size_t size = tiles_->size();
+  tile_values_.resize(threads * size);
+  tile_sums_.resize(parts * sums);
+  part_results_.assign(parts, 0);
+  const auto run_part = [&](std::size_t part, T* tile) {
+    for (const std::uint32_t place : reduced) std::fill_n(tile + place * width, width, T(0));
+    const std::size_t end = std::min((part + 1) * tiles_of_part * width, rows.count);
+    for (std::size_t begin = part * tiles_of_part * width; begin < end; begin += width)
+      part_results_[part] += run_tile(rows, begin, wanted, tile);
+    for (std::size_t i = 0; i < sums; ++i)
+      tile_sums_.data()[part * sums + i] =
+          std::accumulate(tile + reduced[i] * width, tile + (reduced[i] + 1) * width, T(0));
+  };
+  const auto run_parts = [&](std::size_t w) {
+    for (std::size_t part = parts * w / threads; w < threads && part < parts * (w + 1) / threads; ++part)
+      run_part(part, tile_values_.data() + w * size);
+  };
+  make_pool(threads);
+  if (threads == 1)
+    run_parts(0);
+  else
+    pool_->run(run_parts);
+  for (std::size_t i = 0; wanted.gradients && i < sums; ++i)
+    for (std::size_t part = 0; part < parts; ++part)
+      uniform_.gradients()[reduced[i]] += tile_sums_.data()[part * sums + i];
+  const bool is_varying = program_.outputs.front().domain == Domain::varying;
+  return is_varying ? std::accumulate(part_results_.begin(), part_results_.end(), 0.0) : 0;
+}
+
+// Returns the sum of the first output over the rows of a tile, if it is varying.
+template <class T> double Machine<T>::run_tile(const Rows& rows, std::size_t begin, const Wanted& wanted, T* tile) {
+  constexpr std::size_t width = Tiles<T>::width;
+  T* const numbers = tiles_->varying(tile);
+  const Varying varying{numbers, width, std::min(width, rows.count - begin)};
+  const Columns columns{0, width};
+  if (rows.floats != nullptr)
+    load_inputs(rows.floats, begin, varying.rows, columns, numbers, width);
+  else
+    load_inputs(rows.numbers, begin, varying.rows, columns, numbers, width);
+  tiles_->forward(tile);
+  check_guards(begin, varying, columns);
+  if (wanted.outputs != nullptr) write_outputs(begin, varying, columns, wanted.outputs);
+  const auto& output = program_.outputs.front();
+  std::array<T, width> seeds{};
+  double sum = 0;
+  for (std::size_t r = 0; r < varying.rows; ++r) {
+    seeds[r] = rows.seeds == nullptr ? T(1) : static_cast<T>(rows.seeds[begin + r]);
+    if (output.domain == Domain::varying)
+      sum += static_cast<double>(seeds[r]) * static_cast<double>(numbers[output.place * width + r]);
+  }
+  if (!wanted.gradients) return sum;
+  if (program_.row_seed != none) std::copy(seeds.begin(), seeds.end(), numbers + program_.row_seed * width);
+  if (program_.zero != none) std::fill_n(numbers + program_.zero * width, width, T(0));
+  tiles_->backward(wanted.input_gradients != nullptr, tile);
+  if (wanted.input_gradients != nullptr) write_input_gradients(begin, varying, columns, wanted.input_gradients);
+  return sum;
+}
+
 template <class T> double Machine<T>::run_once(const Rows& rows, const Wanted& wanted) {
-  const bool by_steps = goes_by_steps(rows);
+  const bool by_steps = goes_by_steps(rows), by_tiles = !by_steps && goes_by_tiles(rows, wanted);
   if (is_uniform_shared_) make_pool(threads_);
   uniform_.forward();
-  if (wanted.gradients) zero_gradients(by_steps);
+  if (wanted.gradients) zero_gradients(by_steps || by_tiles);
   const auto& output = program_.outputs.front();
   double sum = 0;
   if (output.domain != Domain::varying) {
-    const auto value = static_cast<double>(number_of(output, 0));
+    const auto value = static_cast<double>(number_of(output, {}, 0));
     double all_seeds = rows.seeds == nullptr ? static_cast<double>(rows.count) : 0;
     if (rows.seeds == nullptr) sum = all_seeds * value;
     for (std::size_t r = 0; rows.seeds != nullptr && r < rows.count; ++r) {
@@ -685,19 +756,19 @@ template <class T> double Machine<T>::run_once(const Rows& rows, const Wanted& w
                                     [](const auto& one) { return one.domain == Domain::varying; });
   if (has_rows && by_steps) {
     sum += run_by_steps(rows, wanted);
+  } else if (has_rows && by_tiles) {
+    sum += run_by_tiles(rows, wanted);
   } else if (has_rows) {
     set_block(rows.count);
     if (wanted.input_gradients != nullptr) row_values_.resize(places_of_rows(program_) * columns_);
-    row_numbers_ = row_values_.data();
-    row_width_ = columns_;
     for (std::size_t begin = 0; begin < rows.count; begin += columns_) {
       run_block(rows, begin, wanted);
       for (const double result : cell_results_) sum += output.domain == Domain::varying ? result : 0;
     }
   } else {
-    rows_ = rows.count;
-    check_guards(0, {0, 1});
-    if (wanted.outputs != nullptr) write_outputs(0, {0, rows.count}, wanted.outputs);
+    const Varying no_numbers{nullptr, 0, rows.count};
+    check_guards(0, no_numbers, {0, 1});
+    if (wanted.outputs != nullptr) write_outputs(0, no_numbers, {0, rows.count}, wanted.outputs);
     if (wanted.input_gradients != nullptr) std::fill_n(wanted.input_gradients, rows.count * program_.inputs, 0.0);
   }
   if (wanted.gradients) uniform_.backward(skip_zeros_);
@@ -740,7 +811,7 @@ template <class T> double Machine<T>::run_with_seeds(const double* seeds, double
   const std::size_t count = program_.wanted_outputs();
   for (std::size_t o = 0; o < program_.outputs.size(); ++o) {
     uniform_.set_seed(o, o < count ? static_cast<T>(seeds[o]) : T(0));
-    if (o < count) sum += seeds[o] * static_cast<double>(number_of(program_.outputs[o], 0));
+    if (o < count) sum += seeds[o] * static_cast<double>(number_of(program_.outputs[o], {}, 0));
   }
   uniform_.backward(false);
   if (kernels_.has_nan(program_.parameters, uniform_.gradients())) uniform_.backward(true);

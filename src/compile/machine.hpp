@@ -17,6 +17,7 @@
 #include "kernels.hpp"
 #include "plan.hpp"
 #include "pool.hpp"
+#include "tiles.hpp"
 #include "uniform.hpp"
 
 namespace gradwalk::compiler {
@@ -94,14 +95,23 @@ template <class T> class Machine {
   double run_once(const Rows& rows, const Wanted& wanted);
   double run_by_steps(const Rows& rows, const Wanted& wanted);
   bool goes_by_steps(const Rows& rows) const { return rows.count <= rows_by_steps_; }
+  double run_by_tiles(const Rows& rows, const Wanted& wanted);
+  bool goes_by_tiles(const Rows& rows, const Wanted& wanted);
+  double run_tile(const Rows& rows, std::size_t begin, const Wanted& wanted, T* tile);
   void run_block(const Rows& rows, std::size_t begin, const Wanted& wanted);
-  void write_outputs(std::size_t begin, Columns columns, double* outputs) const;
+  struct Varying {  // the varying numbers of rows: each place has `width` numbers, of which these rows have the first
+    const T* numbers = nullptr;
+    std::size_t width = 0, rows = 0;
+  };
+  void write_outputs(std::size_t begin, const Varying& varying, Columns columns, double* outputs) const;
+  void write_input_gradients(std::size_t begin, const Varying& varying, Columns columns, double* to) const;
   void load(const Rows& rows, std::size_t begin, Columns columns);
-  template <class N> void load_inputs(const N* rows, std::size_t begin, std::size_t count, Columns columns);
+  template <class N> void load_inputs(const N* rows, std::size_t begin, std::size_t count, Columns columns, T* to,
+                                      std::size_t to_width) const;
   void add_results(Columns columns);
-  void check_guards(std::size_t begin, Columns columns) const;
-  void check_indices(std::size_t begin, std::size_t row) const;
-  T number_of(const Instructions::Output& output, std::size_t column) const;
+  void check_guards(std::size_t begin, const Varying& varying, Columns columns) const;
+  void check_indices(std::size_t begin, const Varying& varying, std::size_t row) const;
+  T number_of(const Instructions::Output& output, const Varying& varying, std::size_t row) const;
   struct Pass {  // how a list of instructions is run
     bool for_inputs = false, skip_zeros = false;
   };
@@ -114,7 +124,7 @@ template <class T> class Machine {
   void run_pick(Worker& worker, const Instruction& one);
   void run_scatter(const Instruction& one);
   void read_indices(const Instruction& one, std::uint32_t i, Columns columns, std::vector<std::uint32_t>& to) const;
-  void zero_gradients(bool by_steps);
+  void zero_gradients(bool all);  // or those that outer products do not write first
   void list_lookups();
   void run_outers(std::size_t worker, bool is_first);
   void add_to_weights(const Instruction& one, const Plan<T>& plan, std::size_t begin, std::size_t end, bool is_first);
@@ -128,33 +138,29 @@ template <class T> class Machine {
 
   Instructions program_;
   const detail::Kernels<T>& kernels_;
-  // What is varying, for one row.
-  struct RowSteps {
-    std::vector<std::uint32_t> words;
-    std::size_t forward = 0;  // words of the forward pass, which comes first
-    std::size_t terms = 0;    // of all sums
-    std::size_t rows = 0;     // that were run
+  struct RowCode : RowSteps {
+    RowCode() = default;
+    explicit RowCode(RowSteps steps) : RowSteps(std::move(steps)) {}
+    std::size_t rows = 0;  // that were run
     Executable forward_code, backward_code;
-    std::span<const std::uint32_t> forward_pass() const { return std::span(words).first(forward); }
-    std::span<const std::uint32_t> backward_pass() const { return std::span(words).subspan(forward); }
   };
-  RowSteps row_steps(bool for_inputs) const;
-  void write_code(RowSteps& steps) const;
+  void write_code(RowCode& steps) const;
   RowsBySteps by_steps_ = RowsBySteps::no_row;
   // Without and with gradients of inputs. They are written when they are first needed, but those of a small program are
   // counted before.
-  RowSteps row_steps_, row_steps_for_inputs_;
+  RowCode row_steps_, row_steps_for_inputs_;
   UniformPart<T> uniform_;
   bool may_write_code_;
   RowsPlan<T> plan_;
 
   std::size_t rows_by_steps_ = 0;       // so many rows are done sooner by steps than as a block
-  const T* row_numbers_ = nullptr;      // of the block or the row: the varying places,
-  std::size_t row_width_ = 0;           // so many numbers apart
   std::size_t columns_ = 0, rows_ = 0;  // of the block; rows are those that are not there to fill it
   std::size_t cell_ = 0;                // columns
   Buffer<T> row_values_, seeds_, partial_;
   std::vector<double> cell_results_;
+  std::unique_ptr<Tiles<T>> tiles_;  // if rows are done sooner so
+  Buffer<T> tile_values_, tile_sums_;
+  std::vector<double> part_results_;
   std::size_t threads_;
   bool is_uniform_shared_;  // threads run long vectors of uniform numbers
   std::vector<Worker> workers_;

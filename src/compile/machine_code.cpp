@@ -137,7 +137,11 @@ template <class T> class Translator {
  public:
   Translator(const Instructions& program, const detail::Kernels<T>& kernels)
       : program_(program), kernels_(kernels), at_(program) {
-    assembler_.begin_function();
+    assembler_.begin_function(nullptr);
+  }
+  Translator(const Instructions& program, const detail::Kernels<T>& kernels, const T* uniform)
+      : program_(program), kernels_(kernels), at_(program), tile_(rows_of_tile<T>) {
+    assembler_.begin_function(uniform);
   }
 
   void expect(std::span<const Instruction> list) {
@@ -191,14 +195,23 @@ template <class T> class Translator {
     assembler_.call(function, first, second, third);
   }
 
+  void add_call_with_numbers(const void* function, const void* first, std::size_t count) {
+    if (is_too_long()) return;
+    forget_all();
+    assembler_.call_with_numbers(function, first, count);
+  }
+  void add_to_tile(StepHead head, const std::uint32_t* words) {
+    width_ = widest;
+    for (row_ = 0; row_ < tile_ && !is_too_long(); row_ += widest) write(head, words);
+  }
+
   void add_steps(std::span<const std::uint32_t> words) {
     width_ = 1;
     std::size_t called = 0, end_of_called = 0;  // steps that are not written, one after another
     const auto call_kernel = [&] {
       if (called == end_of_called) return;
-      forget_all();
-      assembler_.call_with_numbers(reinterpret_cast<const void*>(kernels_.steps), words.data() + called,
-                                   end_of_called - called);
+      add_call_with_numbers(reinterpret_cast<const void*>(kernels_.steps), words.data() + called,
+                            end_of_called - called);
     };
     for (std::size_t at = 0; at < words.size() && !is_too_long();) {
       const StepHead head(words[at]);
@@ -295,11 +308,17 @@ template <class T> class Translator {
   Form form(std::uint8_t opcode) const {
     return width_ == 1 ? Form{Form::map_0f, is_float ? Form::xf3 : Form::xf2, opcode} : packed(opcode);
   }
-  Assembler::Memory memory(std::uint32_t address) const { return {static_cast<std::int32_t>(address * sizeof(T))}; }
+  // In code for tiles, the numbers of rows are the first array, and all others the second one.
+  Assembler::Memory memory(std::uint32_t address) const {
+    using Memory = Assembler::Memory;
+    const bool is_of_rows = tile_ != 0 && address >= at_.gradients();
+    const auto offset = static_cast<std::int32_t>((is_of_rows ? address - at_.gradients() : address) * sizeof(T));
+    return {offset, tile_ == 0 || is_of_rows ? Memory::first_array : Memory::second_array};
+  }
   Assembler::Memory constant(T number) {
     Assembler::Constant bytes;
     for (std::size_t i = 0; i < bytes.size(); i += sizeof(T)) std::memcpy(bytes.data() + i, &number, sizeof(T));
-    return {assembler_.constant(bytes), true};
+    return {assembler_.constant(bytes), Assembler::Memory::constants};
   }
   Number sign_bits() { return Number(-0.0); }
   Number other_bits() {
@@ -424,14 +443,19 @@ template <class T> class Translator {
     number.translator_ = this;
     return number;
   }
-  // One number for all. That a constant is 1 or -1 is made use of.
+  // One number for all, or one for each row of a tile. That a constant is 1 or -1 is made use of.
   Number number_at(std::uint32_t address) {
+    if (tile_ != 0 && address >= at_.gradients()) return Number(*this, in_tile(address), false);
     if (address == at_.one()) return constant_number(1);
     if (address >= at_.constants() && address < at_.one()) {
       const double constant = program_.constants[address - at_.constants()];
       if (constant == 1 || constant == -1) return constant_number(constant);
     }
     return Number(*this, address, true);
+  }
+  // Of the rows of a tile from row_ on. The sums of row gradients are the first numbers of a tile.
+  std::uint32_t in_tile(std::uint32_t address) const {
+    return address + (address - static_cast<std::uint32_t>(at_.gradients())) * (tile_ - 1) + row_;
   }
   Number gather(const std::array<std::uint32_t, widest>& at) {
     const Number result(*this, take());
@@ -596,7 +620,7 @@ template <class T> class Translator {
 
   void write(StepHead head, const std::uint32_t* words) {
     const auto in = [&](std::size_t k) { return number_at(words[k]); };
-    const std::uint32_t out = words[0];
+    const std::uint32_t out = tile_ != 0 ? in_tile(words[0]) : words[0];
     if (head.is_sum()) {
       Sum sum(*this);
       std::size_t k = 1;
@@ -645,6 +669,8 @@ template <class T> class Translator {
   std::vector<std::uint8_t> holder_;  // for each number: 0, or 1 + the register that holds it
   unsigned next_ = 0;
   bool writes_all_ = true;
+  std::uint32_t tile_ = 0;   // rows of a tile, or 0
+  std::uint32_t row_ = 0;    // of a tile, the first that is computed
   std::uint32_t width_ = 1;  // numbers side by side that are computed at once
 };
 
@@ -658,6 +684,9 @@ template <class T> bool MachineCode<T>::is_possible(const detail::Kernels<T>& ke
 
 template <class T> MachineCode<T>::MachineCode(const Instructions& program, const detail::Kernels<T>& kernels)
     : translator_(std::make_unique<Translator<T>>(program, kernels)) {}
+template <class T>
+MachineCode<T>::MachineCode(const Instructions& program, const detail::Kernels<T>& kernels, const T* uniform)
+    : translator_(std::make_unique<Translator<T>>(program, kernels, uniform)) {}
 template <class T> MachineCode<T>::~MachineCode() = default;
 
 template <class T> void MachineCode<T>::expect(std::span<const Instruction> list) { translator_->expect(list); }
@@ -670,6 +699,16 @@ void MachineCode<T>::add_call(const void* function, const void* first, const voi
 }
 template <class T> void MachineCode<T>::add_steps(std::span<const std::uint32_t> words) {
   translator_->add_steps(words);
+}
+template <class T> bool MachineCode<T>::writes_rows(const Instruction& one) {
+  return Translator<T>::has_written_form(one);
+}
+template <class T> void MachineCode<T>::add_to_tile(StepHead head, const std::uint32_t* words) {
+  translator_->add_to_tile(head, words);
+}
+template <class T>
+void MachineCode<T>::add_call_with_numbers(const void* function, const void* first, std::size_t count) {
+  translator_->add_call_with_numbers(function, first, count);
 }
 template <class T> Executable MachineCode<T>::finish() { return translator_->finish(); }
 

@@ -16,6 +16,7 @@
 #include <span>
 #include <vector>
 
+#include "buffer.hpp"
 #include "executable.hpp"
 #include "ir.hpp"
 #include "kernels.hpp"
@@ -25,6 +26,8 @@ namespace gradwalk::compiler {
 
 template <class T> class Translator;
 
+template <class T> inline constexpr std::uint32_t rows_of_tile = cache_line / sizeof(T);
+
 template <class T> class MachineCode {
  public:
   // Whether code can be written that computes as these kernels do.
@@ -32,6 +35,8 @@ template <class T> class MachineCode {
 
   // Both stay where they are while the code exists.
   MachineCode(const Instructions& program, const detail::Kernels<T>& kernels);
+  // Code for the rows of a tile (tiles.hpp), which is given to run_code(). All other numbers begin at `uniform`.
+  MachineCode(const Instructions& program, const detail::Kernels<T>& kernels, const T* uniform);
   ~MachineCode();
 
   // The instructions that are to come: of few, more is written.
@@ -42,6 +47,11 @@ template <class T> class MachineCode {
   void add(const Instruction& one);
   void add_call(const void* function, const void* first, const void* second, const void* third);
   void add_steps(std::span<const std::uint32_t> words);
+  // In code for tiles: a step that writes(head), for all rows.
+  static bool writes_rows(const Instruction& one);  // of functions and sums, whether it writes the steps of this one
+  void add_to_tile(StepHead head, const std::uint32_t* words);
+  // A call of function(first, count, the address of the tile).
+  void add_call_with_numbers(const void* function, const void* first, std::size_t count);
   // There are no pages if the code became too long or the system refuses them.
   Executable finish();
 

@@ -111,4 +111,23 @@ class StepWriter {
   std::size_t all_terms_ = 0;
 };
 
+// Calls meet(head, the words that follow it) for each step.
+template <class Meet> void each_step(std::span<const std::uint32_t> words, Meet meet) {
+  for (std::size_t at = 0; at < words.size();) {
+    const StepHead head(words[at]);
+    meet(head, words.data() + at + 1);
+    at += 1 + head.words();
+  }
+}
+
+// What is varying, for one row.
+struct RowSteps {
+  std::vector<std::uint32_t> words;
+  std::size_t forward = 0;  // words of the forward pass, which comes first
+  std::size_t terms = 0;    // of all sums
+  std::span<const std::uint32_t> forward_pass() const { return std::span(words).first(forward); }
+  std::span<const std::uint32_t> backward_pass() const { return std::span(words).subspan(forward); }
+};
+RowSteps row_steps(const Instructions& program, bool for_inputs);
+
 }  // namespace gradwalk::compiler
