@@ -70,7 +70,7 @@ double edge(std::size_t i) {
 TEST_P(MachineCode, ComputesEveryOperationAlone) {
   for (std::size_t op = 0; op < op_table.size(); ++op) {
     SCOPED_TRACE(op_table[op].name);
-    for (const std::size_t first : {0, 2, 5, 8}) {
+    for (const std::size_t first : {0U, 2U, 5U, 8U}) {
       std::vector<Value> p;
       for (std::size_t i = 0; i < 3; ++i) p.emplace_back(edge(first + i));
       const Value result = tests::applied(static_cast<Op>(op), p[0], p[1], p[2]);

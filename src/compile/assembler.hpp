@@ -20,7 +20,7 @@ class Assembler {
   // An instruction with a VEX prefix: its map of opcodes, its mandatory prefix, its opcode, and its bit W.
   struct Form {
     enum Map : std::uint8_t { map_0f = 1, map_0f38 = 2, map_0f3a = 3 } map;
-    enum Prefix : std::uint8_t { none, x66, xf3, xf2 } prefix;
+    enum Prefix : std::uint8_t { no_prefix, x66, xf3, xf2 } prefix;
     std::uint8_t opcode;
     bool wide = false;
   };

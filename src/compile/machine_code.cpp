@@ -304,7 +304,7 @@ template <class T> class Translator {
   // ---- instructions ----
 
   bool is_256() const { return width_ == widest; }
-  Form packed(std::uint8_t opcode) const { return {Form::map_0f, is_float ? Form::none : Form::x66, opcode}; }
+  Form packed(std::uint8_t opcode) const { return {Form::map_0f, is_float ? Form::no_prefix : Form::x66, opcode}; }
   Form form(std::uint8_t opcode) const {
     return width_ == 1 ? Form{Form::map_0f, is_float ? Form::xf3 : Form::xf2, opcode} : packed(opcode);
   }

@@ -19,9 +19,9 @@ bool are_in_step(const Places& x, const Places& y) {
   return x.is_side_by_side && y.is_side_by_side && x.begin == y.begin;
 }
 
-class Finder {
+class StripFinder {
  public:
-  Finder(const Instructions& program, const StripLimits& limits) : program_(program), limits_(limits) {}
+  StripFinder(const Instructions& program, const StripLimits& limits) : program_(program), limits_(limits) {}
 
   std::vector<Strip> find(const std::vector<Instruction>& list) {
     std::vector<Strip> strips(list.size());
@@ -107,7 +107,7 @@ class Finder {
 
 std::vector<Strip> find_strips(const Instructions& program, const std::vector<Instruction>& list,
                                const StripLimits& limits) {
-  return Finder(program, limits).find(list);
+  return StripFinder(program, limits).find(list);
 }
 
 }  // namespace gradwalk::compiler

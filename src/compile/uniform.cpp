@@ -378,7 +378,8 @@ void UniformPart<T>::run_piece(const Bound& one, std::uint32_t first, std::uint3
   T* const out = one.out + first;
   if (one.terms == 0 && one.form != Instruction::Form::sums) {
     std::array<In<T>, local_operands> in;
-    std::transform(code.in.begin() + one.in, code.in.begin() + one.in + operands_of(one.form), in.begin(), piece);
+    const auto from = std::span(code.in).subspan(one.in, operands_of(one.form));
+    std::transform(from.begin(), from.end(), in.begin(), piece);
     if (one.form == Instruction::Form::function) return one.value(count, in.data(), out);
     return one.local(count, in.data(), in[3], in[4], out, false);
   }

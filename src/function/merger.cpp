@@ -2,6 +2,7 @@
 // How paths become one graph. Their traces are followed at the same time, from comparison to comparison. Those that
 // come to the same point are its members; each one's nodes are related to the nodes of the merged graph on the way.
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "merged.hpp"
@@ -192,10 +193,10 @@ Merger::Id Merger::value(Id point, const Members& members, const std::vector<Tok
 void Merger::route(Id edge, Members members) {
   while (!members.empty()) {
     const Kind kind = kind_of(members.front());
-    const auto others =
-        std::stable_partition(members.begin(), members.end(), [&](Id member) { return kind.fits(kind_of(member)); });
-    Members rest(others, members.end());
-    members.erase(others, members.end());
+    const auto is_other = [&](Id member) { return !kind.fits(kind_of(member)); };
+    Members rest;
+    std::copy_if(members.begin(), members.end(), std::back_inserter(rest), is_other);
+    std::erase_if(members, is_other);
     if (rest.size() > members.size()) {
       members = std::move(rest);
       continue;
