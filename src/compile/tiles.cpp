@@ -29,7 +29,7 @@ template <class T> bool Tiles<T>::fits(const Instructions& program, const Kernel
       else
         others += call + work;
     }
-  return others * 4 <= written;
+  return others * 6 <= written;
 }
 
 template <class T> Tiles<T>::Tiles(const Instructions& program, const Kernels<T>& kernels, const T* uniform)
