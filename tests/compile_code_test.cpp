@@ -168,10 +168,11 @@ TEST_P(MachineCode, IsWrittenAfterSomeRunsWhereItIsPossible) {
     with.machine_code = machine_code;
     Program program = compile(p[0] * p[1] / (p[0] + 3), with);
     for (int i = 0; i < runs; ++i) program.run();
-    return program.describe().bytes;
+    return program.describe().machine_code;
   };
-  EXPECT_EQ(bytes_of(many_runs, true) > bytes_of(1, true), may_have_code(std::get<1>(GetParam())));
-  EXPECT_EQ(bytes_of(many_runs, false), bytes_of(1, false));
+  EXPECT_EQ(bytes_of(many_runs, true) > 0, may_have_code(std::get<1>(GetParam())));
+  EXPECT_EQ(bytes_of(1, true), 0U);
+  EXPECT_EQ(bytes_of(many_runs, false), 0U);
 }
 
 TEST_P(MachineCode, PassesNothingOnWhereTheGradientIsZero) {

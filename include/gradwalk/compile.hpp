@@ -48,8 +48,9 @@ struct CompileOptions {
   // Whether runs of a program with several outputs may have seeds (RunOptions::seeds). The program keeps what they
   // need.
   bool output_seeds = true;
-  // Whether a program may write machine code for numbers that it computes one by one, after it has run a few times
-  // (x86-64 with AVX2). The result does not depend on it. A system that forbids it gets an interpreter.
+  // Whether a program may write machine code (x86-64 with AVX2): for numbers that it computes one by one, after it has
+  // run a few times, and for batches of 64 rows or more, if it is mostly arithmetic. The numbers of each row do not
+  // depend on it; sums over such batches are added up in another order. A system that forbids it gets an interpreter.
   bool machine_code = true;
 };
 
@@ -163,8 +164,9 @@ class GRADWALK_EXPORT Program {
     std::vector<std::string> constants;
     // The comparisons that CompileOptions::ignore_comparisons made the program ignore: "2 < 3".
     std::vector<std::string> ignored_comparisons;
-    std::size_t bytes = 0;        // the memory of the program, including that of the calls so far
-    std::string instruction_set;  // the instruction set that it runs on
+    std::size_t bytes = 0;         // the memory of the program, including that of the calls so far
+    std::size_t machine_code = 0;  // the bytes of machine code among them
+    std::string instruction_set;   // the instruction set that it runs on
   };
   // Returns the summary of this program.
   Description describe() const;

@@ -125,7 +125,7 @@ py::dict describe(const Program& program) {
   using namespace py::literals;
   return py::dict("recorded"_a = d.recorded, "computed"_a = d.computed, "instructions"_a = d.instructions,
                   "layers"_a = d.layers, "constants"_a = d.constants, "bytes"_a = d.bytes,
-                  "instruction_set"_a = d.instruction_set);
+                  "machine_code"_a = d.machine_code, "instruction_set"_a = d.instruction_set);
 }
 
 // ---- functions that branch ----
@@ -464,7 +464,7 @@ void bind_compile(py::module_& module) {
          [](Program& self, const std::optional<Array>& rows) { return evaluate(self, rows); });
   define(bound, "Program.describe(self)",
          "Returns a dict that describes the program: nodes recorded and computed, instructions, layers, constants, "
-         "bytes, instruction set." +
+         "bytes, bytes of machine code among them, instruction set." +
              with_program + "sorted(program.describe())[:3]\n['bytes', 'computed', 'constants']",
          [](const Program& self) { return describe(self); });
   property(bound, "inputs", "The number of inputs of a row." + with_program + "program.inputs\n2",

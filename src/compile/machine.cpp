@@ -252,8 +252,7 @@ template <class T> std::size_t Machine<T>::bytes() const {
     all += of(*list);
     for (const Plan<T>& one : *list) all += of(one.runs, one.stretches, one.starts, one.terms);
   }
-  for (const RowCode* steps : {&row_steps_, &row_steps_for_inputs_})
-    all += steps->forward_code.bytes() + steps->backward_code.bytes();
+  all += code_bytes();
   all += of(plan_.reduced, plan_.slot, plan_.row_gradients, plan_.added_to);
   all += of(lookups_, stamps_, parameter_stamps_, others_, used_, touched_, scatter_indices_, workers_, cell_results_);
   for (const std::vector<std::uint32_t>& stamps : stamps_) all += of(stamps);
@@ -261,6 +260,13 @@ template <class T> std::size_t Machine<T>::bytes() const {
   if (tiles_ != nullptr) all += sizeof(Tiles<T>) + tiles_->bytes();
   all += part_results_.capacity() * sizeof(double) + tile_values_.bytes() + tile_sums_.bytes();
   return all + uniform_.bytes() + row_values_.bytes() + seeds_.bytes() + partial_.bytes();
+}
+
+template <class T> std::size_t Machine<T>::code_bytes() const {
+  std::size_t all = uniform_.code_bytes() + (tiles_ == nullptr ? 0 : tiles_->code_bytes());
+  for (const RowCode* steps : {&row_steps_, &row_steps_for_inputs_})
+    all += steps->forward_code.bytes() + steps->backward_code.bytes();
+  return all;
 }
 
 // The i-th number of an operand, for these columns.

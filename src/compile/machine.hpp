@@ -73,6 +73,7 @@ template <class T> class Machine {
   const detail::Kernels<T>& kernels() const { return kernels_; }
   std::size_t threads() const { return threads_; }
   std::size_t bytes() const;
+  std::size_t code_bytes() const;  // of machine code
 
  private:
   struct Columns {

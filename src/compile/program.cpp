@@ -25,6 +25,7 @@ Program::Description Program::describe() const {
   const State::Use use(state(), "Program::describe");
   Description description = state().description;
   description.bytes = state().bytes();
+  description.machine_code = state().with_machine([](const auto& one) { return one.code_bytes(); });
   return description;
 }
 

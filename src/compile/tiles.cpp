@@ -9,14 +9,15 @@ namespace gradwalk::compiler {
 using detail::In;
 using detail::Kernels;
 
-// A layer is done sooner as a matrix product. A function that is a call takes about as long for one number of a row as
-// for sixteen side by side.
+// A layer is done sooner as a matrix product, unless it is small; the more so if blocks are large, because rows have
+// few numbers. A function that is a call takes about as long for one number of a row as for sixteen side by side.
 template <class T> bool Tiles<T>::fits(const Instructions& program, const Kernels<T>& kernels) {
-  constexpr std::size_t few_places = 16, most_places = std::size_t{1} << 20, small_layer = 32, call = 16;
+  constexpr std::size_t few_places = 16, many_places = 512, most_places = std::size_t{1} << 20, call = 16;
   if (!MachineCode<T>::is_possible(kernels) || !program.index_sizes.empty()) return false;
   const std::size_t places = std::size_t{program.varying_places} + program.input_places + program.uniform_places;
   if (program.varying_places < few_places || places > most_places) return false;
-  std::size_t written = 0, others = 0;  // terms of sums, and functions
+  const std::size_t small_layer = program.varying_places < many_places ? 4 : 32;  // weights
+  std::size_t written = 0, others = 0;                                            // terms of sums, and functions
   for (const auto* list : {&program.varying, &program.varying_backward, &program.outers})
     for (const Instruction& one : *list) {
       using Is = Instruction::Form;
@@ -129,8 +130,12 @@ template <class T> void Tiles<T>::call(const Call* call, std::size_t count, T* t
 template <class T> std::size_t Tiles<T>::bytes() const {
   std::size_t all = 0;
   for (const Code* code : {&forward_, &backward_[0], &backward_[1]})
-    all += code->code.bytes() + code->calls.size() * sizeof(Call) + code->reduced.capacity() * sizeof(std::uint32_t);
+    all += code->calls.size() * sizeof(Call) + code->reduced.capacity() * sizeof(std::uint32_t);
   return all;
+}
+
+template <class T> std::size_t Tiles<T>::code_bytes() const {
+  return forward_.code.bytes() + backward_[0].code.bytes() + backward_[1].code.bytes();
 }
 
 template class Tiles<float>;

@@ -43,7 +43,8 @@ template <class T> class Tiles {
 
   void forward(T* tile) const { run_code(forward_.code, tile); }
   void backward(bool for_inputs, T* tile) const { run_code(backward_[for_inputs ? 1 : 0].code, tile); }
-  std::size_t bytes() const;
+  std::size_t bytes() const;  // without machine code
+  std::size_t code_bytes() const;
 
  private:
   struct Call {  // of a kernel: one step of all rows, or several alike one after another

@@ -90,7 +90,7 @@ template <class T> std::size_t UniformPart<T>::bytes() const {
   for (const Scratch& scratch : scratch_)
     all += scratch.gathered.bytes() + scratch.terms.capacity() * sizeof(detail::Term<T>);
   for (const Code* code : {&forward_, &backward_})
-    all += code->machine_code.bytes() + code->list.size() * sizeof(Bound) + code->in.size() * sizeof(In<T>) +
+    all += code->list.size() * sizeof(Bound) + code->in.size() * sizeof(In<T>) +
            code->terms.size() * (sizeof(detail::Term<T>) + sizeof(std::uint32_t)) +
            code->gathers.size() * sizeof(Gather);
   return all;

@@ -40,7 +40,8 @@ template <class T> class UniformPart {
   // With skip_zeros, terms whose gradient is 0 are 0, even if what they are multiplied by is infinite.
   void backward(bool skip_zeros);
   void zero_gradients(std::span<const Range> ranges);
-  std::size_t bytes() const;
+  std::size_t bytes() const;  // without machine code
+  std::size_t code_bytes() const { return forward_.machine_code.bytes() + backward_.machine_code.bytes(); }
 
  private:
   struct Bound;  // an instruction with its addresses
