@@ -121,6 +121,14 @@ TEST_P(MachineCode, FindsTheOperandsOfGroupsOfAnySize) {
   }
 }
 
+// 1 / 0 and 1 / -0 are infinities of both signs.
+TEST_P(MachineCode, TellsZerosOfBothSignsApart) {
+  std::vector<Value> p, outputs;
+  for (std::size_t i = 0; i < 16; ++i) p.emplace_back(-1.0 - static_cast<double>(i));
+  for (std::size_t i = 0; i < p.size(); ++i) outputs.push_back(1 / max(p[i], i % 2 == 0 ? 0.0 : -0.0));
+  expect_same_bits(outputs, options(p));
+}
+
 TEST_P(MachineCode, ComputesRecursions) {
   std::vector<Value> step;
   for (std::size_t i = 0; i < 16; ++i) step.emplace_back(i % 5 == 0 ? 0.9 : 0.01 * static_cast<double>(i));

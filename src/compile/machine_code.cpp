@@ -431,9 +431,11 @@ template <class T> class Translator {
     if (is_in_row) return Number(*this, at[0], false);
     return gather(at);
   }
-  // Whether these numbers are one constant.
+  // Whether these numbers are one constant. 0 and -0 are two.
   bool is_constant(const std::array<std::uint32_t, widest>& at) const {
-    const auto constant = [&](std::uint32_t address) { return program_.constants[address - at_.constants()]; };
+    const auto constant = [&](std::uint32_t address) {
+      return std::bit_cast<std::uint64_t>(program_.constants[address - at_.constants()]);
+    };
     return std::all_of(at.begin(), at.begin() + width_, [&](std::uint32_t address) {
       return address >= at_.constants() && address < at_.one() && constant(address) == constant(at[0]);
     });
