@@ -287,6 +287,25 @@ TEST(ALoop, ChecksItsState) {
             "the old one");
 }
 
+// Rows that have left the loop must not look up further values, as unrolled rounds would.
+TEST(ALoop, LooksUpValuesToTheLastOne) {
+  Values table;
+  for (int i = 0; i < 50; ++i) table.emplace_back(0.01 * i);
+  const auto sum = [&](const Values& x) {
+    return loop(
+        Values{Value(0.0), Value(0.0)}, [&](const Values& s) { return s[0] < x[0]; },
+        [&](const Values& s) { return Values{s[0] + 1, 0.5 * s[1] + pick(table, s[0])}; })[1];
+  };
+  Function function(sum, {.inputs = 1, .parameters = table});
+  std::vector<double> rows, gradients(50);
+  double expected = 0;
+  for (int i = 0; i < 600; ++i) {
+    rows.push_back(1 + i % 50);
+    expected += sum({Value(rows.back())}).data();
+  }
+  for (int call = 0; call < 4; ++call) EXPECT_NEAR(function.gradients(rows, gradients), expected, 1e-9);
+}
+
 TEST(ALoop, PassesErrorsOfItsBodyOn) {
   Value a{1.0};
   Function function(

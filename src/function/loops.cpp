@@ -180,10 +180,11 @@ void Function::State::Loops::merge(std::size_t index) {
   set_body(index, 1);
 }
 
-// A body that does not branch is compiled once more as several rounds, so that states are packed less often.
+// A body that does not branch is compiled once more as several rounds, so that states are packed less often. A body
+// with a look-up is not: after the end of the loop, its index may be wrong.
 void Function::State::Loops::unroll(std::size_t index) {
   constexpr std::size_t max_nodes = 2000;
-  const Site& site = sites_[index];
+  Site& site = sites_[index];
   const State& body = *site.body;
   const std::size_t rounds = site.forward_rounds, rows = site.forward_rows;
   if (site.unrolled > 1 || !site.may_unroll || rows == 0 || body.compiled_rows_ < least_rows_to_unroll ||
@@ -192,7 +193,13 @@ void Function::State::Loops::unroll(std::size_t index) {
   std::size_t unrolled = 1;
   while (unrolled < 16 && unrolled * 2 * rows <= rounds / 2) unrolled *= 2;
   while (unrolled * body.paths_.path(0).program->describe().computed > max_nodes) unrolled /= 2;
-  if (unrolled > 1) set_body(index, unrolled);
+  if (unrolled <= 1) return;
+  try {
+    site.may_unroll = !body.has_pick();
+  } catch (...) {  // The function may throw on a row of an earlier call, because its parameters have changed.
+    site.may_unroll = false;
+  }
+  if (site.may_unroll) set_body(index, unrolled);
 }
 
 void Function::State::Loops::keep_rolled(std::size_t index) {

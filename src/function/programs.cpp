@@ -277,4 +277,8 @@ std::optional<paths::Merged> Function::State::merged_paths() const {
   return made;
 }
 
+bool Function::State::has_pick() const {
+  return !paths::Trace::of(paths::record(function_, paths_.path(0).example, options_.parameters), options_.parameters);
+}
+
 }  // namespace gradwalk

@@ -107,6 +107,7 @@ class Function::State {
   void check_repeats(std::span<const double> row);
   void compile_path(std::int32_t path, std::span<const double> row);
   std::optional<paths::Merged> merged_paths() const;
+  bool has_pick() const;  // on its first path, which is compiled
   void check_outputs(const std::vector<Value>& outputs);
   std::span<const double> gather(const Call& call, const paths::Path& path, RowSpan rows);
   std::size_t rows_together(const paths::Path& path) const;
