@@ -79,6 +79,30 @@ TEST(AnAllocationThatFails, InACallOfAProgramLeavesItUsable) {
   for (const Value& p : model.parameters) EXPECT_EQ(p.grad(), 0);
 }
 
+// The run after which a program writes machine code, here with seeds that must not stay behind.
+TEST(AnAllocationThatFails, WhileMachineCodeIsWrittenChangesNoResult) {
+  const std::vector<Value> p{1.5, 0.5};
+  const std::vector<Value> outputs{p[0] * p[1] / (p[0] + 3), sqrt(p[0]) * p[1]};
+  const Numbers seeds{2.0, 7.0};
+  Numbers expected(2), gradients(2);
+  compile(outputs, {.parameters = p}).gradients(expected);
+  for (long fails_at = 0; !HasFailure(); ++fails_at) {
+    SCOPED_TRACE(fails_at);
+    Program program = compile(outputs, {.parameters = p});
+    for (int i = 0; i < 31; ++i) program.gradients(gradients);
+    tests::has_failed = false;
+    tests::allocations_left = fails_at;
+    try {
+      program.gradients({}, gradients, {.seeds = seeds});
+    } catch (const std::bad_alloc&) {
+    }
+    tests::allocations_left = -1;
+    program.gradients(gradients);
+    EXPECT_EQ(gradients, expected);
+    if (!tests::has_failed) return;
+  }
+}
+
 TEST(AnAllocationThatFails, InAStepLeavesTheTrainerAsItWas) {
   Model model;
   const Numbers numbers = rows();

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <new>
 #include <numeric>
 #include <string>
 #include <tuple>
@@ -85,8 +86,11 @@ template <class T> void Machine<T>::write_code(RowCode& steps) const {
     writer.add_steps(words);
     return writer.finish();
   };
-  steps.forward_code = written(steps.forward_pass());
-  steps.backward_code = written(steps.backward_pass());
+  try {
+    steps.forward_code = written(steps.forward_pass());
+    steps.backward_code = written(steps.backward_pass());
+  } catch (const std::bad_alloc&) {  // Without memory for code, the interpreter goes on.
+  }
 }
 
 // ---- picks ----

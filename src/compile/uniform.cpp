@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <new>
 #include <system_error>
 
 #include "machine_code.hpp"
@@ -207,22 +208,29 @@ template <class T> void UniformPart<T>::unpack(const Instructions::Pack& pack) {
 
 template <class T> void UniformPart<T>::forward() { run(forward_); }
 
+template <class T> void UniformPart<T>::write_code(Code& code) {
+  MachineCode<T> writer(program_, kernels_);
+  const std::vector<Instruction>& all = *code.instructions;
+  writer.expect(all);
+  for (std::size_t i = 0, end = 0; i < all.size(); i = end) {
+    end = i + 1;
+    if (writer.writes(all[i])) {
+      writer.add(all[i]);
+      continue;
+    }
+    while (end < all.size() && !writer.writes(all[end])) ++end;
+    writer.add_call(reinterpret_cast<const void*>(&run_range), this, &code.list[i], code.list.data() + end);
+  }
+  code.machine_code = writer.finish();
+}
+
 template <class T> void UniformPart<T>::run(Code& code) {
   constexpr std::size_t runs_before = 32;  // about as many as writing the code takes
   if (may_write_code_ && !code.list.empty() && ++code.runs == runs_before) {
-    MachineCode<T> writer(program_, kernels_);
-    const std::vector<Instruction>& all = *code.instructions;
-    writer.expect(all);
-    for (std::size_t i = 0, end = 0; i < all.size(); i = end) {
-      end = i + 1;
-      if (writer.writes(all[i])) {
-        writer.add(all[i]);
-        continue;
-      }
-      while (end < all.size() && !writer.writes(all[end])) ++end;
-      writer.add_call(reinterpret_cast<const void*>(&run_range), this, &code.list[i], code.list.data() + end);
+    try {
+      write_code(code);
+    } catch (const std::bad_alloc&) {  // Without memory for code, the interpreter goes on.
     }
-    code.machine_code = writer.finish();
   }
   if (code.machine_code.is_there())
     run_code(code.machine_code, values_.data());

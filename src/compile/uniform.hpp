@@ -69,6 +69,7 @@ template <class T> class UniformPart {
 
   // As machine code where it is written, or else one instruction after another.
   void run(Code& code);
+  void write_code(Code& code);
   static void run_range(UniformPart* part, const Bound* begin, const Bound* end);
   template <bool skip_zeros> void run(const Bound* begin, const Bound* end);
   template <bool skip_zeros> void run(const Bound& one);
