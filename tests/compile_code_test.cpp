@@ -129,6 +129,11 @@ TEST_P(MachineCode, TellsZerosOfBothSignsApart) {
   expect_same_bits(outputs, options(p));
 }
 
+TEST_P(MachineCode, KeepsTheSignOfNan) {
+  const std::vector<Value> p = values_of({2.0, std::numeric_limits<double>::quiet_NaN(), 0.5});
+  expect_same_bits(std::vector{copysign(p[0], -p[1] * p[2])}, options(p));
+}
+
 TEST_P(MachineCode, ComputesRecursions) {
   std::vector<Value> step;
   for (std::size_t i = 0; i < 16; ++i) step.emplace_back(i % 5 == 0 ? 0.9 : 0.01 * static_cast<double>(i));

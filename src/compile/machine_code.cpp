@@ -509,7 +509,8 @@ template <class T> class Translator {
       if (is_empty_) {
         is_empty_ = false;
         sum_ = b.is(1) ? a : a.is(1) ? b : a * b;
-        if (is_negative) sum_ = -sum_;
+        // Times -1, because a NaN must keep its sign, which copysign reads.
+        if (is_negative) sum_ = sum_.kind_ == Number::Kind::constant ? -sum_ : sum_ * Number(-1);
         is_own_ = sum_.kind_ == Number::Kind::in_register && (is_negative || !(a.is(1) || b.is(1)));
       } else if (a.is(1) || b.is(1)) {
         const Number& term = b.is(1) ? a : b;

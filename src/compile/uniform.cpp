@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <functional>
 #include <new>
-#include <system_error>
 
 #include "machine_code.hpp"
 #include "strips.hpp"
@@ -342,7 +342,7 @@ template <class T> template <bool skip_zeros> void UniformPart<T>::run_strip(std
   if (parts == 1) return run_part(0);
   try {
     pool_->run(std::ref(run_part));
-  } catch (const std::system_error&) {  // In a child of fork(), the threads could not be started.
+  } catch (const std::exception&) {  // In a child of fork(), the threads could not be started.
     for (std::size_t part = 0; part < parts; ++part) run_part(part);
   }
 }
