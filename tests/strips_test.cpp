@@ -97,6 +97,19 @@ TEST(Strips, GiveTheBitsOfWholeVectorsOnSumsOverPairs) {
   expect_same_bits(program, places, {.is_long = 8, .cached = 64, .unit = 3, .most = 16});
 }
 
+TEST(Strips, NeedNoRoomForWholeVectorsOnEachThread) {
+  std::vector<Value> parameters;
+  for (int i = 0; i < 3000; ++i) parameters.emplace_back(std::sin(i));
+  Value loss = 0;
+  for (std::size_t i = 0; i < parameters.size(); ++i) loss += parameters[i] * parameters[i * 7 % parameters.size()];
+  const Instructions program = compiled(loss, parameters);
+  UniformPart<double> part(program, detail::kernels<double>(), 0, false);
+  const std::size_t alone = part.bytes();
+  Pool pool(3);
+  part.use_threads(&pool);
+  EXPECT_LT(part.bytes(), alone + 1000);
+}
+
 // A program of five instructions on vectors of eight numbers, 0 ... 7, 8 ... 15, and so on; the first is a gather.
 struct Handmade {
   Instructions program;

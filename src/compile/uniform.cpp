@@ -71,10 +71,13 @@ template <class T> UniformPart<T>::UniformPart(const Instructions& program, cons
   values_.data()[at_.one()] = 1;
   const std::vector<Strip> strips = find_strips(program, program.uniform, limits),
                            backward_strips = find_strips(program, program.uniform_backward, limits);
-  const auto most =
-      std::max(most_gathered(program.uniform, strips), most_gathered(program.uniform_backward, backward_strips));
+  const auto most = [&](bool in_strips) {
+    return std::max(most_gathered(program.uniform, strips, in_strips),
+                    most_gathered(program.uniform_backward, backward_strips, in_strips));
+  };
+  gathered_in_strips_ = most(true);
   scratch_.resize(1);
-  scratch_[0].gathered.resize(most);
+  scratch_[0].gathered.resize(most(false));
   scratch_[0].terms.resize(
       std::max(most_terms(program.uniform, strips), most_terms(program.uniform_backward, backward_strips)));
   forward_ = bind(program.uniform, strips);
@@ -113,11 +116,12 @@ auto UniformPart<T>::bind(const std::vector<Instruction>& instructions, const st
   return code;
 }
 
-// How many numbers the instruction that gathers most has to gather at a time.
+// How many numbers the instruction that gathers most, in strips or anywhere, has to gather at a time.
 template <class T> std::size_t UniformPart<T>::most_gathered(const std::vector<Instruction>& list,
-                                                             const std::vector<Strip>& strips) const {
+                                                             const std::vector<Strip>& strips, bool in_strips) const {
   std::size_t most = 0;
   each_piece(strips, [&](std::size_t i, std::uint32_t piece) {
+    if (in_strips && piece == none) return;
     std::size_t all = 0;
     each_operand(program_, list[i], [&](const Operand& operand, std::uint32_t count) {
       if (operand.table != none) all += round_up(std::min(count, piece), numbers_a_line);
@@ -359,8 +363,8 @@ template <class T> bool UniformPart<T>::is_worth_threads() const {
 
 template <class T> void UniformPart<T>::use_threads(Pool* pool) {
   scratch_.resize(std::max<std::size_t>(scratch_.size(), pool->size()));
-  for (Scratch& scratch : scratch_) {
-    scratch.gathered.resize(scratch_[0].gathered.size());
+  for (Scratch& scratch : std::span(scratch_).subspan(1)) {
+    scratch.gathered.resize(gathered_in_strips_);
     scratch.terms.resize(scratch_[0].terms.size());
   }
   pool_ = pool;

@@ -62,7 +62,8 @@ template <class T> class UniformPart {
   };
   Code bind(const std::vector<Instruction>& instructions, const std::vector<Strip>& strips);
   Bound bind(const Instruction& one, std::uint32_t piece, Code& code);
-  std::size_t most_gathered(const std::vector<Instruction>& list, const std::vector<Strip>& strips) const;
+  std::size_t most_gathered(const std::vector<Instruction>& list, const std::vector<Strip>& strips,
+                            bool in_strips) const;
   static std::size_t most_terms(const std::vector<Instruction>& list, const std::vector<Strip>& strips);
   void list_copies();
   void unpack(const Instructions::Pack& pack);
@@ -87,7 +88,8 @@ template <class T> class UniformPart {
   Addresses at_;
   bool may_write_code_;
   Buffer<T> values_;
-  std::vector<Scratch> scratch_;  // at least one
+  std::vector<Scratch> scratch_;        // at least one; the first one is also used outside strips
+  std::size_t gathered_in_strips_ = 0;  // the most numbers that an instruction in a strip gathers at a time
   Pool* pool_ = nullptr;
   Code forward_, backward_;
   std::vector<Copy> copies_;
