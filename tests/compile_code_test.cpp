@@ -163,6 +163,23 @@ TEST_P(MachineCode, ComputesTheStepsOfARow) {
   }
 }
 
+// Few rows are computed by steps, others as a block, which rounds exponentials otherwise.
+TEST_P(MachineCode, DoesNotDecideHowManyRowsAreComputedBySteps) {
+  const std::vector<Value> p = values_of({0.7, -1.3}), x = values_of({0.2, 0.9});
+  const Value output = exp(p[0] * x[0]) + tanh(p[1] * x[1]) * x[0];
+  for (std::size_t count = 1; count < 40; ++count) {
+    SCOPED_TRACE(count);
+    std::vector<double> rows;
+    for (std::size_t i = 0; i < 2 * count; ++i) rows.push_back(std::sin(static_cast<double>(i)));
+    std::vector<double> with(count), without(count);
+    CompileOptions some = options(p, x);
+    compile(output, some).evaluate(rows, with);
+    some.machine_code = false;
+    compile(output, some).evaluate(rows, without);
+    expect_same_bits(with, without);
+  }
+}
+
 TEST_P(MachineCode, ComputesRandomGraphs) {
   for (std::uint64_t seed = 0; seed < tests::sized(60, 12); ++seed) {
     SCOPED_TRACE(seed);

@@ -42,15 +42,15 @@ std::size_t places_of_rows(const Instructions& program) {
 }
 
 // So many rows are done sooner by steps than as a block: the time of a block of few rows by that of the steps of a row.
-// Machine code is meant where it may be written, although the first rows are interpreted, so that the number of earlier
-// calls does not decide how a row is rounded.
+// Machine code is meant where it is possible, although the first rows are interpreted, and all if the user turned it
+// off. So neither the number of earlier calls nor this option decides how a row is rounded.
 struct StepTimes {
   std::size_t instruction, step, term, call;  // about; an instruction is one on a block of few rows
 };
 template <class T> std::size_t count_few_rows(const Instructions& program, std::span<const std::uint32_t> words,
-                                              std::size_t terms, bool may_write_code) {
+                                              std::size_t terms, bool is_code_possible) {
   constexpr StepTimes interpreted{80, 20, 4, 0}, written{140, 7, 5, 80};
-  const StepTimes& times = may_write_code ? written : interpreted;
+  const StepTimes& times = is_code_possible ? written : interpreted;
   std::size_t work = terms * times.term;
   each_step(words, [&](StepHead head, const std::uint32_t*) {
     work += times.step + (MachineCode<T>::writes(head) ? 0 : times.call);
@@ -70,9 +70,10 @@ Machine<T>::Machine(Instructions program, const detail::Kernels<T>& kernels, std
       uniform_(program_, kernels, by_steps_ == RowsBySteps::no_row ? 0 : places_of_rows(program_), may_write_code),
       may_write_code_(may_write_code && MachineCode<T>::is_possible(kernels)),
       plan_(plan_rows(program_, kernels)),
-      rows_by_steps_(by_steps_ == RowsBySteps::two_rows
-                         ? 2
-                         : count_few_rows<T>(program_, row_steps_.words, row_steps_.terms, may_write_code_)),
+      rows_by_steps_(
+          by_steps_ == RowsBySteps::two_rows
+              ? 2
+              : count_few_rows<T>(program_, row_steps_.words, row_steps_.terms, MachineCode<T>::is_possible(kernels))),
       threads_(std::max<std::size_t>(threads, 1)),
       is_uniform_shared_(threads_ > 1 && uniform_.is_worth_threads()) {
   list_lookups();
