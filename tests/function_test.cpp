@@ -571,4 +571,48 @@ TEST(AFunction, ComputesInFloat32) {
 }
 
 }  // namespace
+// The outcome of such a comparison is a number on the tape, but the rows must still be told apart by it.
+TEST(AFunction, FollowsAComparisonUnderNoGrad) {
+  Value rate{0.9};
+  const auto step = [&](const Value& x) {
+    bool is_large = false;
+    {
+      const NoGrad guard;
+      is_large = x > 0.5;
+    }
+    return is_large ? x * rate : x + 0.25;
+  };
+  const auto once = [&](const std::vector<Value>& x) { return step(x[0]); };
+  const auto loops = [&](const std::vector<Value>& x) {
+    return loop(
+        std::vector{x[0], Value(0.0)}, [](const std::vector<Value>& s) { return s[1] < 5; },
+        [&](const std::vector<Value>& s) { return std::vector{step(s[0]), s[1] + 1}; })[0];
+  };
+  std::vector<double> rows, outputs(300);
+  for (int i = 0; i < 300; ++i) rows.push_back(std::sin(i));
+  for (const auto& f : {RowFunction(once), RowFunction(loops)}) {
+    Function function(f, {.inputs = 1, .parameters = {rate}, .compile_after = 2});
+    for (int call = 0; call < 4; ++call) {
+      function.evaluate(rows, outputs);
+      for (std::size_t i = 0; i < rows.size(); ++i) ASSERT_NEAR(outputs[i], f({rows[i]}).data(), 1e-12) << i;
+    }
+    EXPECT_GT(function.describe().compiled_rows, 0u);
+  }
+}
+
+TEST(AFunction, CompilesNoPathUnderNoGrad) {
+  Value rate{0.9};
+  const auto f = [&](const std::vector<Value>& x) { return x[0] > 0.5 ? x[0] * rate : tanh(x[0]); };
+  Function function(f, {.inputs = 1, .parameters = {rate}, .compile_after = 2});
+  std::vector<double> rows(30, 1.0), outputs(60);  // whose graphs are the same numbers under NoGrad
+  for (int i = 0; i < 30; ++i) rows.push_back(std::sin(i));
+  for (const bool is_guarded : {true, false, true}) {
+    std::optional<NoGrad> guard;
+    if (is_guarded) guard.emplace();
+    function.evaluate(rows, outputs);
+    for (std::size_t i = 0; i < rows.size(); ++i) ASSERT_NEAR(outputs[i], f({rows[i]}).data(), 1e-12) << i;
+  }
+  EXPECT_EQ(function.describe().programs, 2u);
+}
+
 }  // namespace gradwalk

@@ -225,6 +225,7 @@ void Function::State::Loops::run(Call& call) {
   remembered_rows_ = rows;
   for (std::size_t i = 0; i < chunks; ++i) {
     run_chunk(call, i * chunk, std::min(chunk, rows - i * chunk), remembered_[i]);
+    if (!paths::is_recording()) continue;
     for (std::size_t site = 0; site < sites_.size(); ++site) merge(site), unroll(site);
   }
 }

@@ -98,6 +98,8 @@ std::string operand_text(const Value& operand, std::span<const Value> inputs, st
 
 }  // namespace
 
+bool is_recording() { return stop(Value(0.0)).op() != Op::leaf; }
+
 Recording record(const RowOutputs& function, std::span<const double> row, std::span<const Value> parameters) {
   Recording made;
   made.inputs.assign(row.begin(), row.end());
@@ -114,6 +116,9 @@ Recording record(const RowOutputs& function, std::span<const double> row, std::s
         [&](const Value& value) { left.push_back(value); });
     made.outputs = function(made.inputs);
   }
+  // A comparison under a NoGrad of the function was not recorded.
+  for (std::size_t i = 0; i < made.compared.size(); ++i)
+    if (made.compared[i].op() == Op::leaf) made.compared[i] = made.decided[i];
   compiler::refuse_left("Function", left, made.inputs, parameters,
                         "write stop(x) in place of x.detach(), and branch on Values, as in if (x < 1), not on numbers");
   return made;

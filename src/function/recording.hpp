@@ -21,6 +21,9 @@ struct Recording {
   std::vector<bool> outcomes() const;
 };
 
+// Whether operations are recorded: whether no NoGrad lives on this thread.
+bool is_recording();
+
 // Calls the function on a row and keeps what it recorded. Throws an Error if a number that depends on an input or a
 // parameter left the graph.
 Recording record(const RowOutputs& function, std::span<const double> row, std::span<const Value> parameters);

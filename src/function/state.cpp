@@ -193,6 +193,7 @@ void Function::State::run(Call& call) {
     }
   } const lend(remembered_, call.remembered);
   work_.clear();
+  is_recording_ = paths::is_recording();
   EagerGradients eager(options_.parameters, call.gradient);
   eager_gradients_ = &eager;
   start(call, call.rows.size() / options_.inputs);
@@ -341,10 +342,10 @@ std::int32_t Function::State::record_watched(Call& call, std::uint32_t index, st
 
 void Function::State::run_eagerly(Call& call, std::uint32_t index) {
   const std::span<const double> numbers = row(call, index);
-  if (is_checked(eager_rows_)) check_repeats(numbers);
+  if (is_recording_ && is_checked(eager_rows_)) check_repeats(numbers);
   std::vector<Value>&inputs = row_inputs_, &outputs = row_outputs_;
   inputs.assign(numbers.begin(), numbers.end());
-  const bool is_watched = unwatched_left_ == 0 && paths_.nodes() < most_nodes && !is_full();
+  const bool is_watched = is_recording_ && unwatched_left_ == 0 && paths_.nodes() < most_nodes && !is_full();
   if (is_watched) {
     remember(index, record_watched(call, index, outputs, inputs));
   } else {

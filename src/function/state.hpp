@@ -131,6 +131,7 @@ class Function::State {
   std::size_t untried_left_ = 0, next_untried_ = 1024;  // fresh rows that will not try a program
   std::size_t bytes_ = 0, programs_ = 0, compiled_rows_ = 0, eager_rows_ = 0, moved_rows_ = 0;
 
+  bool is_recording_ = true;  // in the call that is running; under NoGrad, rows have no paths
   std::vector<Work> work_;
   EagerGradients* eager_gradients_ = nullptr;  // of the call that is running
   std::vector<double> numbers_, weights_, outputs_and_held_, part_, input_part_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace gradwalk::paths {
 
@@ -77,7 +78,7 @@ std::optional<Trace> Trace::of(Recording recording, std::span<const Value> param
     decided.push_back(places[i]);
     made.begins.push_back(made.nodes.size());
   }
-  decided.clear();
+  const std::vector<Token> recorded = std::exchange(decided, {});
   for (std::size_t i = 0; i < listing.roots.size(); ++i) {
     const Token root = token(listing.roots[i]);
     if (i < outputs) {
@@ -88,6 +89,7 @@ std::optional<Trace> Trace::of(Recording recording, std::span<const Value> param
       made.outcomes.push_back(outcomes[i - outputs]);
     }
   }
+  if (decided != recorded) return std::nullopt;
   return made;
 }
 

@@ -46,7 +46,7 @@ class Trace {
   std::vector<bool> outcomes;  // of the conditions
   std::vector<Held> held;
 
-  // Nothing for a graph with a custom node or a pick.
+  // Nothing for a graph with a custom node or a pick, or with a comparison that was made under NoGrad.
   static std::optional<Trace> of(Recording recording, std::span<const Value> parameters);
 
   // The node that computes this, or a token of kind nothing.
