@@ -128,6 +128,19 @@ TEST(MergedPaths, MustGoOnAlikeWhereTheyMeet) {
 }
 
 // A constant that the user may change is not replaced by its number.
+// The nodes of the long one would be related from the last to the first, each in a call of its own.
+TEST(MergedPaths, StayApartWhereALongBranchMeetsAShortOne) {
+  const Values p{Value(0.9)};
+  const RowOutputs function = [&](const Values& x) {
+    const bool is_long = x[0] > 0;
+    Value y = x[1] > 0 ? x[0] * 0.5 : x[0];
+    for (int i = 0; is_long && i < 28'000; ++i) y = y * p[0];
+    if (!is_long) y = y + p[0];
+    return Values{y};
+  };
+  EXPECT_FALSE(merged(function, p, rows_of({-2, 0.4})));
+}
+
 TEST(MergedPaths, ReadTheConstantsOfTheUser) {
   Value limit{0.3};
   const std::vector<std::vector<double>> rows = rows_of({-1, 1});

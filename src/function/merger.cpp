@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t most_points = 1000, most_nodes = 30'000;  // of a merged graph
 constexpr std::size_t ahead = 32;                               // decisions to look ahead
 constexpr std::size_t few_members = 8;                          // that are looked at for what follows
+constexpr std::size_t most_depth = 200;                         // of calls of value(), which calls itself for operands
 
 struct CannotMerge {};
 
@@ -93,6 +94,7 @@ class Merger {
   void relate_segments(Id point, const Waiting& waiting, const Members& all);
   std::pair<std::size_t, std::size_t> segment(Id member) const;
 
+  std::size_t depth_ = 0;  // of calls of value()
   std::vector<Member> members_;
   std::vector<Waiting> waiting_;
   Merged made_;
@@ -158,6 +160,15 @@ Merger::Id Merger::add_choice(Merged::Node node) {
 // The node of the merged graph that has each member's value. Nodes that are new to all members, and that apply the same
 // operation, become one node.
 Merger::Id Merger::value(Id point, const Members& members, const std::vector<Token>& tokens) {
+  struct Depth {
+    std::size_t& depth;
+    explicit Depth(std::size_t& one) : depth(one) {
+      if (++depth > most_depth) throw CannotMerge();
+    }
+    ~Depth() { --depth; }
+    Depth(const Depth&) = delete;
+    Depth& operator=(const Depth&) = delete;
+  } const depth(depth_);
   Related related;
   std::map<Op, std::pair<Members, std::vector<Token>>> unknown;
   for (std::size_t i = 0; i < members.size(); ++i) {
