@@ -100,6 +100,7 @@ class GRADWALK_EXPORT DeviceRows {
 
  private:
   friend class Program;
+  friend class Trainer;
   struct State;
   std::unique_ptr<State> state_;
 };
