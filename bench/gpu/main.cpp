@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Measures gradwalk::gpu on this machine's GPU: value and gradient of simulations and a network over a million rows.
-// bench/gpu/peers.py measures JAX on the same; bench/gpu/run calls both.
+// Measures gradwalk::gpu on this machine's GPU: value and gradient of simulations and a network over a million rows,
+// and training steps of networks. bench/gpu/peers.py measures JAX on the same; bench/gpu/run calls both.
 //
 //   gradwalk-bench-gpu [ROWS]
 #include <algorithm>
@@ -83,6 +83,46 @@ void measure(const std::string& name, const Recorded& graph, std::size_t count, 
   std::fflush(stdout);
 }
 
+// Steps of Adam over all rows, many on the device at once.
+void measure_training(const std::string& name, Recorded graph, std::size_t count, Precision precision, bool exact) {
+  constexpr std::uint64_t steps = 200;
+  const std::vector<float> rows = numbers(count * graph.inputs.size(), false);
+  const double start = seconds();
+  const gpu::Program program = gpu::compile(
+      graph.loss, {.inputs = graph.inputs, .parameters = graph.parameters, .precision = precision, .exact = exact});
+  const double compiled = seconds() - start;
+  const gpu::DeviceRows on_device(rows, graph.inputs.size(), precision);
+  std::vector<double> before;
+  for (const Value& one : graph.parameters) before.push_back(one.data());
+  const auto reset = [&] {
+    for (std::size_t i = 0; i < before.size(); ++i) graph.parameters[i].data() = before[i];
+  };
+  double least = 1e9, single = 1e9, first = 0, last = 0;
+  bool is_same = true;
+  for (int i = 0; i < 5; ++i) {
+    reset();  // the Trainer before has written its parameters back
+    gpu::Trainer trainer(program, Adam{});
+    const double loss = trainer.step(on_device, {.mean = true}), begin = seconds();
+    const double result = trainer.make_steps(on_device, steps, {.mean = true}), end = seconds();
+    least = std::min(least, (end - begin) / static_cast<double>(steps));
+    is_same = is_same && (i == 0 || (loss == first && result == last));
+    first = loss;
+    last = result;
+    for (int k = 0; k < 20; ++k) {
+      const double begin_of_step = seconds();
+      trainer.step(on_device, {.mean = true});
+      single = std::min(single, seconds() - begin_of_step);
+    }
+  }
+  reset();
+  std::printf(
+      "train %-16s %-7s %-5s %8.2f us per step in a row  %8.2f us in a call of its own  compile %5.2f s  loss %.4f to "
+      "%.4f  %s\n    %s\n",
+      name.c_str(), precision == Precision::float32 ? "float32" : "float64", exact ? "exact" : "fast", least * 1e6,
+      single * 1e6, compiled, first, last, is_same ? "same bits" : "OTHER BITS", program.source().about.c_str());
+  std::fflush(stdout);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -101,4 +141,13 @@ int main(int argc, char** argv) {
   for (const bool exact : {true, false}) measure("lotka 100", lotka, count, Precision::float32, exact);
   for (const bool exact : {true, false})
     measure("network 2-16-16-1", simulations::network(16), count, Precision::float32, exact);
+  for (const int width : {16, 64})
+    for (const bool exact : {true, false}) {
+      const std::string size = std::to_string(width), name = "2-" + size + "-" + size + "-1";
+      try {
+        measure_training(name, simulations::network(width), count, Precision::float32, exact);
+      } catch (const Error& error) {
+        std::printf("train %-16s %s\n", name.c_str(), error.what());
+      }
+    }
 }

@@ -105,6 +105,8 @@ class GRADWALK_EXPORT DeviceRows {
   std::unique_ptr<State> state_;
 };
 
+struct Machine;
+
 // A program for one device. One thread uses it at a time. A run on rows of another device, precision or number of
 // inputs throws an Error, and so does every run after the device has failed.
 class GRADWALK_EXPORT Program {
@@ -138,9 +140,11 @@ class GRADWALK_EXPORT Program {
 
  private:
   friend GRADWALK_EXPORT Program compile(std::span<const Value> outputs, const Options& options);
+  friend class Trainer;
   struct State;
   explicit Program(std::unique_ptr<State> state);
   State& state(const char* call) const;
+  const Machine& machine(const char* call) const;
   std::unique_ptr<State> state_;
 };
 
@@ -149,6 +153,59 @@ class GRADWALK_EXPORT Program {
 GRADWALK_EXPORT Program compile(const Value& output, const Options& options);
 // Compiles the graph below several outputs. Sums and gradients are those of the first.
 GRADWALK_EXPORT Program compile(std::span<const Value> outputs, const Options& options);
+
+// Options of the steps of a Trainer.
+struct StepOptions {
+  bool mean = false;          // the mean over the rows of a step rather than the sum
+  std::size_t first_row = 0;  // the first row of the first step, a multiple of 32
+  // The number of rows per step; 0: all from first_row on. Each further step takes the next ones, which may be fewer at
+  // the end of the rows; then the steps begin again with row 0.
+  std::size_t batch = 0;
+};
+
+// Runs steps of an optimizer on the device. The parameters and the state of the optimizer stay there, in the precision
+// of the program; only the loss comes back. write_back() and the destructor copy the parameters to their Values. The
+// formulas and the learning rates are those of gradwalk::Trainer, and two runs give the same bits.
+class GRADWALK_EXPORT Trainer {
+ public:
+  // Makes a Trainer with the kernels of a program. It has parameters of its own, which begin with those of the Values.
+  // A schedule replaces the learning rate of the config. Throws an Error for a program without parameters, and for one
+  // with input gradients.
+  Trainer(const Program& program, const OptimizerConfig& config, Schedule schedule = {});
+  // Moves a Trainer.
+  Trainer(Trainer&&) noexcept;
+  // Deleted: a Trainer cannot be assigned to.
+  Trainer& operator=(Trainer&&) = delete;
+  // Copies the parameters to their Values.
+  ~Trainer();
+
+  // Updates the parameters by the gradient of the sum or mean over the rows, and returns that sum or mean. No rows
+  // return 0 and update nothing.
+  double step(const DeviceRows& rows, const StepOptions& options = {});
+  // Makes this many steps, and returns what the last one would return. The host waits for the device once per 256
+  // steps, and once per step that has to be made again by the zero-gradient rule. With a batch, which has to be a
+  // multiple of 32, each step takes the next rows. The schedule is called for some steps ahead.
+  double make_steps(const DeviceRows& rows, std::uint64_t count, const StepOptions& options = {});
+
+  // From now on, scales each gradient down to this norm if its norm is larger. Infinity turns this off.
+  void clip_norm(double most);
+
+  // Copies the parameters to their Values.
+  void write_back();
+  // Copies the parameters from their Values, after you changed those.
+  void read_again();
+  // Returns the number of steps made.
+  std::uint64_t steps() const;
+  // Returns the state of the optimizer. With the parameters, training can continue from it later.
+  OptimizerState optimizer_state() const;
+  // Continues from a state. Throws an Error if it does not fit the optimizer and the number of parameters.
+  void set_optimizer_state(const OptimizerState& state);
+
+ private:
+  struct State;
+  State& state(const char* call) const;
+  std::unique_ptr<State> state_;
+};
 
 // Returns machine code ("sm_90") or PTX ("compute_90") for kernels, by NVRTC. It needs no GPU. Throws an Error without
 // NVRTC, and with its messages if it refuses the text.

@@ -133,6 +133,8 @@ Program::State& Program::state(const char* call) const {
   return *state_;
 }
 
+const Machine& Program::machine(const char* call) const { return state(call); }
+
 double Program::run(const DeviceRows& rows, const RunOptions& options) {
   State& own = state("gpu::Program::run");
   const std::vector<double> made = own.run("gpu::Program::run", own.parameter_values(), rows.state_.get(), options);
