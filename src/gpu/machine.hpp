@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The common part of a Program and a Trainer: the kernels of a graph, a stream, and memory for the sum over rows and its
-// gradient.
+// The common part of a Program and a Trainer: the kernels of a graph, a stream, and memory for the sum over rows and
+// its gradient.
 #pragma once
 
 #include <memory>
