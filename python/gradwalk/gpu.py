@@ -12,12 +12,13 @@ The package needs no CUDA. The driver and NVRTC are found when they are first ne
 
 import os
 from dataclasses import dataclass
-from typing import Any, List, Optional, Tuple, Union
+from typing import Any, Callable, List, Optional, Tuple, Union
 
 from . import _core
 from ._emit import CudaSource, _graph_of
+from ._forms import refuse
 
-__all__ = ["Device", "DeviceArray", "DeviceRows", "Program", "cache_folder", "compile", "devices"]
+__all__ = ["Device", "DeviceArray", "DeviceRows", "Program", "Trainer", "cache_folder", "compile", "devices"]
 
 
 @dataclass(frozen=True)
@@ -175,6 +176,8 @@ class Program:
     """
 
     def __init__(self, program: _core._GpuProgram, put_together: Any, precision: str, device: int) -> None:
+        if not isinstance(program, _core._GpuProgram):
+            refuse("gpu.Program", "what compile makes", f"a {type(program).__name__}", "call gpu.compile", TypeError)
         self._program, self._put_together, self._options = program, put_together, (precision, device)
         self._inputs: int = program.source["inputs"]
 
@@ -244,6 +247,140 @@ class Program:
         ...     assert program.run([[1.0]]) == 1 and program.device_seconds > 0
         """
         return self._program.device_seconds
+
+
+class Trainer:
+    """Trains the parameters of a program of a GPU, on the device.
+
+    It has the functions of gradwalk.Trainer. Parameters and moments stay on the device; step() and make_steps() copy the
+    parameters to their Values when they end. A `with` block does so only at its end. schedule is a function from the number
+    of the step, counted from 0, to the learning rate.
+
+    >>> from gradwalk import SGD
+    >>> x, y, w = Value(0.0), Value(0.0), Value(0.0)
+    >>> if devices():
+    ...     trainer = Trainer(compile((w * x - y) ** 2, inputs=[x, y], parameters=[w]), SGD(lr=0.1))
+    ...     assert trainer.make_steps([[1.0, 2.0], [2.0, 4.0]], 50, mean=True) < 1e-6 and abs(w.data - 2) < 1e-6
+    """
+
+    def __init__(self, program: Program, config: Any, schedule: Optional[Callable[[int], float]] = None) -> None:
+        if not isinstance(program, Program):
+            refuse("gpu.Trainer", "a program of gpu.compile", f"a {type(program).__name__}", "use gradwalk.Trainer for programs of the CPU", TypeError)
+        self._program, self._trainer, self._writes_back = program, _core._GpuTrainer(program._program, config, schedule), True
+
+    def _written(self, loss: float) -> float:
+        if self._writes_back:
+            self._trainer.write_back()
+        return loss
+
+    def step(self, rows: Any, *, mean: bool = False, first_row: int = 0, batch: int = 0) -> float:
+        """Makes one step, and returns the sum or mean over the rows before it.
+
+        first_row, a multiple of 32, and batch select rows: batch rows from first_row on, or all of them.
+
+        >>> from gradwalk import SGD
+        >>> x, w = Value(0.0), Value(2.0)
+        >>> if devices():
+        ...     trainer = Trainer(compile(w * x, inputs=[x], parameters=[w]), SGD(lr=0.5))
+        ...     assert trainer.step([[1.0], [3.0]], mean=True) == 4 and w.data == 1
+        """
+        return self._written(self._trainer.step(self._program._rows(rows), mean, first_row, batch))
+
+    def make_steps(self, rows: Any, count: int, *, mean: bool = False, first_row: int = 0, batch: int = 0) -> float:
+        """Makes many steps with few waits for the device, and returns what the last one would return.
+
+        With batch, a multiple of 32, each step takes the next rows, and begins again at the end of the rows.
+
+        >>> from gradwalk import SGD
+        >>> x, w = Value(0.0), Value(2.0)
+        >>> if devices():
+        ...     trainer = Trainer(compile(w * x, inputs=[x], parameters=[w]), SGD(lr=0.5))
+        ...     assert trainer.make_steps([[1.0], [3.0]], 2, mean=True) == 2 and w.data == 0
+        """
+        return self._written(self._trainer.make_steps(self._program._rows(rows), count, mean, first_row, batch))
+
+    def clip_norm(self, most: float) -> None:
+        """Clips the norm of the gradient to `most` in all further steps.
+
+        >>> from gradwalk import SGD
+        >>> x, w = Value(0.0), Value(2.0)
+        >>> if devices():
+        ...     trainer = Trainer(compile(w * x, inputs=[x], parameters=[w]), SGD(lr=1.0))
+        ...     trainer.clip_norm(0.5)
+        ...     assert trainer.step([[4.0]]) == 8 and abs(w.data - 1.5) < 1e-6
+        """
+        self._trainer.clip_norm(most)
+
+    def write_back(self) -> None:
+        """Copies the parameters to their Values, inside a `with` block.
+
+        >>> from gradwalk import SGD
+        >>> x, w = Value(0.0), Value(2.0)
+        >>> if devices():
+        ...     with Trainer(compile(w * x, inputs=[x], parameters=[w]), SGD(lr=0.5)) as trainer:
+        ...         assert trainer.step([[2.0]]) == 4 and w.data == 2
+        ...         trainer.write_back()
+        ...         assert w.data == 1
+        """
+        self._trainer.write_back()
+
+    def read_again(self) -> None:
+        """Copies the parameters from their Values, after you have changed them.
+
+        >>> from gradwalk import SGD
+        >>> x, w = Value(0.0), Value(2.0)
+        >>> if devices():
+        ...     trainer = Trainer(compile(w * x, inputs=[x], parameters=[w]), SGD(lr=0.5))
+        ...     w.data = 5.0
+        ...     trainer.read_again()
+        ...     assert trainer.step([[1.0]]) == 5
+        """
+        self._trainer.read_again()
+
+    def __enter__(self) -> "Trainer":
+        self._writes_back = False
+        return self
+
+    def __exit__(self, *arguments: Any) -> None:
+        self._writes_back = True
+        self._trainer.write_back()
+
+    def state_dict(self) -> Any:
+        """Returns the state of the optimizer as a dict: steps, first and second moments.
+
+        Save it with the parameters, and training can continue from both.
+
+        >>> from gradwalk import SGD
+        >>> x, w = Value(0.0), Value(2.0)
+        >>> if devices():
+        ...     trainer = Trainer(compile(w * x, inputs=[x], parameters=[w]), SGD(lr=0.5))
+        ...     assert trainer.state_dict() == {"steps": 0, "first": [], "second": []}
+        """
+        return self._trainer.state_dict()
+
+    def load_state_dict(self, state: Any) -> None:
+        """Continues from a dict of state_dict().
+
+        >>> from gradwalk import SGD
+        >>> x, w = Value(0.0), Value(2.0)
+        >>> if devices():
+        ...     trainer = Trainer(compile(w * x, inputs=[x], parameters=[w]), SGD(lr=0.5))
+        ...     trainer.load_state_dict({"steps": 3, "first": [], "second": []})
+        ...     assert trainer.steps == 3
+        """
+        self._trainer.load_state_dict(state)
+
+    @property
+    def steps(self) -> int:
+        """The number of steps made so far.
+
+        >>> from gradwalk import SGD
+        >>> x, w = Value(0.0), Value(2.0)
+        >>> if devices():
+        ...     trainer = Trainer(compile(w * x, inputs=[x], parameters=[w]), SGD(lr=0.5))
+        ...     assert trainer.make_steps([[1.0]], 5) == 0 and trainer.steps == 5
+        """
+        return self._trainer.steps
 
 
 def compile(outputs: Any, rows: Any = None, *, inputs: Any = (), parameters: Any = (), precision: str = "float32", exact: bool = True,

@@ -97,13 +97,55 @@ py::array_t<double> evaluate(GpuProgram& self, const gpu::DeviceRows& rows) {
   return result;
 }
 
-// A program holds Values, so its destructor needs the tape.
-struct EndOfProgram {
-  void operator()(GpuProgram* program) const {
+// Programs and Trainers hold Values, so their destructors need the tape.
+struct EndOnTape {
+  template <class T> void operator()(T* object) const {
     enter();
-    delete program;
+    delete object;
   }
 };
+using GpuTrainerPointer = std::unique_ptr<gpu::Trainer, EndOnTape>;
+
+void bind_gpu_trainer(py::module_& module) {
+  py::class_<gpu::Trainer, GpuTrainerPointer> bound(module, "_GpuTrainer", "Steps of an optimizer on a device.");
+  define_init(bound, "_GpuTrainer(program, config, schedule)",
+              [](const GpuProgram& given, const py::object& config, const py::object& schedule) {
+                constexpr const char* call = "gpu.Trainer";
+                const OptimizerConfig rule = to_config(config, {call, "config"});
+                const Schedule rates = to_schedule(schedule, {call, "schedule"});
+                enter();
+                const WithoutLock free;
+                return GpuTrainerPointer(new gpu::Trainer(given.program, rule, rates));
+              });
+  define(bound, "_GpuTrainer.step(self, rows, mean, first_row, batch)", "gpu::Trainer::step().",
+         [](gpu::Trainer& self, const gpu::DeviceRows& rows, bool mean, std::uint64_t first_row, std::uint64_t batch) {
+           enter();
+           const WithoutLock free;
+           return self.step(rows, {.mean = mean, .first_row = first_row, .batch = batch});
+         });
+  define(bound, "_GpuTrainer.make_steps(self, rows, count, mean, first_row, batch)", "gpu::Trainer::make_steps().",
+         [](gpu::Trainer& self, const gpu::DeviceRows& rows, std::uint64_t count, bool mean, std::uint64_t first_row,
+            std::uint64_t batch) {
+           enter();
+           const WithoutLock free;
+           return self.make_steps(rows, count, {.mean = mean, .first_row = first_row, .batch = batch});
+         });
+  define(bound, "_GpuTrainer.clip_norm(self, most)", "gpu::Trainer::clip_norm().",
+         [](gpu::Trainer& self, double most) { self.clip_norm(most); });
+  define(bound, "_GpuTrainer.write_back(self)", "gpu::Trainer::write_back().", [](gpu::Trainer& self) {
+    enter();
+    self.write_back();
+  });
+  define(bound, "_GpuTrainer.read_again(self)", "gpu::Trainer::read_again().", [](gpu::Trainer& self) {
+    enter();
+    self.read_again();
+  });
+  define(bound, "_GpuTrainer.state_dict(self)", "gpu::Trainer::optimizer_state(), as a dict.",
+         [](const gpu::Trainer& self) { return dict_of(self.optimizer_state()); });
+  define(bound, "_GpuTrainer.load_state_dict(self, state)", "gpu::Trainer::set_optimizer_state().",
+         [](gpu::Trainer& self, const OptimizerState& state) { self.set_optimizer_state(state); });
+  property(bound, "steps", "The number of steps made so far.", [](const gpu::Trainer& self) { return self.steps(); });
+}
 
 void bind_rows(py::module_& module) {
   py::class_<gpu::DeviceArray> array(module, "_DeviceArray", "Numbers in the memory of a device.");
@@ -143,12 +185,12 @@ void bind_gpu(py::module_& module) {
   });
   define(module, "_gpu_cache_folder()", "gpu::cache_folder().", [] { return gpu::cache_folder(); });
   bind_rows(module);
-  py::class_<GpuProgram, std::unique_ptr<GpuProgram, EndOfProgram>> bound(module, "_GpuProgram",
-                                                                          "A program for one device.");
+  py::class_<GpuProgram, std::unique_ptr<GpuProgram, EndOnTape>> bound(module, "_GpuProgram",
+                                                                       "A program for one device.");
   define_init(bound, "_GpuProgram(outputs, inputs, parameters, precision, derivatives, options)",
               [](const Nodes& outputs, const Nodes& inputs, const Nodes& parameters, const std::string& precision,
                  const std::string& derivatives, const py::object& options) {
-                return std::unique_ptr<GpuProgram, EndOfProgram>(
+                return std::unique_ptr<GpuProgram, EndOnTape>(
                     make_program(outputs, inputs, parameters, precision, derivatives, options).release());
               });
   define(bound, "_GpuProgram.run(self, rows, mean)", "gpu::Program::run().",
@@ -170,6 +212,7 @@ void bind_gpu(py::module_& module) {
            [](const GpuProgram& self) { return dict_of(self.program.source()); });
   property(bound, "device_seconds", "Seconds of the last run.",
            [](const GpuProgram& self) { return self.program.device_seconds(); });
+  bind_gpu_trainer(module);
 }
 
 }  // namespace gradwalk::python

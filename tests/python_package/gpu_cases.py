@@ -222,6 +222,65 @@ def test_too_many_rows_are_refused_with_the_memory_that_is_free():
         gpu.DeviceRows(numpy.zeros((1 << 20, 2)), precision="float64")
 
 
+@pytest.mark.parametrize("config", [gradwalk.SGD(lr=0.1, momentum=0.5), gradwalk.Adam(lr=0.05), gradwalk.AdamW(lr=0.05)], ids=repr)
+@pytest.mark.parametrize("precision, tolerance", [("float32", 1e-4), ("float64", 1e-10)])
+def test_a_trainer_makes_the_steps_of_the_cpu(config, precision, tolerance):
+    loss, inputs, parameters = line()
+    program = gpu.compile(loss, inputs=inputs, parameters=parameters, precision=precision)
+    rows = gpu.DeviceRows(rows_of(100), precision=precision)
+    on_cpu = gradwalk.Trainer(gradwalk.compile(loss, inputs=inputs, parameters=parameters), config, lambda k: 0.1 / (k + 1))
+    with gpu.Trainer(program, config, lambda k: 0.1 / (k + 1)) as trainer:
+        start = [p.data for p in parameters]
+        found = [trainer.step(rows, mean=True), trainer.make_steps(rows, 9, mean=True), trainer.make_steps(rows, 4, mean=True, first_row=64, batch=32)]
+        assert [p.data for p in parameters] == start
+    of_gpu = [p.data for p in parameters]
+    for p, number in zip(parameters, start):
+        p.data = number
+    on_cpu.read_again()
+    numbers = rows_of(100)
+    wanted = [on_cpu.step(numbers, mean=True) for _ in range(10)] + [on_cpu.step(numbers[k : k + 32], mean=True) for k in (64, 96, 0, 32)]
+    assert found == pytest.approx([wanted[0], wanted[9], wanted[13]], rel=tolerance)
+    assert of_gpu == pytest.approx([p.data for p in parameters], rel=tolerance, abs=tolerance)
+    assert of_gpu != start and trainer.steps == 14
+    assert trainer.state_dict()["first"] == pytest.approx(on_cpu.state_dict()["first"], rel=tolerance, abs=tolerance)
+
+
+def test_a_trainer_continues_from_a_state():
+    loss, inputs, parameters = line()
+    program = gpu.compile(loss, inputs=inputs, parameters=parameters)
+    rows = gpu.DeviceRows(rows_of(50))
+    trainer = gpu.Trainer(program, gradwalk.Adam())
+    trainer.make_steps(rows, 5)
+    saved, numbers = trainer.state_dict(), [p.data for p in parameters]
+    wanted = trainer.make_steps(rows, 5)
+    assert [p.data for p in parameters] != numbers  # each call writes them back
+    for p, number in zip(parameters, numbers):
+        p.data = number
+    trainer.read_again()
+    trainer.load_state_dict(saved)
+    assert trainer.make_steps(rows, 5) == wanted and trainer.steps == 10
+
+
+def test_a_trainer_refuses_what_does_not_fit():
+    loss, inputs, parameters = line()
+    program = gpu.compile(loss, inputs=inputs, parameters=parameters)
+    trainer = gpu.Trainer(program, gradwalk.SGD())
+    for call, error, message in [
+            (lambda: trainer.step(rows_of(4, 3)), ValueError, "gpu.Trainer.step: needs rows of 2 numbers, got 3; give one number per input"),
+            (lambda: trainer.make_steps(rows_of(99), 2, batch=5), ValueError,
+             "gpu.Trainer.make_steps: needs a batch that is a multiple of 32 rows, got 5; rows are stored in tiles of 32; the last batch can be smaller"),
+            (lambda: gpu.Trainer(gpu.compile(loss, inputs=inputs + parameters), gradwalk.SGD()), ValueError,
+             "gpu.Trainer: needs a program with parameters, got one without; name them in parameters"),
+            (lambda: gpu.Trainer(gradwalk.compile(loss, inputs=inputs, parameters=parameters), gradwalk.SGD()), TypeError,
+             "gpu.Trainer: needs a program of gpu.compile, got a Program; use gradwalk.Trainer for programs of the CPU"),
+            (lambda: gpu.Trainer(program, gradwalk.SGD(), lambda k: 1 / k).step(rows_of(4)), ZeroDivisionError, None),
+            (lambda: trainer.make_steps(rows_of(4), -1), ValueError, None)]:
+        with pytest.raises(error) as raised:
+            call()
+        assert message is None or str(raised.value) == message
+    assert trainer.steps == 0
+
+
 def test_other_threads_run_while_a_program_is_compiled_and_runs():
     x, w = Value(0.0), Value(2.0)
     found = []
