@@ -59,6 +59,11 @@ struct CudaSource {
   static constexpr unsigned block = 128;      // threads of NAME_rows and NAME_values, one per row
   static constexpr unsigned sum_block = 256;  // threads of NAME_sum, which has one block per sum
 
+  // Returns the most uniform numbers that rows can read: parameters, or numbers computed from parameters alone.
+  static constexpr std::size_t most_fronts(Precision precision) {
+    constexpr std::size_t shared_bytes = 48 * 1024, warps = block / 32;
+    return shared_bytes / warps / (precision == Precision::float32 ? sizeof(float) : sizeof(double)) - 1;
+  }
   // Returns how many blocks NAME_rows needs for this many rows.
   std::size_t blocks(std::size_t rows) const {
     const std::size_t all = (rows + block - 1) / block;

@@ -61,10 +61,10 @@ class Kernels {
     cut_ = cut_at_loops(std::move(recorded.scalars), options.loops, unrolled);
     sums_ = cut_.fronts.size() + 1;
     is_shared_ = sums_ > most_in_registers || cut_.has_round_fronts;
-    const std::size_t most = shared_bytes / warps / (dialect_.is_float() ? sizeof(float) : sizeof(double));
-    if (sums_ > most)
-      throw Error("emit_cuda", "at most " + to_string(most - 1) + " uniform numbers that rows read",
-                  to_string(sums_ - 1), "use compile() for a graph with more parameters");
+    const std::size_t most = CudaSource::most_fronts(options.precision);
+    if (cut_.fronts.size() > most)
+      throw Error("emit_cuda", "at most " + to_string(most) + " uniform numbers that rows read", to_string(sums_ - 1),
+                  "use compile() for a graph with more parameters");
     uses_tangents_ = chooses_tangents();
     if (is_shared_ && cut_.rounds.loops.empty() && !options.guard_zeros) find_outers();
   }
