@@ -46,6 +46,10 @@ struct Options {
   CudaOptions::Derivatives derivatives = CudaOptions::Derivatives::automatic;  // how those of loops are computed
   int device = 0;                                                              // one of devices()
   std::string cache = {};  // the folder for machine code; empty: cache_folder()
+  // Inputs that the rows do not have: the device makes their numbers, which depend on the seed of a run and on the
+  // number of the row. random_numbers() returns them.
+  std::vector<Value> normals = {};   // those with normally distributed numbers
+  std::vector<Value> uniforms = {};  // those with numbers between 0 and 1
 };
 
 // Options of a run.
@@ -53,6 +57,7 @@ struct RunOptions {
   bool mean = false;                       // the mean over the rows rather than the sum
   std::span<double> input_gradients = {};  // if given, receives one number per row and input; needs the option
   std::span<double> outputs = {};          // if given, receives one number per row and output
+  std::uint64_t seed = 0;                  // of random inputs
 };
 
 // Numbers in the memory of a device: an array of another library, such as PyTorch, CuPy or JAX, or the outputs of a
@@ -84,6 +89,8 @@ class GRADWALK_EXPORT DeviceRows {
   // follow each other are used where they are, so the array must not change before a run has ended. Other rows are
   // copied on the device.
   explicit DeviceRows(const DeviceArray& rows, Precision precision = Precision::float32);
+  // Makes rows without numbers, for programs whose inputs are all random.
+  static DeviceRows without_numbers(std::size_t count, Precision precision = Precision::float32, int device = 0);
   // Moves rows.
   DeviceRows(DeviceRows&&) noexcept;
   // Moves rows.
@@ -102,6 +109,7 @@ class GRADWALK_EXPORT DeviceRows {
   friend class Program;
   friend class Trainer;
   struct State;
+  explicit DeviceRows(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 
@@ -127,11 +135,11 @@ class GRADWALK_EXPORT Program {
   // Runs the rows as gradients() does, with these numbers in place of the parameters' values.
   double gradients_at(std::span<const double> parameters, const DeviceRows& rows, std::span<double> gradients,
                       const RunOptions& options = {});
-  // Runs the rows forward only and writes all outputs of each row, row by row.
-  void evaluate(const DeviceRows& rows, std::span<double> outputs);
+  // Runs the rows forward only and writes all outputs of each row, row by row. The seed is that of random inputs.
+  void evaluate(const DeviceRows& rows, std::span<double> outputs, std::uint64_t seed = 0);
   // Runs the rows as evaluate() does and leaves the outputs on the device, output by output: row_step is 1. The work is
   // complete when it returns.
-  DeviceArray evaluate_on_device(const DeviceRows& rows);
+  DeviceArray evaluate_on_device(const DeviceRows& rows, std::uint64_t seed = 0);
 
   // Returns the kernels as text.
   const CudaSource& source() const;
@@ -161,6 +169,7 @@ struct StepOptions {
   // The number of rows per step; 0: all from first_row on. Each further step takes the next ones, which may be fewer at
   // the end of the rows; then the steps begin again with row 0.
   std::size_t batch = 0;
+  std::uint64_t seed = 0;  // of random inputs: step k of the Trainer, counted from 0, has the seed `seed` + k
 };
 
 // Runs steps of an optimizer on the device. The parameters and the state of the optimizer stay there, in the precision

@@ -40,7 +40,7 @@ struct Program::State : Machine {
                    "cuMemsetD32Async");
     }
     driver.check(call, driver.record(begin, stream), "cuEventRecord");
-    const Address found = Machine::run(call, of, {rows.count, rows.address},
+    const Address found = Machine::run(call, of, {rows.count, rows.address}, run.seed,
                                        run.outputs.empty() ? 0 : outputs_memory.address(), input_gradients.address());
     driver.check(call, driver.record(end, stream), "cuEventRecord");
     const char* const host = download_results(call, found);
@@ -92,28 +92,31 @@ struct Program::State : Machine {
   }
 
   // Computes the outputs of all rows into memory of that size.
-  void evaluate_to(const char* call, const StoredRows& rows, Address out) {
+  void evaluate_to(const char* call, const StoredRows& rows, std::uint64_t seed, Address out) {
     driver.use(call, options.device);
     upload(call, parameters, parameter_values());
     Address u = front_numbers(call, *kernels), z = rows.address;
     auto count = static_cast<unsigned>(rows.count);
+    unsigned long long key = seed, first = 0;
+    std::vector<void*> arguments{&count, &u, &z, &out};
+    if (has_random_inputs()) arguments.insert(arguments.end(), {&key, &first});
     launch(call, kernels->values(), (rows.count + CudaSource::block - 1) / CudaSource::block, CudaSource::block,
-           {&count, &u, &z, &out});
+           arguments);
     wait(call);
   }
-  void evaluate(const char* call, const StoredRows* rows, std::span<double> to) {
+  void evaluate(const char* call, const StoredRows* rows, std::uint64_t seed, std::span<double> to) {
     check_rows(call, rows);
     check_size(call, "the outputs", rows->count * source().outputs, to.size());
     if (rows->count == 0) return;
     outputs_memory.grow(call, options.device, to.size() * number_size());
-    evaluate_to(call, *rows, outputs_memory.address());
+    evaluate_to(call, *rows, seed, outputs_memory.address());
     take_outputs(call, rows->count, to);
   }
-  DeviceArray evaluate_on_device(const char* call, const StoredRows* rows) {
+  DeviceArray evaluate_on_device(const char* call, const StoredRows* rows, std::uint64_t seed) {
     check_rows(call, rows);
     const std::size_t columns = source().outputs, bytes = rows->count * columns * number_size();
     const auto memory = std::make_shared<const DeviceMemory>(call, options.device, bytes);
-    if (rows->count > 0) evaluate_to(call, *rows, memory->address());
+    if (rows->count > 0) evaluate_to(call, *rows, seed, memory->address());
     return {memory->address(), rows->count,    columns, 1, static_cast<std::int64_t>(rows->count),
             options.precision, options.device, memory};
   }
@@ -152,13 +155,13 @@ double Program::gradients_at(std::span<const double> parameters, const DeviceRow
   std::copy(made.begin() + 1, made.end(), gradients.begin());
   return made[0];
 }
-void Program::evaluate(const DeviceRows& rows, std::span<double> outputs) {
+void Program::evaluate(const DeviceRows& rows, std::span<double> outputs, std::uint64_t seed) {
   constexpr const char* call = "gpu::Program::evaluate";
-  state(call).evaluate(call, rows.state_.get(), outputs);
+  state(call).evaluate(call, rows.state_.get(), seed, outputs);
 }
-DeviceArray Program::evaluate_on_device(const DeviceRows& rows) {
+DeviceArray Program::evaluate_on_device(const DeviceRows& rows, std::uint64_t seed) {
   constexpr const char* call = "gpu::Program::evaluate_on_device";
-  return state(call).evaluate_on_device(call, rows.state_.get());
+  return state(call).evaluate_on_device(call, rows.state_.get(), seed);
 }
 const CudaSource& Program::source() const { return state("gpu::Program::source").source(); }
 double Program::device_seconds() const { return state("gpu::Program::device_seconds").seconds; }

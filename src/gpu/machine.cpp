@@ -64,7 +64,9 @@ CudaSource Machine::emitted(bool guard_zeros) const {
                              .input_gradients = options.input_gradients,
                              .guard_zeros = guard_zeros,
                              .derivatives = guard_zeros ? CudaOptions::Derivatives::automatic : options.derivatives,
-                             .ignore_comparisons = options.ignore_comparisons});
+                             .ignore_comparisons = options.ignore_comparisons,
+                             .normals = options.normals,
+                             .uniforms = options.uniforms});
 }
 const Kernels& Machine::guarded(const char* call) {
   if (!guarded_) guarded_ = std::make_unique<const Kernels>(call, emitted(true), options);
@@ -113,7 +115,7 @@ Address Machine::front_numbers(const char* call, const Kernels& of) {
 void Machine::reserve(const char* call, const Kernels& of, std::size_t rows) {
   partial.grow(call, options.device, of.source().blocks(rows) * of.source().sums * number_size());
 }
-Address Machine::run(const char* call, const Kernels& of, const RowRange& rows, Address outputs_address,
+Address Machine::run(const char* call, const Kernels& of, RowRange rows, std::uint64_t seed, Address outputs_address,
                      Address input_gradients) {
   reserve(call, of, rows.count);
   const std::size_t blocks = of.source().blocks(rows.count);
@@ -121,6 +123,8 @@ Address Machine::run(const char* call, const Kernels& of, const RowRange& rows, 
   auto count = static_cast<unsigned>(rows.count), block_count = static_cast<unsigned>(blocks);
   std::vector<void*> arguments{&count, &u, &z, &to, &outputs_address};
   if (of.source().has_input_gradients) arguments.push_back(&input_gradients);
+  unsigned long long key = seed;
+  if (has_random_inputs()) arguments.insert(arguments.end(), {&key, &rows.first});
   launch(call, of.rows(), blocks, CudaSource::block, arguments);
   launch(call, of.sum(), of.source().sums, CudaSource::sum_block, {&block_count, &to, &total});
   if (!of.source().has_uniform) return total;

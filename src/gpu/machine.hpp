@@ -45,7 +45,8 @@ struct Numbers {
 // Some of the rows on a device, for one run.
 struct RowRange {
   std::size_t count = 0;
-  Address address = 0;  // of the tile of the first row
+  Address address = 0;           // of the tile of the first row
+  unsigned long long first = 0;  // the number of the first row, on which random inputs depend
 };
 
 // Throws an Error unless a buffer has the size that it needs.
@@ -60,6 +61,7 @@ struct Machine {
   ~Machine();
 
   const CudaSource& source() const { return kernels->source(); }
+  bool has_random_inputs() const { return source().normals + source().uniforms > 0; }
   std::size_t number_size() const { return size_of(options.precision); }
   // Returns the kernels with the zero-gradient rule. They are compiled when they are first needed.
   const Kernels& guarded(const char* call);
@@ -74,7 +76,8 @@ struct Machine {
   // Returns the address of the numbers that rows read, computed from the parameters.
   Address front_numbers(const char* call, const Kernels& of);
   // Computes the sum over the rows and then its gradient, and returns their address. `outputs` can be 0.
-  Address run(const char* call, const Kernels& of, const RowRange& rows, Address outputs, Address input_gradients);
+  Address run(const char* call, const Kernels& of, RowRange rows, std::uint64_t seed, Address outputs,
+              Address input_gradients);
   // Gives run() memory for this many rows, so that it allocates none.
   void reserve(const char* call, const Kernels& of, std::size_t rows);
 

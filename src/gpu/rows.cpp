@@ -68,6 +68,11 @@ DeviceRows::DeviceRows(std::span<const float> rows, std::size_t inputs, Precisio
     : state_(new State{from_host(rows, inputs, precision, device)}) {}
 DeviceRows::DeviceRows(const DeviceArray& rows, Precision precision)
     : state_(new State{from_device(rows, precision)}) {}
+DeviceRows::DeviceRows(std::unique_ptr<State> state) : state_(std::move(state)) {}
+DeviceRows DeviceRows::without_numbers(std::size_t count, Precision precision, int device) {
+  Driver::get(call).use(call, device);
+  return DeviceRows(std::unique_ptr<State>(new State{rows_of(count, 0, precision, device)}));
+}
 DeviceRows::DeviceRows(DeviceRows&&) noexcept = default;
 DeviceRows& DeviceRows::operator=(DeviceRows&&) noexcept = default;
 DeviceRows::~DeviceRows() = default;

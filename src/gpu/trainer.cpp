@@ -36,7 +36,7 @@ class Batches {
   }
   std::size_t most() const { return most_; }
   RowRange current() const {
-    return {std::min(most_, rows_.count - first_), rows_.address + first_ * rows_.inputs * number_size_};
+    return {std::min(most_, rows_.count - first_), rows_.address + first_ * rows_.inputs * number_size_, first_};
   }
   void go_on() {
     if (!goes_on_) return;
@@ -126,14 +126,14 @@ struct Trainer::State : Machine {
   }
   // Makes steps on the device, one per rate, until one gives a number that is not finite. Returns how many were made.
   std::size_t make(const char* call, const Kernels& of, bool is_checked, std::span<const double> rates,
-                   const Batches& batches, bool mean) {
+                   const Batches& batches, const StepOptions& given) {
     Batches next = batches;
     double share = 1;
     begin(call);
     for (std::size_t i = 0; i < rates.size(); ++i, next.go_on()) {
       const RowRange range = next.current();
-      share = mean ? 1 / static_cast<double>(range.count) : 1;
-      update(call, run(call, of, range, 0, 0), i, is_checked, share, rates[i]);
+      share = given.mean ? 1 / static_cast<double>(range.count) : 1;
+      update(call, run(call, of, range, given.seed + steps + i, 0, 0), i, is_checked, share, rates[i]);
     }
     const Numbers found = download(call, outcome.address(), 2);
     const auto made = static_cast<std::size_t>(found[1]);
@@ -159,14 +159,14 @@ struct Trainer::State : Machine {
         done += made;
         for (std::size_t i = 0; i < made; ++i) batches.go_on();
       };
-      const std::size_t made = make(call, *kernels, true, std::span(rates).first(wanted), batches, given.mean);
+      const std::size_t made = make(call, *kernels, true, std::span(rates).first(wanted), batches, given);
       go_on(made);
       at_once = std::min(2 * at_once, most_at_once);
       if (made == wanted) continue;
       at_once = 1;
       const Kernels& others = guarded(call);
       reserve(call, others, batches.most());
-      go_on(make(call, others, false, std::span(rates).first(1), batches, given.mean));
+      go_on(make(call, others, false, std::span(rates).first(1), batches, given));
     }
     return loss;
   }
