@@ -281,6 +281,28 @@ def test_a_trainer_refuses_what_does_not_fit():
     assert trainer.steps == 0
 
 
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_random_inputs_have_the_numbers_of_the_host(precision):
+    x, w = Value(0.0), Value(2.0)
+    normals, uniforms = [Value(0.0) for _ in range(5)], [Value(0.0) for _ in range(3)]
+    program = gpu.compile([x * 1.0, *(z * 1.0 for z in normals + uniforms)], inputs=[x], parameters=[], normals=normals, uniforms=uniforms, precision=precision)
+    assert program.source.normals == 5 and program.source.uniforms == 3 and program.source.inputs == 1
+    found = program.evaluate(numpy.arange(40.0), seed=3)
+    assert found.tolist() == program.evaluate_on_device(numpy.arange(40.0), seed=3).numpy().tolist()
+    for row in range(40):
+        wanted = [gpu.random_numbers(kind, count, row=row, seed=3, precision=precision) for kind, count in (("normal", 5), ("uniform", 3))]
+        assert found[row].tolist() == [row, *numpy.concatenate(wanted)]
+    none = gpu.DeviceRows.without_numbers(500, precision=precision)
+    mean = gpu.compile((w * normals[0]) ** 2, parameters=[w], normals=normals[:1], precision=precision)
+    first = mean.run(none, mean=True, seed=8)
+    assert first == pytest.approx(4, rel=0.4) and w.grad == pytest.approx(first, rel=1e-5)
+    assert mean.gradients(none, mean=True, seed=8)[0] == first != mean.gradients(none, mean=True, seed=9)[0]
+    with gpu.Trainer(mean, gradwalk.SGD(lr=0.1)) as trainer:
+        assert trainer.make_steps(none, 30, mean=True, seed=8) < 0.1 * first
+    with pytest.raises(ValueError, match="^gpu.random_numbers: needs distribution 'normal' or 'uniform', got 'cauchy'; choose one of them$"):
+        gpu.random_numbers("cauchy", 1)
+
+
 def test_other_threads_run_while_a_program_is_compiled_and_runs():
     x, w = Value(0.0), Value(2.0)
     found = []
