@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Computes batches by compiled programs, or with Values. Only this file and compile.cpp depend on whether gradwalk was
-// built with gradwalk::compile.
+// Computes batches by compiled programs, on a GPU, or with Values. Only this file and compile.cpp depend on whether
+// gradwalk was built with gradwalk::compile, and only this file on gradwalk::gpu.
 #include "computing.hpp"
 
+#include <charconv>
 #include <cstdlib>
 
 #include "checks.hpp"
 #ifdef GRADWALK_HAS_COMPILE
 #include "gradwalk/compiled_step.hpp"
+#endif
+#ifdef GRADWALK_HAS_GPU
+#include "gradwalk/gpu.hpp"
+#include "gradwalk/gpu_step.hpp"
 #endif
 
 namespace gradwalk::cli {
@@ -32,6 +37,19 @@ CompiledStepOptions compiled_options(std::size_t threads) {
 }
 #endif
 
+// Reads the number of a GPU from "cuda" or "cuda:1". The processor, "cpu", has none.
+std::optional<int> device_of(const std::string& text) {
+  if (text == "cuda") return 0;
+  int number = 0;
+  const bool has_number = text.starts_with("cuda:");
+  const auto [end, error] = std::from_chars(text.data() + (has_number ? 5 : 0), text.data() + text.size(), number);
+  if (has_number && error == std::errc() && end == text.data() + text.size() && number >= 0) return number;
+  return std::nullopt;
+}
+std::string check_device_name(const std::string& text) {
+  return text == "cpu" || device_of(text) ? "" : fmt::format("needs cpu, cuda or cuda:N, got '{}'", text);
+}
+
 }  // namespace
 
 void Computing::add_to(CLI::App& command) {
@@ -42,7 +60,58 @@ void Computing::add_to(CLI::App& command) {
                   "Maximum number of threads. The result does not depend on it [default: all cores]")
       ->check(whole_from(1, 1024))
       ->option_text("N");
+  command
+      .add_option_function<std::string>(
+          "--device", [this](const std::string& text) { device_ = device_of(text), device_name_ = text; },
+          "Where the steps are computed: cpu, cuda or cuda:N, for an NVIDIA GPU. A GPU computes in float32, and is "
+          "meant for steps with very many rows [default: cpu]")
+      ->check(CLI::Validator(check_device_name, ""))
+      ->option_text("NAME");
 }
+
+void Computing::check_recipe(const Recipe& recipe) const {
+  if (device_ && recipe.dropout > 0)
+    refuse_options("a recipe without --dropout for --device " + device_name_,
+                   fmt::format("--dropout {:g}", recipe.dropout), "omit one of them");
+}
+
+#ifdef GRADWALK_HAS_GPU
+
+void Computing::check_device(std::size_t processes) const {
+  if (!device_) return;
+  const std::string option = "--device " + device_name_;
+  if (eager_) refuse_options(option + " without --eager", "--eager", "omit one of them");
+  if (processes > 1)
+    throw Error("train", "one process for " + option, std::to_string(processes) + " processes",
+                "run it without mpirun");
+  const std::size_t devices = gpu::devices().size();
+  if (static_cast<std::size_t>(*device_) < devices) return;
+  throw Error("train", "an NVIDIA GPU and its driver for " + option,
+              devices == 0 ? "none" : fmt::format("{} of them, numbered from 0", devices),
+              "check the output of nvidia-smi, or omit --device");
+}
+
+MakeStep Computing::on_device() const {
+  return [device = *device_, option = "--device " + device_name_](const Model& model) {
+    const std::size_t parameters = model.network.parameter_count(), most = CudaSource::most_fronts(Precision::float32);
+    if (parameters > most)
+      throw Error("train", fmt::format("a network of at most {} parameters for {}", most, option),
+                  std::to_string(parameters), "give smaller --hidden layers, or omit --device");
+    return gpu_step(model, {.device = device});
+  };
+}
+
+#else
+
+void Computing::check_device(std::size_t) const {
+  if (!device_) return;
+  throw Error("train", "a gradwalk with gradwalk::gpu for --device " + device_name_, "one without",
+              "build it with -DGRADWALK_GPU=ON, or omit --device");
+}
+
+MakeStep Computing::on_device() const { return compiled(); }  // check_device() has refused it
+
+#endif
 
 #ifdef GRADWALK_HAS_COMPILE
 

@@ -41,6 +41,7 @@ std::string in_words(const ScoreSpread& spread, bool of_classes) {
 void print_folds(const JobOptions& options, const Computing& computing, bool quiet, bool json) {
   std::vector<Figures> tested;
   for (const Job& job : jobs_of_folds(options)) {
+    computing.check_recipe(job.recipe);
     TrainingRun run = job.start(computing.step());
     while (run.steps() < job.steps && !run.is_done()) run.step();
     tested.push_back(computing.evaluate(run.best_model(), job.data.test));

@@ -265,6 +265,7 @@ void run(const TrainArguments& options) {
   Together together;
   Computing computing = options.computing;
   computing.use_threads(together.threads_each());
+  together.agree([&] { computing.check_device(together.size()); });
   if (options.job.folds > 0) {
     together.agree([&] {
       if (!together.is_alone())
@@ -280,6 +281,7 @@ void run(const TrainArguments& options) {
   together.agree([&] {
     check(options, together);
     job = job_of(options.job);
+    computing.check_recipe(job->recipe);
   });
   if (!together.is_alone()) together.need_same(fingerprint(job->data.train));
   Results results;

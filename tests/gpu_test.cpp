@@ -14,6 +14,7 @@
 #include "../bench/gpu/simulations.hpp"
 #include "emitted.hpp"
 #include "gpu/cache.hpp"
+#include "gpu/update_text.hpp"
 #include "random_subject.hpp"
 #include "support.hpp"
 
@@ -89,6 +90,24 @@ TEST(Gpu, CompilesEveryOperation) {
     }
 }
 
+TEST(Gpu, CompilesRandomInputsAndUpdates) {
+  if (const std::string reason = missing_nvrtc(); !reason.empty()) GTEST_SKIP() << reason;
+  const Recorded graph = simulations::heston(16);
+  const Value uniform = 0.5;
+  for (const Precision precision : {Precision::float32, Precision::float64}) {
+    const CudaSource random = emit_cuda(
+        graph.loss * uniform,
+        {.parameters = graph.parameters, .precision = precision, .normals = graph.inputs, .uniforms = {uniform}});
+    for (const bool exact : {true, false})
+      EXPECT_THAT(gpu::machine_code(random, "compute_90", exact), HasSubstr(".visible .entry model_rows("));
+    for (const OptimizerConfig& config : all_optimizers) {
+      CudaSource update;
+      update.text = gpu::update_text(detail::rule_of(config), precision);
+      EXPECT_THAT(gpu::machine_code(update, "compute_90"), HasSubstr(".visible .entry gradwalk_update("));
+    }
+  }
+}
+
 TEST(Gpu, ShowsTheMessagesOfNvrtc) {
   if (const std::string reason = missing_nvrtc(); !reason.empty()) GTEST_SKIP() << reason;
   CudaSource source;
@@ -117,9 +136,14 @@ Resources resources_of(const CudaSource& source, bool exact) {
 TEST(Gpu, KeepsReferenceProgramsInRegisters) {
   if (const std::string reason = missing_nvrtc(); !reason.empty()) GTEST_SKIP() << reason;
   if (ptxas().empty()) GTEST_SKIP() << "ptxas is not installed";
-  const auto expect = [](const char* what, const Recorded& graph, Precision precision, bool exact, int most) {
-    const CudaSource source = emit_cuda(
-        graph.loss, {.inputs = graph.inputs, .parameters = graph.parameters, .precision = precision, .exact = exact});
+  const auto expect = [](const char* what, const Recorded& graph, Precision precision, bool exact, int most,
+                         bool is_random = false) {
+    const std::vector<Value> none;
+    const CudaSource source = emit_cuda(graph.loss, {.inputs = is_random ? none : graph.inputs,
+                                                     .parameters = graph.parameters,
+                                                     .precision = precision,
+                                                     .exact = exact,
+                                                     .normals = is_random ? graph.inputs : none});
     const Resources used = resources_of(source, exact);
     std::cout << what << ": " << used.registers << " registers, " << used.spills << " bytes spilled; " << source.about
               << "\n";
@@ -131,6 +155,7 @@ TEST(Gpu, KeepsReferenceProgramsInRegisters) {
     expect("heston, fast", simulations::heston(steps), Precision::float32, false, 64);
   }
   expect("heston, float64", simulations::heston(64), Precision::float64, true, 128);
+  expect("heston, random", simulations::heston(64), Precision::float32, true, 64, true);
   expect("lotka_volterra", simulations::lotka_volterra(100), Precision::float32, true, 128);
 }
 

@@ -19,7 +19,7 @@ context_of() {
     eigen_sparse.hpp) echo 'std::vector<Value> x; Value energy; std::vector<double> point;' ;;
     pick.hpp) echo 'std::vector<Value> log_probabilities, parameters; Value label, token;' ;;
     gpu.hpp) echo 'std::vector<double> numbers;' ;;
-    mpi.hpp) echo 'Dataset data; Recipe recipe;' ;;
+    gpu_step.hpp | mpi.hpp) echo 'Dataset data; Recipe recipe;' ;;
     optim.hpp) echo 'MLP model(1, {8, 1}); Value loss();' ;;
     solve.hpp) echo 'Value rosenbrock(const std::vector<Value>&); std::vector<Value> residuals(const std::vector<Value>&); std::vector<std::vector<double>> rows;' ;;
   esac

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Measures gradwalk::gpu on this machine's GPU: value and gradient of simulations and a network over a million rows.
-// bench/gpu/peers.py measures JAX on the same; bench/gpu/run calls both.
+// Measures gradwalk::gpu on this machine's GPU: value and gradient of simulations and a network over a million rows,
+// and training steps of networks. bench/gpu/peers.py measures JAX on the same; bench/gpu/run calls both.
 //
 //   gradwalk-bench-gpu [ROWS]
 #include <algorithm>
@@ -34,39 +34,59 @@ std::vector<float> numbers(std::size_t count, bool is_heston) {
   return made;
 }
 
+// Where the numbers of the inputs come from.
+enum class Inputs { rows, device };
+
+gpu::DeviceRows on_device(const std::vector<float>& rows, std::size_t inputs, std::size_t count, Precision precision,
+                          Inputs from) {
+  if (from == Inputs::device) return gpu::DeviceRows::without_numbers(count, precision);
+  return {std::span(rows).first(count * inputs), inputs, precision};
+}
+
 // The largest difference from the CPU's program on some of the rows, relative to the largest number.
-double error_of(const Recorded& graph, gpu::Program& program, const std::vector<float>& rows, Precision precision) {
-  const std::size_t inputs = graph.inputs.size(), some = std::min<std::size_t>(20000, rows.size() / inputs);
-  const std::vector<double> few(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(some * inputs));
+double error_of(const Recorded& graph, gpu::Program& program, const std::vector<float>& rows, std::size_t count,
+                Precision precision, Inputs from) {
+  const std::size_t inputs = graph.inputs.size(), some = std::min<std::size_t>(20000, count);
+  std::vector<double> few(some * inputs);
+  for (std::size_t r = 0; r < some; ++r)
+    if (from == Inputs::device)
+      random_numbers(Distribution::normal, precision, 0, r, std::span(few).subspan(r * inputs, inputs));
+    else
+      std::copy_n(rows.begin() + static_cast<std::ptrdiff_t>(r * inputs), inputs,
+                  few.begin() + static_cast<std::ptrdiff_t>(r * inputs));
   Program on_cpu = compile(graph.loss, {.inputs = graph.inputs, .parameters = graph.parameters, .threads = 0});
   std::vector<double> wanted(graph.parameters.size()), got(wanted.size());
   const double sum = on_cpu.gradients(few, wanted),
-               found = program.gradients(gpu::DeviceRows(few, inputs, precision), got);
+               found = program.gradients(on_device(rows, inputs, some, precision, from), got);
   double worst = std::abs(found - sum) / std::abs(sum);
   for (std::size_t i = 0; i < wanted.size(); ++i)
     worst = std::max(worst, std::abs(got[i] - wanted[i]) / std::abs(wanted[i]));
   return worst;
 }
 
-void measure(const std::string& name, const Recorded& graph, std::size_t count, Precision precision, bool exact) {
-  const std::vector<float> rows = numbers(count * graph.inputs.size(), name.starts_with("heston"));
+void measure(const std::string& name, const Recorded& graph, std::size_t count, Precision precision, bool exact,
+             Inputs from = Inputs::rows) {
+  const bool is_random = from == Inputs::device;
+  const std::vector<Value> none;
+  const std::vector<float> rows = numbers(is_random ? 0 : count * graph.inputs.size(), name.starts_with("heston"));
   const std::string folder = "/tmp/gradwalk-gpu-bench-" + std::to_string(std::rand());
   const double start = seconds();
-  gpu::Program program = gpu::compile(graph.loss, {.inputs = graph.inputs,
+  gpu::Program program = gpu::compile(graph.loss, {.inputs = is_random ? none : graph.inputs,
                                                    .parameters = graph.parameters,
                                                    .precision = precision,
                                                    .exact = exact,
-                                                   .cache = folder});
+                                                   .cache = folder,
+                                                   .normals = is_random ? graph.inputs : none});
   const double compiled = seconds() - start;
-  const double error = error_of(graph, program, rows, precision);
-  const gpu::DeviceRows on_device(rows, graph.inputs.size(), precision);
+  const double error = error_of(graph, program, rows, count, precision, from);
+  const gpu::DeviceRows stored = on_device(rows, graph.inputs.size(), count, precision, from);
   std::vector<double> gradient(graph.parameters.size()), first(gradient.size());
-  const double sum = program.gradients(on_device, first);
+  const double sum = program.gradients(stored, first);
   bool is_same = true;
   std::vector<double> device, call;
   for (int i = 0; i < 40; ++i) {
     const double begin = seconds();
-    const double again = program.gradients(on_device, gradient);
+    const double again = program.gradients(stored, gradient);
     call.push_back(seconds() - begin);
     device.push_back(program.device_seconds());
     is_same = is_same && again == sum && gradient == first;
@@ -83,6 +103,46 @@ void measure(const std::string& name, const Recorded& graph, std::size_t count, 
   std::fflush(stdout);
 }
 
+// Steps of Adam over all rows, many on the device at once.
+void measure_training(const std::string& name, Recorded graph, std::size_t count, Precision precision, bool exact) {
+  constexpr std::uint64_t steps = 200;
+  const std::vector<float> rows = numbers(count * graph.inputs.size(), false);
+  const double start = seconds();
+  const gpu::Program program = gpu::compile(
+      graph.loss, {.inputs = graph.inputs, .parameters = graph.parameters, .precision = precision, .exact = exact});
+  const double compiled = seconds() - start;
+  const gpu::DeviceRows stored(rows, graph.inputs.size(), precision);
+  std::vector<double> before;
+  for (const Value& one : graph.parameters) before.push_back(one.data());
+  const auto reset = [&] {
+    for (std::size_t i = 0; i < before.size(); ++i) graph.parameters[i].data() = before[i];
+  };
+  double least = 1e9, single = 1e9, first = 0, last = 0;
+  bool is_same = true;
+  for (int i = 0; i < 5; ++i) {
+    reset();  // the Trainer before has written its parameters back
+    gpu::Trainer trainer(program, Adam{});
+    const double loss = trainer.step(stored, {.mean = true}), begin = seconds();
+    const double result = trainer.make_steps(stored, steps, {.mean = true}), end = seconds();
+    least = std::min(least, (end - begin) / static_cast<double>(steps));
+    is_same = is_same && (i == 0 || (loss == first && result == last));
+    first = loss;
+    last = result;
+    for (int k = 0; k < 20; ++k) {
+      const double begin_of_step = seconds();
+      trainer.step(stored, {.mean = true});
+      single = std::min(single, seconds() - begin_of_step);
+    }
+  }
+  reset();
+  std::printf(
+      "train %-16s %-7s %-5s %8.2f us per step in a row  %8.2f us in a call of its own  compile %5.2f s  loss %.4f to "
+      "%.4f  %s\n    %s\n",
+      name.c_str(), precision == Precision::float32 ? "float32" : "float64", exact ? "exact" : "fast", least * 1e6,
+      single * 1e6, compiled, first, last, is_same ? "same bits" : "OTHER BITS", program.source().about.c_str());
+  std::fflush(stdout);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -96,9 +156,20 @@ int main(int argc, char** argv) {
     measure(name, graph, count, Precision::float32, true);
     measure(name, graph, count, Precision::float32, false);
     measure(name, graph, count, Precision::float64, true);
+    for (const bool exact : {true, false})
+      measure(name + ", random", graph, count, Precision::float32, exact, Inputs::device);
   }
   const Recorded lotka = simulations::lotka_volterra(100);
   for (const bool exact : {true, false}) measure("lotka 100", lotka, count, Precision::float32, exact);
   for (const bool exact : {true, false})
     measure("network 2-16-16-1", simulations::network(16), count, Precision::float32, exact);
+  for (const int width : {16, 64})
+    for (const bool exact : {true, false}) {
+      const std::string size = std::to_string(width), name = "2-" + size + "-" + size + "-1";
+      try {
+        measure_training(name, simulations::network(width), count, Precision::float32, exact);
+      } catch (const Error& error) {
+        std::printf("train %-16s %s\n", name.c_str(), error.what());
+      }
+    }
 }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +19,12 @@
 #include "gradwalk/value.hpp"
 
 namespace gradwalk {
+
+// The distribution of random inputs.
+enum class Distribution : std::uint8_t {
+  normal,   // mean 0 and standard deviation 1
+  uniform,  // between 0 and 1, neither of which occurs
+};
 
 // Options of emit_cuda().
 struct CudaOptions {
@@ -39,26 +46,36 @@ struct CudaOptions {
   } derivatives = Derivatives::automatic;  // tangents need few parameters and no input gradients
   bool loops = true;                       // whether repeated time steps become loops
   bool ignore_comparisons = false;         // accept a graph that was recorded while comparisons of Values became bools
+  // Inputs that the rows do not have: the kernels make their numbers, which depend on a seed and on the row.
+  std::vector<Value> normals = {};   // those with normally distributed numbers
+  std::vector<Value> uniforms = {};  // those with uniformly distributed numbers
 };
 
 // The text of the kernels, and what a caller needs to know to launch them.
 struct CudaSource {
-  std::string text;                           // CUDA C++, without includes
-  std::string name;                           // the first part of the kernels' names
-  Precision precision = Precision::float32;   // the number type of all arrays
-  std::size_t inputs = 0;                     // numbers per row
-  std::size_t parameters = 0;                 // numbers of the parameters
-  std::size_t outputs = 0;                    // numbers per row that NAME_values writes
-  std::size_t fronts = 0;                     // numbers that NAME_uniform writes and NAME_rows reads
-  bool has_uniform = false;                   // whether NAME_uniform and NAME_finish exist; otherwise, fronts are the
-                                              // parameters and the sums are the result
-  bool has_input_gradients = false;           // whether NAME_rows writes them
-  std::size_t sums = 0;                       // results of NAME_rows for each block: the output, and one per front
-  std::size_t most_blocks = 0;                // of NAME_rows, which then loops over its rows; 0: there is no limit
-  std::string about;                          // how it is computed, in one line
-  static constexpr unsigned block = 128;      // threads of NAME_rows and NAME_values, one per row
+  std::string text;                          // CUDA C++, without includes
+  std::string name;                          // the first part of the kernels' names
+  Precision precision = Precision::float32;  // the number type of all arrays
+  std::size_t inputs = 0;                    // numbers per row
+  std::size_t parameters = 0;                // numbers of the parameters
+  std::size_t outputs = 0;                   // numbers per row that NAME_values writes
+  std::size_t fronts = 0;                    // numbers that NAME_uniform writes and NAME_rows reads
+  bool has_uniform = false;                  // whether NAME_uniform and NAME_finish exist; otherwise, fronts are the
+                                             // parameters and the sums are the result
+  bool has_input_gradients = false;          // whether NAME_rows writes them
+  std::size_t sums = 0;                      // results of NAME_rows for each block: the output, and one per front
+  std::size_t most_blocks = 0;               // of NAME_rows, which then loops over its rows; 0: there is no limit
+  std::string about;                         // how it is computed, in one line
+  std::size_t normals = 0, uniforms = 0;  // random inputs. If there are any, NAME_rows and NAME_values take a seed and
+                                          // the number of the first row, both unsigned long long, at the end
+  static constexpr unsigned block = 128;  // threads of NAME_rows and NAME_values, one per row
   static constexpr unsigned sum_block = 256;  // threads of NAME_sum, which has one block per sum
 
+  // Returns the most uniform numbers that rows can read: parameters, or numbers computed from parameters alone.
+  static constexpr std::size_t most_fronts(Precision precision) {
+    constexpr std::size_t shared_bytes = 48 * 1024, warps = block / 32;
+    return shared_bytes / warps / (precision == Precision::float32 ? sizeof(float) : sizeof(double)) - 1;
+  }
   // Returns how many blocks NAME_rows needs for this many rows.
   std::size_t blocks(std::size_t rows) const {
     const std::size_t all = (rows + block - 1) / block;
@@ -66,9 +83,15 @@ struct CudaSource {
   }
 };
 
+// Writes the numbers that the first random inputs of a distribution have in a row. A device makes the same ones in
+// exact mode. The numbers are those of Philox4x32-10, which the seed and the row determine; rows and inputs count from
+// 0.
+GRADWALK_EXPORT void random_numbers(Distribution distribution, Precision precision, std::uint64_t seed,
+                                    std::uint64_t row, std::span<double> numbers);
+
 // Returns kernels for the graph below one output. Throws an Error for a custom node, for an input or parameter that is
 // not a leaf or is named twice, for a graph that a comparison of Values decided, for a graph without inputs, for more
-// sums than fit into a block, and for tangents where they cannot be used.
+// sums than fit into a block, for tangents where they cannot be used, and for input gradients with random inputs.
 GRADWALK_EXPORT CudaSource emit_cuda(const Value& output, const CudaOptions& options);
 // Returns kernels for the graph below several outputs. Sums and gradients are those of the first.
 GRADWALK_EXPORT CudaSource emit_cuda(std::span<const Value> outputs, const CudaOptions& options);

@@ -46,6 +46,10 @@ struct Options {
   CudaOptions::Derivatives derivatives = CudaOptions::Derivatives::automatic;  // how those of loops are computed
   int device = 0;                                                              // one of devices()
   std::string cache = {};  // the folder for machine code; empty: cache_folder()
+  // Inputs that the rows do not have: the device makes their numbers, which depend on the seed of a run and on the
+  // number of the row. random_numbers() returns them.
+  std::vector<Value> normals = {};   // those with normally distributed numbers
+  std::vector<Value> uniforms = {};  // those with numbers between 0 and 1
 };
 
 // Options of a run.
@@ -53,6 +57,7 @@ struct RunOptions {
   bool mean = false;                       // the mean over the rows rather than the sum
   std::span<double> input_gradients = {};  // if given, receives one number per row and input; needs the option
   std::span<double> outputs = {};          // if given, receives one number per row and output
+  std::uint64_t seed = 0;                  // of random inputs
 };
 
 // Numbers in the memory of a device: an array of another library, such as PyTorch, CuPy or JAX, or the outputs of a
@@ -84,6 +89,8 @@ class GRADWALK_EXPORT DeviceRows {
   // follow each other are used where they are, so the array must not change before a run has ended. Other rows are
   // copied on the device.
   explicit DeviceRows(const DeviceArray& rows, Precision precision = Precision::float32);
+  // Makes rows without numbers, for programs whose inputs are all random.
+  static DeviceRows without_numbers(std::size_t count, Precision precision = Precision::float32, int device = 0);
   // Moves rows.
   DeviceRows(DeviceRows&&) noexcept;
   // Moves rows.
@@ -100,9 +107,13 @@ class GRADWALK_EXPORT DeviceRows {
 
  private:
   friend class Program;
+  friend class Trainer;
   struct State;
+  explicit DeviceRows(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
+
+struct Machine;
 
 // A program for one device. One thread uses it at a time. A run on rows of another device, precision or number of
 // inputs throws an Error, and so does every run after the device has failed.
@@ -124,11 +135,11 @@ class GRADWALK_EXPORT Program {
   // Runs the rows as gradients() does, with these numbers in place of the parameters' values.
   double gradients_at(std::span<const double> parameters, const DeviceRows& rows, std::span<double> gradients,
                       const RunOptions& options = {});
-  // Runs the rows forward only and writes all outputs of each row, row by row.
-  void evaluate(const DeviceRows& rows, std::span<double> outputs);
+  // Runs the rows forward only and writes all outputs of each row, row by row. The seed is that of random inputs.
+  void evaluate(const DeviceRows& rows, std::span<double> outputs, std::uint64_t seed = 0);
   // Runs the rows as evaluate() does and leaves the outputs on the device, output by output: row_step is 1. The work is
   // complete when it returns.
-  DeviceArray evaluate_on_device(const DeviceRows& rows);
+  DeviceArray evaluate_on_device(const DeviceRows& rows, std::uint64_t seed = 0);
 
   // Returns the kernels as text.
   const CudaSource& source() const;
@@ -137,9 +148,11 @@ class GRADWALK_EXPORT Program {
 
  private:
   friend GRADWALK_EXPORT Program compile(std::span<const Value> outputs, const Options& options);
+  friend class Trainer;
   struct State;
   explicit Program(std::unique_ptr<State> state);
   State& state(const char* call) const;
+  const Machine& machine(const char* call) const;
   std::unique_ptr<State> state_;
 };
 
@@ -148,6 +161,60 @@ class GRADWALK_EXPORT Program {
 GRADWALK_EXPORT Program compile(const Value& output, const Options& options);
 // Compiles the graph below several outputs. Sums and gradients are those of the first.
 GRADWALK_EXPORT Program compile(std::span<const Value> outputs, const Options& options);
+
+// Options of the steps of a Trainer.
+struct StepOptions {
+  bool mean = false;          // the mean over the rows of a step rather than the sum
+  std::size_t first_row = 0;  // the first row of the first step, a multiple of 32
+  // The number of rows per step; 0: all from first_row on. Each further step takes the next ones, which may be fewer at
+  // the end of the rows; then the steps begin again with row 0.
+  std::size_t batch = 0;
+  std::uint64_t seed = 0;  // of random inputs: step k of the Trainer, counted from 0, has the seed `seed` + k
+};
+
+// Runs steps of an optimizer on the device. The parameters and the state of the optimizer stay there, in the precision
+// of the program; only the loss comes back. write_back() and the destructor copy the parameters to their Values. The
+// formulas and the learning rates are those of gradwalk::Trainer, and two runs give the same bits.
+class GRADWALK_EXPORT Trainer {
+ public:
+  // Makes a Trainer with the kernels of a program. It has parameters of its own, which begin with those of the Values.
+  // A schedule replaces the learning rate of the config. Throws an Error for a program without parameters, and for one
+  // with input gradients.
+  Trainer(const Program& program, const OptimizerConfig& config, Schedule schedule = {});
+  // Moves a Trainer.
+  Trainer(Trainer&&) noexcept;
+  // Deleted: a Trainer cannot be assigned to.
+  Trainer& operator=(Trainer&&) = delete;
+  // Copies the parameters to their Values.
+  ~Trainer();
+
+  // Updates the parameters by the gradient of the sum or mean over the rows, and returns that sum or mean. No rows
+  // return 0 and update nothing.
+  double step(const DeviceRows& rows, const StepOptions& options = {});
+  // Makes this many steps, and returns what the last one would return. The host waits for the device once per 256
+  // steps, and once per step that has to be made again by the zero-gradient rule. With a batch, which has to be a
+  // multiple of 32, each step takes the next rows. The schedule is called for some steps ahead.
+  double make_steps(const DeviceRows& rows, std::uint64_t count, const StepOptions& options = {});
+
+  // From now on, scales each gradient down to this norm if its norm is larger. Infinity turns this off.
+  void clip_norm(double most);
+
+  // Copies the parameters to their Values.
+  void write_back();
+  // Copies the parameters from their Values, after you changed those.
+  void read_again();
+  // Returns the number of steps made.
+  std::uint64_t steps() const;
+  // Returns the state of the optimizer. With the parameters, training can continue from it later.
+  OptimizerState optimizer_state() const;
+  // Continues from a state. Throws an Error if it does not fit the optimizer and the number of parameters.
+  void set_optimizer_state(const OptimizerState& state);
+
+ private:
+  struct State;
+  State& state(const char* call) const;
+  std::unique_ptr<State> state_;
+};
 
 // Returns machine code ("sm_90") or PTX ("compute_90") for kernels, by NVRTC. It needs no GPU. Throws an Error without
 // NVRTC, and with its messages if it refuses the text.

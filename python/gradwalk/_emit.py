@@ -70,6 +70,8 @@ class CudaSource:
     sums: int  # results of NAME_rows for each block
     most_blocks: int  # of NAME_rows; 0: there is no limit
     about: str  # how it is computed, in one line
+    normals: int = 0  # random inputs, whose numbers the kernels make: normally distributed ones
+    uniforms: int = 0  # and uniformly distributed ones
 
     def __str__(self) -> str:
         return self.text
@@ -239,11 +241,12 @@ def emit_c(what: Any, samples: Any = None, *, name: str = "model", inputs: Any =
 
 def emit_cuda(what: Any, samples: Any = None, *, name: str = "model", inputs: Any = (), parameters: Any = (), precision: str = "float32", exact: bool = True,
               input_gradients: bool = False, guard_zeros: bool = False, derivatives: str = "automatic", loops: bool = True,
-              ignore_comparisons: bool = False) -> CudaSource:
+              ignore_comparisons: bool = False, normals: Any = (), uniforms: Any = ()) -> CudaSource:
     """Returns CUDA kernels that run many rows at once: the sum of the first output over the rows, and its gradient.
 
     what is a graph, a function with sample rows, a program of a function or an MLP, as for emit_c(). derivatives is
-    'automatic', 'tangents' or 'reverse'. docs/gpu.md describes the kernels and all options. gradwalk.gpu runs such kernels.
+    'automatic', 'tangents' or 'reverse'. normals and uniforms are leaves whose numbers the kernels make, from a seed and the
+    number of the row. docs/gpu.md describes the kernels and all options. gradwalk.gpu runs such kernels.
 
     >>> x, y, w = Value(1.0), Value(2.0), Value(0.5)
     >>> source = emit_cuda((w * x - y) ** 2, name="line", inputs=[x, y], parameters=[w])
@@ -252,4 +255,4 @@ def emit_cuda(what: Any, samples: Any = None, *, name: str = "model", inputs: An
     """
     graph = _graph_of("emit_cuda", what, samples, inputs, parameters)
     options = dict(name=name, exact=exact, input_gradients=input_gradients, guard_zeros=guard_zeros, loops=loops, ignore_comparisons=ignore_comparisons)
-    return CudaSource(**_core._emit_cuda(graph.outputs, graph.inputs, graph.parameters, precision, derivatives, options))
+    return CudaSource(**_core._emit_cuda(graph.outputs, graph.inputs, graph.parameters, normals, uniforms, precision, derivatives, options))

@@ -92,7 +92,8 @@ py::dict dict_of(const CudaSource& source) {
                   "inputs"_a = source.inputs, "parameters"_a = source.parameters, "outputs"_a = source.outputs,
                   "fronts"_a = source.fronts, "has_uniform"_a = source.has_uniform,
                   "has_input_gradients"_a = source.has_input_gradients, "sums"_a = source.sums,
-                  "most_blocks"_a = source.most_blocks, "about"_a = source.about);
+                  "most_blocks"_a = source.most_blocks, "about"_a = source.about, "normals"_a = source.normals,
+                  "uniforms"_a = source.uniforms);
 }
 
 void bind_emit(py::module_& module) {
@@ -135,17 +136,20 @@ void bind_emit(py::module_& module) {
            const ModelFile file = load_model(path);
            return tuple_of(std::visit([&](const auto& model) { return emit_c_files(model, options); }, file.any_model));
          });
-  define(module, "_emit_cuda(outputs, inputs, parameters, precision, derivatives, options)",
-         "emit_cuda() of a graph, as a dict.",
-         [](const Nodes& outputs, const Nodes& inputs, const Nodes& parameters, const std::string& precision,
-            const std::string& derivatives, const py::object& given) {
-           CudaOptions options{.inputs = inputs,
-                               .parameters = parameters,
-                               .precision = to_precision(precision, "emit_cuda"),
-                               .derivatives = to_derivatives(derivatives, "emit_cuda")};
-           cuda_table().set(options, given, "emit_cuda");
-           return dict_of(emit_cuda(outputs.values, options));
-         });
+  define(
+      module, "_emit_cuda(outputs, inputs, parameters, normals, uniforms, precision, derivatives, options)",
+      "emit_cuda() of a graph, as a dict.",
+      [](const Nodes& outputs, const Nodes& inputs, const Nodes& parameters, const Nodes& normals,
+         const Nodes& uniforms, const std::string& precision, const std::string& derivatives, const py::object& given) {
+        CudaOptions options{.inputs = inputs,
+                            .parameters = parameters,
+                            .precision = to_precision(precision, "emit_cuda"),
+                            .derivatives = to_derivatives(derivatives, "emit_cuda"),
+                            .normals = normals,
+                            .uniforms = uniforms};
+        cuda_table().set(options, given, "emit_cuda");
+        return dict_of(emit_cuda(outputs.values, options));
+      });
 }
 
 }  // namespace gradwalk::python

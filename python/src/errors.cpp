@@ -14,7 +14,7 @@ namespace gradwalk::python {
 
 std::string in_python(std::string text) {
   // Phrases of the engine's messages that name something as C++ does, and as Python does.
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 18> names{{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 19> names{{
       {"a NoGrad guard; call it before the guard or after its end",
        "a no_grad block; call it before or after the block"},
       {"where no NoGrad guard lives", "outside no_grad()"},
@@ -34,6 +34,7 @@ std::string in_python(std::string text) {
       {" .precision", " precision"},
       {"gpu::", "gpu."},
       {"Program::", "Program."},
+      {"Trainer::", "Trainer."},
   }};
   for (const auto& [engine, python] : names)
     for (std::size_t at = text.find(engine); at != std::string::npos; at = text.find(engine, at + python.size()))

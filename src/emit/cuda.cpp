@@ -14,6 +14,7 @@
 #include "lower.hpp"
 #include "names.hpp"
 #include "parts.hpp"
+#include "random_words.hpp"
 
 namespace gradwalk {
 namespace emit {
@@ -51,20 +52,28 @@ class Kernels {
       : options_(options),
         dialect_(options.precision == Precision::float32, options.exact),
         name_(Names().unique(options.name, "model")) {
-    if (options.inputs.empty())
-      throw Error("emit_cuda", "inputs that differ from row to row", "none", "name them in .inputs");
-    compiler::Recorded recorded = compiler::record(outputs, options.inputs, options.parameters);
+    std::vector<Value> inputs = options.inputs;
+    for (const std::vector<Value>* random : {&options.normals, &options.uniforms})
+      inputs.insert(inputs.end(), random->begin(), random->end());
+    if (inputs.empty()) throw Error("emit_cuda", "inputs that differ from row to row", "none", "name them in .inputs");
+    has_random_ = inputs.size() > options.inputs.size();
+    if (has_random_ && options.input_gradients)
+      throw Error("emit_cuda", "inputs of the rows alone for input gradients", "random inputs",
+                  "leave out .input_gradients, or give the numbers in the rows");
+    compiler::Recorded recorded = compiler::record(outputs, inputs, options.parameters);
     compiler::check_comparisons("emit_cuda", recorded.decisions, options.ignore_comparisons);
     if (!recorded.scalars.index_sizes.empty())
       throw Error("emit_cuda", "operations that are CUDA expressions", "a pick, whose index has to be checked",
                   "write it as select(index == 0, a, select(index == 1, b, ...))");
     cut_ = cut_at_loops(std::move(recorded.scalars), options.loops, unrolled);
+    if (mixes_inputs())
+      cut_ = cut_at_loops(compiler::record(outputs, inputs, options.parameters).scalars, false, unrolled);
     sums_ = cut_.fronts.size() + 1;
     is_shared_ = sums_ > most_in_registers || cut_.has_round_fronts;
-    const std::size_t most = shared_bytes / warps / (dialect_.is_float() ? sizeof(float) : sizeof(double));
-    if (sums_ > most)
-      throw Error("emit_cuda", "at most " + to_string(most - 1) + " uniform numbers that rows read",
-                  to_string(sums_ - 1), "use compile() for a graph with more parameters");
+    const std::size_t most = CudaSource::most_fronts(options.precision);
+    if (cut_.fronts.size() > most)
+      throw Error("emit_cuda", "at most " + to_string(most) + " uniform numbers that rows read", to_string(sums_ - 1),
+                  "use compile() for a graph with more parameters");
     uses_tangents_ = chooses_tangents();
     if (is_shared_ && cut_.rounds.loops.empty() && !options.guard_zeros) find_outers();
   }
@@ -74,10 +83,13 @@ class Kernels {
     if (!cut_.fronts_are_parameters) kernels += uniform_kernels();
     CudaSource made;
     made.text = "// Written by emit_cuda(): " + about() + ".\n" + cuda_prelude(dialect_.is_float()) + functions() +
+                (has_random_ ? cuda_random(dialect_.is_float()) : "") +
                 (outers_.empty() ? "" : cuda_outer(dialect_.is_float())) + tables() + kernels;
     made.name = name_;
     made.precision = options_.precision;
-    made.inputs = cut_.scalars.inputs;
+    made.inputs = options_.inputs.size();
+    made.normals = options_.normals.size();
+    made.uniforms = options_.uniforms.size();
     made.parameters = cut_.scalars.parameters;
     made.outputs = cut_.scalars.outputs.size();
     made.fronts = cut_.fronts.size();
@@ -163,6 +175,7 @@ class Kernels {
       case Leaf::From::round_number: return "gw_table" + to_string(one.index) + "[" + scope.round + "]";
       case Leaf::From::input:
       case Leaf::From::round_input: {
+        if (is_random(one)) return random_input(one, scope);
         const std::string name = fresh("x");
         line("const real " + name + " = gw_load(z + " + place_of(one, scope) + ");");
         return scope.known[one] = name;
@@ -175,6 +188,88 @@ class Kernels {
   std::string place_of(const Leaf& input, const Scope& scope) const {
     if (input.step == 0) return to_string(std::uint64_t{input.index} * 32);
     return "(" + index(input.index, input.step, scope.round) + ") * 32";
+  }
+
+  // ---- random inputs ----
+
+  // They come after the inputs of the rows: the normal ones, then the uniform ones.
+  bool is_random(const Leaf& input) const { return input.index >= options_.inputs.size(); }
+  Distribution distribution_of(std::size_t input) const {
+    const bool is_normal = input < options_.inputs.size() + options_.normals.size();
+    return is_normal ? Distribution::normal : Distribution::uniform;
+  }
+  // The place of an input among those of its distribution.
+  std::uint32_t random_index(const Leaf& input) const {
+    const bool is_normal = distribution_of(input.index) == Distribution::normal;
+    return input.index - static_cast<std::uint32_t>(options_.inputs.size() + (is_normal ? 0 : options_.normals.size()));
+  }
+  // Whether the inputs of a loop are of several kinds in different rounds.
+  bool mixes_inputs() const {
+    const auto kind_of = [&](std::int64_t input) {
+      const auto index = static_cast<std::size_t>(input);
+      return index < options_.inputs.size() ? 0 : distribution_of(index) == Distribution::normal ? 1 : 2;
+    };
+    for (const Section& section : cut_.sections)
+      for (const Leaf& one : section.part.leaves)
+        if (one.from == Leaf::From::round_input &&
+            kind_of(one.index) != kind_of(one.index + std::int64_t{one.step} * (section.loop->rounds - 1)))
+          return true;
+    return false;
+  }
+  std::size_t block_size() const { return numbers_per_block(dialect_.is_float()); }
+  // Makes blocks of numbers, into an array that it declares. `first` is the number of the first block.
+  std::string make_blocks(Distribution distribution, const std::string& first, std::size_t blocks) {
+    const std::string name = fresh("r");
+    line("real " + name + "[" + to_string(blocks * block_size()) + "];");
+    for (std::size_t i = 0; i < blocks; ++i)
+      line(std::string(distribution == Distribution::normal ? "gw_normals" : "gw_uniforms") + "(gw_philox(number, " +
+           first + (i == 0 ? "" : " + " + to_string(i)) + ", " + to_string(stream_of(distribution)) + ", seed), " +
+           name + (i == 0 ? "" : " + " + to_string(i * block_size())) + ");");
+    return name;
+  }
+  std::string random_input(const Leaf& input, Scope& scope) {
+    const Distribution distribution = distribution_of(input.index);
+    const std::uint32_t index = random_index(input);
+    const auto each = static_cast<std::uint32_t>(block_size());
+    if (input.step != 0) {
+      const std::string at = "(" + this->index(index, input.step, scope.round) + ")";
+      const std::string name = make_blocks(distribution, "(unsigned)" + at + " / " + to_string(each) + "u", 1);
+      return scope.known[input] = name + "[" + at + " % " + to_string(each) + "]";
+    }
+    const std::string name = make_blocks(distribution, to_string(index / each) + "u", 1);
+    const std::uint32_t first = input.index - index % each;
+    for (std::uint32_t i = 0; i < each; ++i)
+      if (distribution_of(first + i) == distribution)
+        scope.known[{input.from, first + i, 0}] = name + "[" + to_string(i) + "]";
+    return scope.known.at(input);
+  }
+  // Makes the random inputs of the rounds s ... s + rounds - 1, if blocks begin at the same place in each of them.
+  // Otherwise each is made where it is read. Blocks are shared by all leaves with the same step.
+  void random_ahead(const Part& part, std::uint32_t rounds, Scope& inside) {
+    std::map<std::pair<Distribution, std::int32_t>, std::vector<Leaf>> groups;
+    for (const Leaf& one : part.leaves)
+      if (one.from == Leaf::From::round_input && is_random(one))
+        groups[{distribution_of(one.index), one.step}].push_back(one);
+    const auto each = static_cast<std::uint32_t>(block_size());
+    for (const auto& [kind, leaves] : groups) {
+      const auto [distribution, step] = kind;
+      if (step <= 0 || static_cast<std::uint32_t>(step) * rounds % each != 0) continue;
+      const auto advance = static_cast<std::uint32_t>(step);
+      std::uint32_t least = random_index(leaves[0]), most = least;
+      for (const Leaf& one : leaves) {
+        least = std::min(least, random_index(one));
+        most = std::max(most, random_index(one));
+      }
+      const std::uint32_t first = least / each * each, end = most + advance * (rounds - 1) + 1;
+      // Leaves that lie far apart would make more numbers than they read.
+      if (most - least >= advance + each) continue;
+      const std::string name = make_blocks(
+          distribution,
+          "(" + to_string(first) + "u + " + to_string(advance) + "u * (unsigned)s) / " + to_string(each) + "u",
+          (end - first + each - 1) / each);
+      for (const Leaf& one : leaves)
+        inside.known[one] = name + "[" + to_string(random_index(one) - first) + " + " + to_string(advance) + " * j]";
+    }
   }
 
   // ---- parts ----
@@ -447,9 +542,10 @@ class Kernels {
     line("const unsigned row = " + first + " + threadIdx.x;");
     line("const bool is_row = row < count;");
     line("const unsigned of = is_row ? row : count - 1u;");
-    line("const unsigned long long tile = (unsigned long long)(of >> 5) * " + to_string(cut_.scalars.inputs * 32) +
+    line("const unsigned long long tile = (unsigned long long)(of >> 5) * " + to_string(options_.inputs.size() * 32) +
          "ull + (of & 31u);");
     line("const real* const z = rows + tile;");
+    if (has_random_) line("const unsigned long long number = first_row + of;");
   }
   std::string kernel(const std::string& what, unsigned block, const std::string& arguments) const {
     return "extern \"C\" __global__ void __launch_bounds__(" + to_string(block) + ") " + name_ + "_" + what + "(" +
@@ -498,7 +594,10 @@ class Kernels {
     return kernel("rows", CudaSource::block,
                   std::string("unsigned count, const real* __restrict__ u, const real* __restrict__ rows, "
                               "real* __restrict__ partial, real* __restrict__ outputs") +
-                      (options_.input_gradients ? ", real* __restrict__ input_gradients" : ""));
+                      (options_.input_gradients ? ", real* __restrict__ input_gradients" : "") + random_arguments());
+  }
+  std::string random_arguments() const {
+    return has_random_ ? ", unsigned long long seed, unsigned long long first_row" : "";
   }
 
   std::string values_kernel() {
@@ -509,7 +608,8 @@ class Kernels {
     write_outputs(print(last.terms, last.leaves, last.terms.outputs, {}, scope));
     return kernel("values", CudaSource::block,
                   "unsigned count, const real* __restrict__ u, const real* __restrict__ rows, "
-                  "real* __restrict__ outputs");
+                  "real* __restrict__ outputs" +
+                      random_arguments());
   }
 
   // One block adds up one sum over all blocks of rows.
@@ -607,6 +707,7 @@ class Kernels {
     text_ += "#pragma unroll 1\n";
     open("for (int s = 0; s < " + to_string(section.loop->rounds) + "; s += " + count + ")");
     read_ahead(section.part, rounds, inside);
+    random_ahead(section.part, rounds, inside);
     unroll(rounds);
     open("for (int j = 0; j < " + count + "; ++j)");
     line("const int t = s + j;");
@@ -616,7 +717,7 @@ class Kernels {
   void read_ahead(const Part& part, std::uint32_t rounds, Scope& inside) {
     std::vector<std::pair<Leaf, std::string>> arrays;
     for (const Leaf& one : part.leaves)
-      if (one.from == Leaf::From::round_input) arrays.emplace_back(one, fresh("x"));
+      if (one.from == Leaf::From::round_input && !is_random(one)) arrays.emplace_back(one, fresh("x"));
     if (arrays.empty()) return;
     for (const auto& [one, name] : arrays) line("real " + name + "[" + to_string(rounds) + "];");
     unroll(rounds);
@@ -1101,7 +1202,7 @@ class Kernels {
   std::string name_;
   Cut cut_;
   std::size_t sums_ = 0;
-  bool is_shared_ = false, uses_tangents_ = false;
+  bool is_shared_ = false, uses_tangents_ = false, has_random_ = false;
   std::vector<Outer> outers_;
   std::vector<std::uint32_t> slots_;  // with outer products: where each sum is in shared memory, and the front of it
   std::size_t slot_count_ = 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cuda_prelude.hpp"
 
+#include <string_view>
+
 namespace gradwalk::emit {
 namespace {
 
@@ -20,11 +22,13 @@ __device__ static inline void gw_add(real* to, real x) {
 }
 )cuda";
 
-// exp: x = k ln 2 + f, and a polynomial for e^f. log: x = m 2^e, and a series in (m - 1) / (m + 1).
+// exp: x = k ln 2 + f, and a polynomial for e^f.
 constexpr const char* of_float = R"cuda(typedef float real;
 typedef unsigned gw_bits;
 #define gw_infinity_bits 0x7f800000u
 __device__ static inline real gw_from_bits(gw_bits bits) { return __uint_as_float(bits); }
+__device__ static inline float gw_float(unsigned bits) { return __uint_as_float(bits); }
+__device__ static inline unsigned gw_bits_of(float number) { return __float_as_uint(number); }
 __device__ static inline float gw_exp(float x) {
   if (!(x > -104.0f)) return x != x ? x : 0.0f;
   if (x > 89.0f) return __uint_as_float(0x7f800000u);
@@ -40,28 +44,14 @@ __device__ static inline float gw_exp(float x) {
   const int i = (int)k, half = i / 2;
   return p * __uint_as_float((unsigned)(half + 127) << 23) * __uint_as_float((unsigned)(i - half + 127) << 23);
 }
-__device__ static inline float gw_log(float x) {
-  if (!(x > 0.0f)) return x == 0.0f ? -__uint_as_float(0x7f800000u) : __uint_as_float(0x7fc00000u);
-  if (x == __uint_as_float(0x7f800000u)) return x;
-  float e = 0.0f;
-  if (x < 1.17549435e-38f) x *= 16777216.0f, e = -24.0f;
-  const unsigned bits = __float_as_uint(x), top = bits - 0x3f3504f3u;
-  e += (float)((int)top >> 23);
-  const float m = __uint_as_float((top & 0x007fffffu) + 0x3f3504f3u);
-  const float d = m - 1.0f, s = d / (2.0f + d), z = s * s, h = 0.5f * d * d;
-  float p = 0.222222222f;
-  p = fmaf(p, z, 0.285714286f);
-  p = fmaf(p, z, 0.4f);
-  p = fmaf(p, z, 0.666666667f);
-  // log(1 + d) = d - h + s (h + z p), in which the rounding of s matters little.
-  return fmaf(e, 0.693147182f, d - (h - fmaf(s, fmaf(z, p, h), e * -1.90465421e-9f)));
-}
 )cuda";
 
 constexpr const char* of_double = R"cuda(typedef double real;
 typedef unsigned long long gw_bits;
 #define gw_infinity_bits 0x7ff0000000000000ull
 __device__ static inline real gw_from_bits(gw_bits bits) { return __longlong_as_double((long long)bits); }
+__device__ static inline double gw_double(long long bits) { return __longlong_as_double(bits); }
+__device__ static inline long long gw_bits_of(double number) { return __double_as_longlong(number); }
 __device__ static inline double gw_exp(double x) {
   if (!(x > -746.0)) return x != x ? x : 0.0;
   if (x > 710.0) return __longlong_as_double(0x7ff0000000000000ll);
@@ -83,26 +73,6 @@ __device__ static inline double gw_exp(double x) {
   const int i = (int)k, half = i / 2;
   return p * __longlong_as_double((long long)(half + 1023) << 52) *
          __longlong_as_double((long long)(i - half + 1023) << 52);
-}
-__device__ static inline double gw_log(double x) {
-  if (!(x > 0.0)) return x == 0.0 ? -__longlong_as_double(0x7ff0000000000000ll) : __longlong_as_double(0x7ff8000000000000ll);
-  if (x == __longlong_as_double(0x7ff0000000000000ll)) return x;
-  double e = 0.0;
-  if (x < 2.2250738585072014e-308) x *= 18014398509481984.0, e = -54.0;
-  const long long top = __double_as_longlong(x) - 0x3fe6a09e667f3bcdll;
-  e += (double)(int)(top >> 52);
-  const double m = __longlong_as_double((top & 0x000fffffffffffffll) + 0x3fe6a09e667f3bcdll);
-  const double d = m - 1.0, s = d / (2.0 + d), z = s * s, h = 0.5 * d * d;
-  double p = 0.10526315789473684;
-  p = fma(p, z, 0.11764705882352941);
-  p = fma(p, z, 0.13333333333333333);
-  p = fma(p, z, 0.15384615384615385);
-  p = fma(p, z, 0.18181818181818182);
-  p = fma(p, z, 0.22222222222222221);
-  p = fma(p, z, 0.2857142857142857);
-  p = fma(p, z, 0.4);
-  p = fma(p, z, 0.66666666666666663);
-  return fma(e, 0.6931471805599453, d - (h - fma(s, fma(z, p, h), e * 2.3190468138462996e-17)));
 }
 )cuda";
 
@@ -157,12 +127,75 @@ __device__ static inline void gw_outer(const real* staged, real* own, real* own_
 }
 )cuda";
 
+struct SharedFunction {
+  enum class For { both, floats, doubles } type;
+  const char* text;
+};
+// #__VA_ARGS__ joins the lines of a macro's argument by spaces.
+constexpr SharedFunction shared[] = {
+#define GRADWALK_COMMON(...) {SharedFunction::For::both, #__VA_ARGS__},
+#define GRADWALK_FLOAT(...) {SharedFunction::For::floats, #__VA_ARGS__},
+#define GRADWALK_DOUBLE(...) {SharedFunction::For::doubles, #__VA_ARGS__},
+#include "shared_functions.def"
+#undef GRADWALK_COMMON
+#undef GRADWALK_FLOAT
+#undef GRADWALK_DOUBLE
+};
+
+// Puts each statement of a function on a line of its own again.
+std::string in_lines(std::string_view text) {
+  std::string made, line;
+  std::size_t depth = 0, parentheses = 0;
+  const auto end_line = [&] {
+    if (!line.empty()) made += std::string(2 * depth, ' ') + line + "\n";
+    line.clear();
+  };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == ' ' && line.empty()) continue;
+    if (text[i] == '(') ++parentheses;
+    if (text[i] == ')') --parentheses;
+    if (text.substr(i).starts_with("= {")) {  // an initializer, which is part of a statement
+      const std::size_t end = text.find(';', i);
+      line += text.substr(i, end - i);
+      i = end;
+    }
+    if (text[i] == '}') {
+      end_line();
+      --depth;
+    }
+    line += text[i];
+    if (parentheses > 0 || (text[i] == '}' && text.substr(i + 1).starts_with(';'))) continue;
+    if (text[i] == '{' || text[i] == '}' || text[i] == ';') end_line();
+    if (text[i] == '{') ++depth;
+  }
+  end_line();
+  return made;
+}
+// Returns the function of this name for one of the types, if it is not for both.
+std::string shared_function(std::string_view name, bool is_float) {
+  for (const SharedFunction& one : shared) {
+    const std::string_view text = one.text;
+    const bool is_other = one.type == (is_float ? SharedFunction::For::doubles : SharedFunction::For::floats);
+    if (is_other || text.find(name) >= text.find_first_of("({")) continue;
+    return (text.starts_with("struct") ? "" : "__device__ ") + in_lines(text);
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string cuda_outer(bool is_float) {
   const std::string fused = is_float ? "fmaf" : "fma";
   return "__device__ static inline real gw_fma(real x, real y, real z) { return " + fused + "(x, y, z); }" + outer;
 }
-std::string cuda_prelude(bool is_float) { return std::string(is_float ? of_float : of_double) + common; }
+std::string cuda_prelude(bool is_float) {
+  return std::string(is_float ? of_float : of_double) + shared_function("gw_log", is_float) + common;
+}
+std::string cuda_random(bool is_float) {
+  std::string text;
+  for (const char* name : {"gw_words", "gw_philox", "gw_uniforms", "gw_normals"})
+    text += shared_function(name, is_float);
+  return text;
+}
 
 }  // namespace gradwalk::emit

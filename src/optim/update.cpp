@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The arithmetic of the optimizers, with the operations in PyTorch's order.
+// The arithmetic of the optimizers on plain numbers.
 #include <array>
 #include <cmath>
-#include <type_traits>
 
 #include "gradwalk/optim.hpp"
 #include "text/numbers.hpp"
+#include "update_rules.hpp"
 
 namespace gradwalk {
 namespace {
@@ -49,72 +49,38 @@ void check_rule(const Adagrad& rule) {
   need_at_least_0("Adagrad", "epsilon >= 0", rule.epsilon);
 }
 
-// Computes a power by squaring: std::pow may differ in its last bit from one C library to the next.
-double power(double base, std::uint64_t exponent) {
-  double result = 1;
-  for (; exponent != 0; exponent >>= 1, base *= base)
-    if ((exponent & 1) != 0) result *= base;
-  return result;
-}
+template <class T> T root(T x) { return std::sqrt(x); }
 
-// The config and the moments are copied to locals. Nothing else can write to these, so compilers can vectorise the
-// loops.
-template <class T, class State> void apply(SGD rule, double given_lr, std::span<T> data, std::span<const T> grad,
-                                           State& state, std::size_t begin, std::size_t end) {
-  const T lr = static_cast<T>(given_lr), decay = static_cast<T>(rule.weight_decay);
-  const T momentum = static_cast<T>(rule.momentum);
-  for (std::size_t i = begin; i < end; ++i) {
-    T velocity = grad[i] + decay * data[i];
-    if (momentum != 0) velocity = state.first[i] = momentum * state.first[i] + velocity;
-    data[i] -= lr * velocity;
+// Applies a rule to some parameters. The moments that it does not keep have no memory. Numbers are copied to locals:
+// nothing else can write to these, so compilers can vectorise the loop.
+#define GRADWALK_UPDATE_RULE(name, has_first, has_second, ...)                                                \
+  template <class T, class State> void apply_##name(const detail::StepNumbers<T>& numbers, std::span<T> data, \
+                                                    std::span<const T> grad, State& state, std::size_t begin, \
+                                                    std::size_t end) {                                        \
+    const auto [GRADWALK_STEP_NUMBERS] = numbers;                                                             \
+    for (std::size_t i = begin; i < end; ++i) {                                                               \
+      const T g = grad[i];                                                                                    \
+      T p = data[i];                                                                                          \
+      [[maybe_unused]] T m = has_first ? state.first[i] : T(0), v = has_second ? state.second[i] : T(0);      \
+      __VA_ARGS__                                                                                             \
+      data[i] = p;                                                                                            \
+      if (has_first) state.first[i] = m;                                                                      \
+      if (has_second) state.second[i] = v;                                                                    \
+    }                                                                                                         \
   }
-}
-
-// Updates by the running mean of squares v: v = kept * v + taken * grad^2.
-template <class T, class State> void apply_squares(double given_lr, double given_kept, double given_taken,
-                                                   double given_epsilon, std::span<T> data, std::span<const T> grad,
-                                                   State& state, std::size_t begin, std::size_t end) {
-  const T lr = static_cast<T>(given_lr), kept = static_cast<T>(given_kept), taken = static_cast<T>(given_taken);
-  const T epsilon = static_cast<T>(given_epsilon);
-  for (std::size_t i = begin; i < end; ++i) {
-    const T g = grad[i], v = kept * state.second[i] + taken * g * g;
-    data[i] -= lr * g / (std::sqrt(v) + epsilon);
-    state.second[i] = v;
-  }
-}
-
-template <class T, class State> void apply(RMSprop rule, double lr, std::span<T> data, std::span<const T> grad,
-                                           State& state, std::size_t begin, std::size_t end) {
-  apply_squares(lr, rule.alpha, 1 - rule.alpha, rule.epsilon, data, grad, state, begin, end);
-}
-
-template <class T, class State> void apply(Adagrad rule, double lr, std::span<T> data, std::span<const T> grad,
-                                           State& state, std::size_t begin, std::size_t end) {
-  apply_squares(lr, 1.0, 1.0, rule.epsilon, data, grad, state, begin, end);
-}
-
-template <class Rule, class T, class State> void apply(Rule rule, double lr, std::span<T> data, std::span<const T> grad,
-                                                       State& state, std::size_t begin, std::size_t end) {
-  const T rate = static_cast<T>(lr / (1 - power(rule.beta1, state.steps)));
-  const T scale = static_cast<T>(std::sqrt(1 - power(rule.beta2, state.steps)));
-  const T new_first = static_cast<T>(1 - rule.beta1), epsilon = static_cast<T>(rule.epsilon);
-  const T old_second = static_cast<T>(rule.beta2), new_second = static_cast<T>(1 - rule.beta2);
-  for (std::size_t i = begin; i < end; ++i) {
-    T p = data[i], m = state.first[i], v = state.second[i];
-    const T g = grad[i];
-    if constexpr (std::is_same_v<Rule, AdamW>) p *= static_cast<T>(1 - lr * rule.weight_decay);
-    m += new_first * (g - m);
-    v = old_second * v + new_second * g * g;
-    data[i] = p - rate * m / (std::sqrt(v) / scale + epsilon);
-    state.first[i] = m;
-    state.second[i] = v;
-  }
-}
+#include "update_rules.def"
+#undef GRADWALK_UPDATE_RULE
 
 template <class T, class State> void update_any(const OptimizerConfig& config, double lr, std::span<T> data,
                                                 std::span<const T> grad, State& state, std::size_t begin,
                                                 std::size_t end) {
-  std::visit([&](const auto& rule) { apply(rule, lr, data, grad, state, begin, end); }, config);
+  const auto numbers = detail::converted<T>(detail::numbers_of(config, lr, state.steps));
+  switch (detail::rule_of(config)) {
+#define GRADWALK_UPDATE_RULE(name, has_first, has_second, ...) \
+  case detail::UpdateRule::name: return apply_##name<T>(numbers, data, grad, state, begin, end);
+#include "update_rules.def"
+#undef GRADWALK_UPDATE_RULE
+  }
 }
 
 }  // namespace

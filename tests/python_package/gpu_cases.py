@@ -222,6 +222,87 @@ def test_too_many_rows_are_refused_with_the_memory_that_is_free():
         gpu.DeviceRows(numpy.zeros((1 << 20, 2)), precision="float64")
 
 
+@pytest.mark.parametrize("config", [gradwalk.SGD(lr=0.1, momentum=0.5), gradwalk.Adam(lr=0.05), gradwalk.AdamW(lr=0.05)], ids=repr)
+@pytest.mark.parametrize("precision, tolerance", [("float32", 1e-4), ("float64", 1e-10)])
+def test_a_trainer_makes_the_steps_of_the_cpu(config, precision, tolerance):
+    loss, inputs, parameters = line()
+    program = gpu.compile(loss, inputs=inputs, parameters=parameters, precision=precision)
+    rows = gpu.DeviceRows(rows_of(100), precision=precision)
+    on_cpu = gradwalk.Trainer(gradwalk.compile(loss, inputs=inputs, parameters=parameters), config, lambda k: 0.1 / (k + 1))
+    with gpu.Trainer(program, config, lambda k: 0.1 / (k + 1)) as trainer:
+        start = [p.data for p in parameters]
+        found = [trainer.step(rows, mean=True), trainer.make_steps(rows, 9, mean=True), trainer.make_steps(rows, 4, mean=True, first_row=64, batch=32)]
+        assert [p.data for p in parameters] == start
+    of_gpu = [p.data for p in parameters]
+    for p, number in zip(parameters, start):
+        p.data = number
+    on_cpu.read_again()
+    numbers = rows_of(100)
+    wanted = [on_cpu.step(numbers, mean=True) for _ in range(10)] + [on_cpu.step(numbers[k : k + 32], mean=True) for k in (64, 96, 0, 32)]
+    assert found == pytest.approx([wanted[0], wanted[9], wanted[13]], rel=tolerance)
+    assert of_gpu == pytest.approx([p.data for p in parameters], rel=tolerance, abs=tolerance)
+    assert of_gpu != start and trainer.steps == 14
+    assert trainer.state_dict()["first"] == pytest.approx(on_cpu.state_dict()["first"], rel=tolerance, abs=tolerance)
+
+
+def test_a_trainer_continues_from_a_state():
+    loss, inputs, parameters = line()
+    program = gpu.compile(loss, inputs=inputs, parameters=parameters)
+    rows = gpu.DeviceRows(rows_of(50))
+    trainer = gpu.Trainer(program, gradwalk.Adam())
+    trainer.make_steps(rows, 5)
+    saved, numbers = trainer.state_dict(), [p.data for p in parameters]
+    wanted = trainer.make_steps(rows, 5)
+    assert [p.data for p in parameters] != numbers  # each call writes them back
+    for p, number in zip(parameters, numbers):
+        p.data = number
+    trainer.read_again()
+    trainer.load_state_dict(saved)
+    assert trainer.make_steps(rows, 5) == wanted and trainer.steps == 10
+
+
+def test_a_trainer_refuses_what_does_not_fit():
+    loss, inputs, parameters = line()
+    program = gpu.compile(loss, inputs=inputs, parameters=parameters)
+    trainer = gpu.Trainer(program, gradwalk.SGD())
+    for call, error, message in [
+            (lambda: trainer.step(rows_of(4, 3)), ValueError, "gpu.Trainer.step: needs rows of 2 numbers, got 3; give one number per input"),
+            (lambda: trainer.make_steps(rows_of(99), 2, batch=5), ValueError,
+             "gpu.Trainer.make_steps: needs a batch that is a multiple of 32 rows, got 5; rows are stored in tiles of 32; the last batch can be smaller"),
+            (lambda: gpu.Trainer(gpu.compile(loss, inputs=inputs + parameters), gradwalk.SGD()), ValueError,
+             "gpu.Trainer: needs a program with parameters, got one without; name them in parameters"),
+            (lambda: gpu.Trainer(gradwalk.compile(loss, inputs=inputs, parameters=parameters), gradwalk.SGD()), TypeError,
+             "gpu.Trainer: needs a program of gpu.compile, got a Program; use gradwalk.Trainer for programs of the CPU"),
+            (lambda: gpu.Trainer(program, gradwalk.SGD(), lambda k: 1 / k).step(rows_of(4)), ZeroDivisionError, None),
+            (lambda: trainer.make_steps(rows_of(4), -1), ValueError, None)]:
+        with pytest.raises(error) as raised:
+            call()
+        assert message is None or str(raised.value) == message
+    assert trainer.steps == 0
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_random_inputs_have_the_numbers_of_the_host(precision):
+    x, w = Value(0.0), Value(2.0)
+    normals, uniforms = [Value(0.0) for _ in range(5)], [Value(0.0) for _ in range(3)]
+    program = gpu.compile([x * 1.0, *(z * 1.0 for z in normals + uniforms)], inputs=[x], parameters=[], normals=normals, uniforms=uniforms, precision=precision)
+    assert program.source.normals == 5 and program.source.uniforms == 3 and program.source.inputs == 1
+    found = program.evaluate(numpy.arange(40.0), seed=3)
+    assert found.tolist() == program.evaluate_on_device(numpy.arange(40.0), seed=3).numpy().tolist()
+    for row in range(40):
+        wanted = [gpu.random_numbers(kind, count, row=row, seed=3, precision=precision) for kind, count in (("normal", 5), ("uniform", 3))]
+        assert found[row].tolist() == [row, *numpy.concatenate(wanted)]
+    none = gpu.DeviceRows.without_numbers(500, precision=precision)
+    mean = gpu.compile((w * normals[0]) ** 2, parameters=[w], normals=normals[:1], precision=precision)
+    first = mean.run(none, mean=True, seed=8)
+    assert first == pytest.approx(4, rel=0.4) and w.grad == pytest.approx(first, rel=1e-5)
+    assert mean.gradients(none, mean=True, seed=8)[0] == first != mean.gradients(none, mean=True, seed=9)[0]
+    with gpu.Trainer(mean, gradwalk.SGD(lr=0.1)) as trainer:
+        assert trainer.make_steps(none, 30, mean=True, seed=8) < 0.1 * first
+    with pytest.raises(ValueError, match="^gpu.random_numbers: needs distribution 'normal' or 'uniform', got 'cauchy'; choose one of them$"):
+        gpu.random_numbers("cauchy", 1)
+
+
 def test_other_threads_run_while_a_program_is_compiled_and_runs():
     x, w = Value(0.0), Value(2.0)
     found = []
