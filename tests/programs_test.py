@@ -23,7 +23,7 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CONTEXT = {
     "docs/compile.md": "MLP model(2, {16, 16, 1}); std::vector<double> rows;",
     "docs/csv.md": "std::string text;",
-    "docs/gpu.md": "std::vector<double> numbers; std::vector<Value> inputs, parameters; Value loss;",
+    "docs/gpu.md": "std::vector<double> numbers; std::vector<Value> inputs, parameters, shocks; Value loss, price;",
     "docs/solve.md": "std::vector<std::vector<double>> rows;",
 }
 HEADERS = ["gradwalk/gradwalk.hpp", "gradwalk/compile.hpp", "gradwalk/function.hpp", "gradwalk/emit.hpp", "gradwalk/emit_cuda.hpp", "gradwalk/gpu.hpp", "gradwalk/draw.hpp", "gradwalk/film.hpp", "gradwalk/solve.hpp", "iostream"]

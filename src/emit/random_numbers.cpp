@@ -25,7 +25,7 @@ long long gw_bits_of(double number) { return std::bit_cast<long long>(number); }
 #undef GRADWALK_DOUBLE
 
 template <class Real>
-void make(Distribution distribution, std::uint64_t seed, std::uint64_t row, std::span<double> numbers) {
+void fill(Distribution distribution, std::uint64_t seed, std::uint64_t row, std::span<double> numbers) {
   constexpr std::size_t each = emit::numbers_per_block(sizeof(Real) == sizeof(float));
   Real block[each];
   for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -41,8 +41,8 @@ void make(Distribution distribution, std::uint64_t seed, std::uint64_t row, std:
 
 void random_numbers(Distribution distribution, Precision precision, std::uint64_t seed, std::uint64_t row,
                     std::span<double> numbers) {
-  precision == Precision::float32 ? make<float>(distribution, seed, row, numbers)
-                                  : make<double>(distribution, seed, row, numbers);
+  precision == Precision::float32 ? fill<float>(distribution, seed, row, numbers)
+                                  : fill<double>(distribution, seed, row, numbers);
 }
 
 }  // namespace gradwalk

@@ -51,7 +51,10 @@ StoredRows from_host(std::span<const From> rows, std::size_t inputs, Precision p
   const auto copy = [&](const auto& numbers) {
     const std::size_t bytes = numbers.size() * sizeof numbers[0];
     made.take(DeviceMemory(call, device, bytes));
-    if (bytes > 0) driver.check(call, driver.to_device(made.address, numbers.data(), bytes), "cuMemcpyHtoD");
+    if (bytes == 0) return;
+    driver.check(call, driver.to_device(made.address, numbers.data(), bytes), "cuMemcpyHtoD");
+    // The copy can end after the call, and the streams of programs do not wait for it.
+    driver.check(call, driver.wait(nullptr), "cuStreamSynchronize");
   };
   if (precision == Precision::float32)
     copy(tiles<float>(rows, inputs));
