@@ -221,10 +221,15 @@ class Kernels {
   std::string make_blocks(Distribution distribution, const std::string& first, std::size_t blocks) {
     const std::string name = fresh("r");
     line("real " + name + "[" + to_string(blocks * block_size()) + "];");
-    for (std::size_t i = 0; i < blocks; ++i)
-      line(std::string(distribution == Distribution::normal ? "gw_normals" : "gw_uniforms") + "(gw_philox(number, " +
-           first + (i == 0 ? "" : " + " + to_string(i)) + ", " + to_string(stream_of(distribution)) + ", seed), " +
-           name + (i == 0 ? "" : " + " + to_string(i * block_size())) + ");");
+    const std::string function = distribution == Distribution::normal ? "gw_normals" : "gw_uniforms",
+                      stream = to_string(stream_of(distribution));
+    for (std::size_t i = 0; i < blocks; ++i) {
+      std::string call = function + "(gw_philox(number, " + first;
+      if (i > 0) call.append(" + ").append(to_string(i));
+      call.append(", ").append(stream).append(", seed), ").append(name);
+      if (i > 0) call.append(" + ").append(to_string(i * block_size()));
+      line(call + ");");
+    }
     return name;
   }
   std::string random_input(const Leaf& input, Scope& scope) {

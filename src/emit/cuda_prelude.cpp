@@ -193,7 +193,7 @@ std::string cuda_prelude(bool is_float) {
 }
 std::string cuda_random(bool is_float) {
   std::string text;
-  for (const char* name : {"gw_words", "gw_philox", "gw_uniforms", "gw_normals"})
+  for (const char* name : {"GwWords", "gw_philox", "gw_uniforms", "gw_normals"})
     text += shared_function(name, is_float);
   return text;
 }

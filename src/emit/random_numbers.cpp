@@ -30,7 +30,7 @@ void fill(Distribution distribution, std::uint64_t seed, std::uint64_t row, std:
   Real block[each];
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (i % each == 0) {
-      const gw_words words = gw_philox(row, static_cast<unsigned>(i / each), emit::stream_of(distribution), seed);
+      const GwWords words = gw_philox(row, static_cast<unsigned>(i / each), emit::stream_of(distribution), seed);
       distribution == Distribution::normal ? gw_normals(words, block) : gw_uniforms(words, block);
     }
     numbers[i] = static_cast<double>(block[i % each]);

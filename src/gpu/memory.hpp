@@ -34,7 +34,7 @@ class DeviceMemory {
   }
 
  private:
-  void swap(DeviceMemory& other) {
+  void swap(DeviceMemory& other) noexcept {
     std::swap(driver_, other.driver_);
     std::swap(device_, other.device_);
     std::swap(address_, other.address_);

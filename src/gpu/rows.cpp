@@ -74,7 +74,7 @@ DeviceRows::DeviceRows(const DeviceArray& rows, Precision precision)
 DeviceRows::DeviceRows(std::unique_ptr<State> state) : state_(std::move(state)) {}
 DeviceRows DeviceRows::without_numbers(std::size_t count, Precision precision, int device) {
   Driver::get(call).use(call, device);
-  return DeviceRows(std::unique_ptr<State>(new State{rows_of(count, 0, precision, device)}));
+  return DeviceRows(std::make_unique<State>(State{rows_of(count, 0, precision, device)}));
 }
 DeviceRows::DeviceRows(DeviceRows&&) noexcept = default;
 DeviceRows& DeviceRows::operator=(DeviceRows&&) noexcept = default;

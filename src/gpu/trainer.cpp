@@ -16,13 +16,13 @@ namespace {
 
 constexpr const char* construction = "gpu::Trainer";
 
-const Machine& checked(const Machine& machine) {
+// Throws an Error for a program that cannot be trained.
+void check_machine(const Machine& machine) {
   if (machine.options.parameters.empty())
     throw Error(construction, "a program with parameters", "one without", "name them in .parameters");
   if (machine.options.input_gradients)
     throw Error(construction, "a program without input gradients", "one with them",
                 "compile it without .input_gradients");
-  return machine;
 }
 
 // The rows of one step after another: `batch` rows each, and fewer at the end of the rows.
@@ -54,7 +54,7 @@ class Batches {
 
 struct Trainer::State : Machine {
   State(const Machine& machine, const OptimizerConfig& given, Schedule rates)
-      : Machine(construction, checked(machine)),
+      : Machine(construction, machine),
         config(given),
         schedule(std::move(rates)),
         rule(detail::rule_of(config)),
@@ -184,7 +184,9 @@ struct Trainer::State : Machine {
 
 Trainer::Trainer(const Program& program, const OptimizerConfig& config, Schedule schedule) {
   check_config(config);
-  state_ = std::make_unique<State>(program.machine(construction), config, std::move(schedule));
+  const Machine& machine = program.machine(construction);
+  check_machine(machine);
+  state_ = std::make_unique<State>(machine, config, std::move(schedule));
 }
 Trainer::Trainer(Trainer&&) noexcept = default;
 Trainer::~Trainer() {  // NOLINT(bugprone-exception-escape): none does
