@@ -30,6 +30,9 @@ PAGE = ROOT / "web" / "dist" / "show.html"
 LIBRARIES = {"libfmt": "libfmt-dev", "libhwy": "libhwy-dev", "libncursesw": "libncurses-dev", "libtinfo": "libncurses-dev", "cli11": "libcli11-dev",
              "eigen": "libeigen3-dev", "nlohmann-json": "nlohmann-json3-dev", "pybind11": "pybind11-dev"}
 
+# The processors of tags, and the numbers that stand for them in programs and libraries (e_machine of ELF).
+PROCESSORS = {"x86_64": 62, "aarch64": 183}
+
 # Libraries and tools that a build needs, by their names in cmake/dependencies.txt.
 NEEDS = ["C++ compiler", "CMake", "Ninja", "pkg-config", "Highway", "Eigen", "nlohmann-json", "Graphviz", "cairo", "WebP", "CLI11", "fmt", "ncurses", "Python",
          "pybind11"]
@@ -148,9 +151,13 @@ def newest_glibc(data):
 
 
 def check_symbols(files):
-    """No file may need a newer glibc than the tag names: pip would install the wheel where it cannot run."""
-    tag = re.match(r"manylinux_2_(\d+)_", os.environ.get("GRADWALK_PLATFORM", ""))
+    """No file may need a newer glibc or another processor than the tag names: pip would install the wheel where it cannot run."""
+    tag = re.match(r"manylinux_2_(\d+)_(\w+)", os.environ.get("GRADWALK_PLATFORM", ""))
     for name, data in files if tag else ():
+        processor = PROCESSORS.get(tag[2])
+        if processor and data.startswith(b"\x7fELF") and int.from_bytes(data[18:20], "little") != processor:
+            fail(f"programs and libraries for {tag[2]}, as the tag says", f"one for another processor, {name}",
+                 "give the wheel another tag, or install the libraries for that processor")
         if newest_glibc(data) > int(tag[1]):
             fail(f"symbols of glibc 2.{tag[1]} or earlier, as the tag says", f"GLIBC_2.{newest_glibc(data)} in {name}",
                  "make the wheel on an older system, or give it a later tag")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Configures the project without building it. GRADWALK_CLI=ON must give every component but mpi, and where a library is
+# Configures the project without building it. GRADWALK_CLI=ON must give every component but gpu and mpi, and where a library is
 # missing, the message must name its package in four package managers and the option that leaves the part out.
 # usage: tests/configure_test.sh
 set -euo pipefail

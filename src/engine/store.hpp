@@ -47,7 +47,9 @@ struct Store {
   Memory memory = {};
 
   // Owners and threads (handover.cpp).
-  std::atomic<bool> in_use = false;       // a thread uses the tape; another tape may be mounted there for a while
+  // Whether a thread uses the tape; another tape may be mounted there for a while. An int, as g++ 12 for RISC-V would
+  // exchange a bool by a function of libatomic.
+  std::atomic<int> in_use = false;
   std::atomic<bool> has_ended = false;    // the thread that made the tape has ended
   std::atomic<int> owners = 1;            // the thread that made it, and Tape objects
   std::atomic<std::int64_t> balance = 0;  // far above 0 while there are owners; afterwards the number of handles left

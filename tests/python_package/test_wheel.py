@@ -146,6 +146,16 @@ def test_a_tag_with_an_older_glibc_than_the_symbols_stops_the_build(tmp_path):
         "make the wheel on an older system, or give it a later tag\n")
 
 
+def test_a_library_for_another_processor_than_the_tag_stops_the_build(tmp_path):
+    code = "build_backend.check_symbols([('gradwalk/libhwy.so.1', b'\\x7fELF' + bytes(14) + b'\\xb7\\0'), ('gradwalk/py.typed', b'')])"
+    assert backend(tmp_path, code, GRADWALK_PLATFORM="manylinux_2_36_aarch64").returncode == 0
+    assert backend(tmp_path, code).returncode == 0
+    done = backend(tmp_path, code, GRADWALK_PLATFORM="manylinux_2_36_x86_64")
+    assert done.returncode == 1 and done.stderr == (
+        "gradwalk: building needs programs and libraries for x86_64, as the tag says, found one for another processor, gradwalk/libhwy.so.1; "
+        "give the wheel another tag, or install the libraries for that processor\n")
+
+
 def test_the_versions_of_symbols_are_those_of_readelf(tmp_path):
     library = next(path for path in PACKAGE.iterdir() if path.name.startswith("libgradwalk.so")).read_bytes()
     (tmp_path / "library.so").write_bytes(library)
