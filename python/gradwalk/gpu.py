@@ -67,6 +67,8 @@ class DeviceArray:
     """
 
     def __init__(self, array: _core._DeviceArray) -> None:
+        if not isinstance(array, _core._DeviceArray):
+            refuse("gpu.DeviceArray", "outputs on a device", f"a {type(array).__name__}", "call Program.evaluate_on_device", TypeError)
         self._array = array
 
     @property
