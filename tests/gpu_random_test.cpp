@@ -27,7 +27,7 @@ std::vector<double> numbers(Distribution distribution, Precision precision, std:
 TEST(RandomNumbers, AreThoseOfPhilox) {
   const std::vector<unsigned> words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8};
   const std::vector<double> normals = numbers(Distribution::normal, Precision::float32, 0, 0, 4);
-  for (const std::size_t i : {0, 2}) {
+  for (const std::size_t i : {0U, 2U}) {
     const double radius = std::sqrt(-2 * std::log((words[i] + 0.5) / 0x1p32));
     const double angle = (words[i + 1] >> 30) * 0x1p-2 + static_cast<int>(words[i + 1] << 2) * 0x1p-34;
     EXPECT_NEAR(normals[i], radius * std::cos(2 * M_PI * angle), 1e-6);
