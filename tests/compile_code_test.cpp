@@ -122,7 +122,7 @@ TEST_P(MachineCode, FindsTheOperandsOfGroupsOfAnySize) {
 }
 
 // 1 / 0 and 1 / -0 are infinities of both signs.
-TEST_P(MachineCode, TellsZerosOfBothSignsApart) {
+TEST_P(MachineCode, DistinguishesZerosOfBothSigns) {
   std::vector<Value> p, outputs;
   for (std::size_t i = 0; i < 16; ++i) p.emplace_back(-1.0 - static_cast<double>(i));
   for (std::size_t i = 0; i < p.size(); ++i) outputs.push_back(1 / max(p[i], i % 2 == 0 ? 0.0 : -0.0));

@@ -571,7 +571,7 @@ TEST(AFunction, ComputesInFloat32) {
 }
 
 }  // namespace
-// The outcome of such a comparison is a number on the tape, but the rows must still be told apart by it.
+// The outcome of such a comparison is a number on the tape, but the rows must still be distinguished by it.
 TEST(AFunction, FollowsAComparisonUnderNoGrad) {
   Value rate{0.9};
   const auto step = [&](const Value& x) {

@@ -97,7 +97,7 @@ TEST(Strips, GiveTheBitsOfWholeVectorsOnSumsOverPairs) {
   expect_same_bits(program, places, {.is_long = 8, .cached = 64, .unit = 3, .most = 16});
 }
 
-TEST(Strips, NeedNoRoomForWholeVectorsOnEachThread) {
+TEST(Strips, NeedNoSpaceForWholeVectorsOnEachThread) {
   std::vector<Value> parameters;
   for (int i = 0; i < 3000; ++i) parameters.emplace_back(std::sin(i));
   Value loss = 0;

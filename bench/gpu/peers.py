@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Measures JAX on the simulations of bench/gpu: value and gradient over a million rows, in several ways each.
+"""Measures JAX on bench/gpu's cases, over a million rows: value and gradient of simulations in several ways each, with
+numbers that are in memory or drawn by JAX, and steps of Adam on a network.
 
 usage: peers.py [ROWS]
 """
@@ -118,6 +119,30 @@ def ways(model, steps, has_inputs, dtype, has_unrolled):
     return parameters, made
 
 
+def with_random_numbers(model, steps, count, dtype):
+    """The ways with numbers that are drawn in the same call: all at first, or those of a round in each round."""
+    parameters, made = ways(model, steps, True, dtype, steps <= 16)  # compiling 64 steps takes five minutes
+    shape = (2 * steps, count)
+    drawn = {
+        f"{way}, drawn first": lambda p, key, f=function: f(p, jax.random.normal(key, shape, dtype))
+        for way, function in made.items()
+    }
+    step, start, end, _ = model(steps, dtype)
+
+    def in_rounds(p, key):
+        def one(carried, key):
+            return step(p, carried, jax.random.normal(key, (2, count), dtype)), None
+
+        empty = jnp.zeros((2, count), dtype)
+        return end(jax.lax.scan(one, start(p, empty), jax.random.split(key, steps))[0], empty)
+
+    def forward(p, key):
+        values, tangents = jax.vmap(lambda d: jax.jvp(lambda q: in_rounds(q, key), (p,), (d,)))(jnp.eye(len(p), dtype=dtype))
+        return values[0], tangents
+
+    return parameters, drawn | {"drawn in rounds, forward": forward, "drawn in rounds, reverse": jax.value_and_grad(in_rounds)}
+
+
 def network(width, dtype):
     """A network with two hidden layers, and its loss as value and gradient."""
     sizes = [2, width, width, 1]
@@ -146,6 +171,41 @@ def measure(name, model, steps, count, has_inputs, dtype, has_unrolled):
     z = jax.random.normal(key, (2 * steps if has_inputs else 3, count), dtype)
     if not has_inputs:
         z = 0.5 + 0.25 * jnp.abs(z)
+    measure_ways(name, parameters, functions, z)
+
+
+def measure_training(name, width, count, dtype):
+    """Steps of Adam over all rows, each of which needs the one before it."""
+    parameters, functions = network(width, dtype)
+    loss = functions["value_and_grad"]
+    rows = 0.5 + 0.25 * jnp.abs(jax.random.normal(jax.random.PRNGKey(0), (3, count), dtype))
+
+    @jax.jit
+    def step(state, z):
+        p, first, second, number = state
+        value, gradient = loss(p, z)
+        number = number + 1
+        gradient = jax.tree.map(lambda g: g / count, gradient)
+        first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, gradient)
+        second = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g * g, second, gradient)
+
+        def moved(p, m, v):
+            return p - 0.001 * (m / (1 - 0.9**number)) / (jnp.sqrt(v / (1 - 0.999**number)) + 1e-8)
+
+        return (jax.tree.map(moved, p, first, second), first, second, number), value
+
+    zeros = jax.tree.map(jnp.zeros_like, parameters)
+    state, least = (parameters, zeros, zeros, jnp.asarray(0, dtype)), 1e9
+    for _ in range(6):
+        begin = time.perf_counter()
+        for _ in range(50):
+            state, value = step(state, rows)
+        jax.block_until_ready(value)
+        least = min(least, (time.perf_counter() - begin) / 50)
+    print(f"jax train {name}: {least * 1e6:.2f} us per step", flush=True)
+
+
+def measure_ways(name, parameters, functions, z):
     best = None
     for way, function in functions.items():
         begin = time.perf_counter()
@@ -181,6 +241,10 @@ def main():
     jax.config.update("jax_enable_x64", True)
     for steps in (16, 64, 252):
         measure(f"heston {steps} float32", heston, steps, count, True, jnp.float32, True)
+        parameters, functions = with_random_numbers(heston, steps, count, jnp.float32)
+        measure_ways(f"heston {steps}, random float32", parameters, functions, jax.random.PRNGKey(0))
+    for width in (16, 64):
+        measure_training(f"2-{width}-{width}-1 float32", width, count, jnp.float32)
     measure("network 2-16-16-1 float32", network, 16, count, False, jnp.float32, True)
     measure("lotka 100 float32", lotka, 100, count, False, jnp.float32, False)
     for steps in (64, 252):
