@@ -27,7 +27,7 @@ def test_every_hyperparameter_changes_the_recipe_and_the_model(options, shown, e
 
 
 def test_every_option_is_in_the_help_and_tested():
-    here = "".join(pathlib.Path(__file__).with_name(name).read_text() for name in ("training.py", "test_train.py", "test_going_on.py", "test_predict.py"))
+    here = "".join(pathlib.Path(__file__).with_name(name).read_text() for name in ("training.py", "test_train.py", "test_going_on.py", "test_predict.py", "test_device.py"))
     for command in ("train", "predict", "inspect"):
         text = run(command, "--help")
         assert "Example" in text
