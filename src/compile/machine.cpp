@@ -49,7 +49,7 @@ struct StepTimes {
 };
 template <class T> std::size_t count_few_rows(const Instructions& program, std::span<const std::uint32_t> words,
                                               std::size_t terms, bool is_code_possible) {
-  constexpr StepTimes interpreted{80, 20, 4, 0}, written{140, 7, 5, 80};
+  constexpr StepTimes interpreted{80, 20, 4, 0}, written{140, 7, 5, 40};
   const StepTimes& times = is_code_possible ? written : interpreted;
   std::size_t work = terms * times.term;
   each_step(words, [&](StepHead head, const std::uint32_t*) {
