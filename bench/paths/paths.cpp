@@ -105,9 +105,9 @@ Case paths_case(std::string name, const Sizes& sizes, std::size_t rows, double l
 
 }  // namespace
 
-Case paths_barrier(const Sizes& sizes) { return paths_case<models::Barrier>("paths-barrier", sizes, 20'000, 5, 6); }
+Case paths_barrier(const Sizes& sizes) { return paths_case<models::Barrier>("paths-barrier", sizes, 20'000, 6, 8); }
 Case paths_volatility(const Sizes& sizes) {
-  return paths_case<models::ImpliedVolatility>("paths-volatility", sizes, 20'000, 8, 10);
+  return paths_case<models::ImpliedVolatility>("paths-volatility", sizes, 20'000, 10, 12);
 }
 Case paths_ode_near(const Sizes& sizes) {
   return paths_case<models::AdaptiveOde<true>>("paths-ode-near", sizes, 20'000, 6, 6);
@@ -115,14 +115,14 @@ Case paths_ode_near(const Sizes& sizes) {
 Case paths_ode_far(const Sizes& sizes) {
   return paths_case<models::AdaptiveOde<false>>("paths-ode-far", sizes, 20'000, 0.8, 6);
 }
-Case paths_ode_loop(const Sizes& sizes) { return paths_case<OdeWithLoop>("paths-ode-loop", sizes, 20'000, 4.5, 6); }
+Case paths_ode_loop(const Sizes& sizes) { return paths_case<OdeWithLoop>("paths-ode-loop", sizes, 20'000, 6, 8); }
 Case paths_ode_body(const Sizes& sizes) {
-  return paths_case<OdeWithLoopThatBranches>("paths-ode-body", sizes, 20'000, 3.3, 6);
+  return paths_case<OdeWithLoopThatBranches>("paths-ode-body", sizes, 20'000, 6, 8);
 }
 Case paths_rejection(const Sizes& sizes) {
-  return paths_case<models::Rejection>("paths-rejection", sizes, 50'000, 8, 10);
+  return paths_case<models::Rejection>("paths-rejection", sizes, 50'000, 10, 12);
 }
-Case paths_sort_3(const Sizes& sizes) { return paths_case<models::Sorting<3>>("paths-sort-3", sizes, 50'000, 8, 12); }
+Case paths_sort_3(const Sizes& sizes) { return paths_case<models::Sorting<3>>("paths-sort-3", sizes, 50'000, 12, 14); }
 Case paths_sort_7(const Sizes& sizes) { return paths_case<models::Sorting<7>>("paths-sort-7", sizes, 50'000, 0.8, 1); }
 
 }  // namespace bench
