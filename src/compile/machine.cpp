@@ -668,8 +668,8 @@ template <class T> double Machine<T>::run_by_steps(const Rows& rows, const Wante
   return sum;
 }
 
-// Code is written for the first run of so many rows, so that the number of earlier calls does not decide how sums over
-// rows are rounded. With skip_zeros_, blocks are used.
+// The first batch that is large enough makes the program write its code. So how sums over rows are rounded depends on
+// the number of rows, but not on earlier calls. With skip_zeros_, rows run in blocks.
 template <class T> bool Machine<T>::goes_by_tiles(const Rows& rows, const Wanted& wanted) {
   constexpr std::size_t worth_it = 64;  // about as many as writing the code takes
   return tiles_ != nullptr && rows.count >= worth_it && !skip_zeros_ &&
