@@ -194,6 +194,17 @@ TEST(ACompiledPick, MayBeUsedPartly) {  // Two picks of one table that share som
   expect_same(build, random_rows(40, {5, 5}), 2, leaves(15));
 }
 
+TEST(ACompiledPick, MayChooseFromOneParameterOrFromTablesThatBeginAlike) {
+  const Build same = [](const std::vector<Value>& in, const std::vector<Value>& p) {
+    return pick(std::vector{p[2], p[2], p[2], p[2]}, in[0]) * in[1];
+  };
+  expect_same(same, random_rows(40, {4, 0}), 2, leaves(3));
+  const Build alike = [](const std::vector<Value>& in, const std::vector<Value>& p) {
+    return pick(std::span(p).first(2), in[0]) * pick(p, in[1]);
+  };
+  expect_same(alike, random_rows(40, {2, 6}), 2, leaves(6));
+}
+
 // Random graphs with picks from parameters, constants, uniform and varying nodes, by inputs and computed indices, also
 // from what other picks have chosen.
 TEST(ACompiledPick, IsRightInRandomGraphs) {

@@ -107,7 +107,7 @@ template <class T> void Machine<T>::list_lookups() {
   parameter_stamps_.assign(program_.parameters, always_used);
   for (const Range& range : program_.looked_up)
     std::fill_n(parameter_stamps_.begin() + static_cast<std::ptrdiff_t>(range.begin), range.count, 0);
-  std::map<std::tuple<std::size_t, std::size_t, std::size_t>, std::size_t> known;  // first, row and count
+  std::map<std::tuple<std::size_t, std::size_t, std::size_t, std::size_t>, std::size_t> known;  // first to depth
   for (const Instruction& one : program_.varying) {
     if (one.form != Instruction::Form::pick || one.in[1].domain != Domain::uniform) continue;
     for (std::uint32_t i = 0, end = 0; i < one.count; i = end) {
@@ -123,13 +123,8 @@ template <class T> void Machine<T>::list_lookups() {
           is_any = entry < program_.parameters && is_looked_up[entry];
         }
       if (!is_any) continue;
-      Lookup made{input,
-                  one.depth,
-                  one.row == none ? one.in[1].table : program_.entry(one, i, 0),
-                  one.row == none ? 0 : one.row,
-                  end - i,
-                  0};
-      const auto [at, is_new] = known.try_emplace({made.first, made.row, made.count}, stamps_.size());
+      Lookup made{input, one.depth, one.row == none ? one.in[1].table : program_.entry(one, i, 0), one.row, end - i, 0};
+      const auto [at, is_new] = known.try_emplace({made.first, made.row, made.count, made.depth}, stamps_.size());
       made.stamps = at->second;
       if (is_new) {
         stamps_.emplace_back(one.depth);
@@ -167,7 +162,7 @@ template <class T> const std::vector<Range>& Machine<T>::used_parameters(const R
       const auto k = static_cast<std::size_t>(index);
       if (stamps[k] == stamp_) continue;
       stamps[k] = stamp_;
-      const std::size_t first = lookup.row == 0 ? program_.tables[lookup.first + k] : lookup.first + k * lookup.row;
+      const std::size_t first = lookup.row == none ? program_.tables[lookup.first + k] : lookup.first + k * lookup.row;
       if (are_apart_) {
         used_.push_back({first, lookup.count});
         continue;

@@ -168,8 +168,8 @@ template <class T> class Machine {
   // Entries of tables that rows look up by an input, side by side for each index.
   struct Lookup {
     std::uint32_t input = 0, depth = 0;
-    std::size_t first = 0, row = 0, count = 0;
-    std::size_t stamps = 0;  // which of stamps_ it has
+    std::size_t first = 0, row = none, count = 0;  // row: as in the Instruction
+    std::size_t stamps = 0;                        // which of stamps_ it has
   };
   std::vector<Lookup> lookups_;
   static constexpr std::uint32_t always_used = 0xffffffff;
