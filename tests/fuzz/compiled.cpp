@@ -320,7 +320,11 @@ void Session::compare_program(Program& program, Subject& of, const std::vector<S
   if (!has_inputs) program.evaluate(got.outputs);
   check_near(result, got, wanted);
   compare_measured(of, *roots[0]);
-  check(same_bits(compare_run(program, of, numbers, got.gradient, wanted.gradient), result), "run() and gradients()");
+  // A gradient of an input that is not a number makes a run start again by the zero-gradient rule, which rounds sums
+  // over rows otherwise. run() asks for no gradients of inputs.
+  const double sum = has_inputs ? program.gradients(numbers, got.gradient) : result;
+  check_near(got.gradient, wanted.gradient, "a parameter's gradient alone");
+  check(same_bits(compare_run(program, of, numbers, got.gradient, wanted.gradient), sum), "run() and gradients()");
   change_constants(program, of, numbers);
 }
 
