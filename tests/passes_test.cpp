@@ -49,7 +49,7 @@ TEST(TheVerifier, FindsErrorsOfRecord) {
   };
   EXPECT_THAT(message([](Scalars& all) { all.nodes.back().operands[0] = static_cast<Id>(all.nodes.size()); }),
               HasSubstr("operands before their users"));
-  EXPECT_THAT(message([](Scalars& all) { all.nodes.back().domain = Domain::uniform; }), HasSubstr("the domain"));
+  EXPECT_THAT(message([](Scalars& all) { all.nodes.back().rate = Rate::uniform; }), HasSubstr("the rate"));
   EXPECT_THAT(message([](Scalars& all) { all.nodes.back().operands[1] = none; }), HasSubstr("as many operands"));
   EXPECT_THAT(message([](Scalars& all) { all.nodes.back().op = Op::leaf; }), HasSubstr("leaves first"));
   EXPECT_THAT(message([](Scalars& all) { all.numbers.clear(); }), HasSubstr("a number a constant"));
@@ -65,8 +65,7 @@ TEST(TheVerifier, FindsErrorsOfSimplify) {
   EXPECT_THAT(message([](Terms& all) { all.products[0].a = static_cast<Id>(all.nodes.size()); }),
               HasSubstr("operands before their users"));
   EXPECT_THAT(message([](Terms& all) { all.products[0] = {1, none, none}; }), HasSubstr("a product of something"));
-  EXPECT_THAT(message([](Terms& all) { all.nodes[all.outputs[0]].domain = Domain::constant; }),
-              HasSubstr("the domain"));
+  EXPECT_THAT(message([](Terms& all) { all.nodes[all.outputs[0]].rate = Rate::constant; }), HasSubstr("the rate"));
   EXPECT_THAT(message([](Terms& all) { all.nodes[0].kind = Kind::function; }), HasSubstr("constants first"));
   EXPECT_THAT(message([](Terms& all) { all.products.resize(1); }), HasSubstr("in their list"));
 }

@@ -117,10 +117,10 @@ struct Handmade {
     program.parameters = 8;
     program.uniform_places = 64;
     for (std::uint32_t i = 0; i < 8; ++i) program.tables.push_back(7 - i);
-    add(8, {.domain = Domain::uniform, .table = 0});
+    add(8, {.rate = Rate::uniform, .table = 0});
     for (std::uint32_t out = 16; out < 48; out += 8) add(out, side_by_side(out - 8));
   }
-  static Operand side_by_side(std::uint32_t place) { return {.domain = Domain::uniform, .place = place, .stride = 1}; }
+  static Operand side_by_side(std::uint32_t place) { return {.rate = Rate::uniform, .place = place, .stride = 1}; }
   void add(std::uint32_t out, const Operand& in) {
     Instruction made;
     made.op = Op::tanh;
@@ -148,7 +148,7 @@ TEST(Strips, EndWhereAPieceWouldReadWhatIsNotComputedYet) {
   reads_neighbours.program.uniform[3].in[0].place -= 1;
   EXPECT_EQ(reads_neighbours.lengths(), (Lengths{3, 0, 0, 2, 0}));
   Handmade gathers;  // from a vector of the strip
-  gathers.program.uniform[4].in[0] = {.domain = Domain::uniform, .table = 8};
+  gathers.program.uniform[4].in[0] = {.rate = Rate::uniform, .table = 8};
   for (std::uint32_t i = 0; i < 8; ++i) gathers.program.tables.push_back(16 + i);
   EXPECT_EQ(gathers.lengths(), (Lengths{4, 0, 0, 0, 1}));
 }

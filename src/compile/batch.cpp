@@ -19,7 +19,7 @@ Terms with_seeds(const Terms& terms, std::size_t outputs) {
   const auto moved = [=](Id id) { return id == none || id < first ? id : id + seeds; };
   Terms made = terms;
   made.inputs += seeds;
-  made.nodes.insert(made.nodes.begin() + first, seeds, {Kind::input, Op::leaf, Domain::varying, 0, 0, 0, none, 0});
+  made.nodes.insert(made.nodes.begin() + first, seeds, {Kind::input, Op::leaf, Rate::varying, 0, 0, 0, none, 0});
   for (Id& id : made.operands) id = moved(id);
   for (Product& product : made.products) product.a = moved(product.a), product.b = moved(product.b);
   for (std::vector<Id>& table : made.tables)
@@ -28,13 +28,13 @@ Terms with_seeds(const Terms& terms, std::size_t outputs) {
   const auto begin = static_cast<std::uint32_t>(made.products.size());
   for (Id i = 0; i < seeds; ++i) {
     const Node& output = made.nodes[made.outputs[i]];
-    if (output.domain == Domain::constant)
+    if (output.rate == Rate::constant)
       made.products.push_back({output.number, first + i, none});
     else
       made.products.push_back({1, made.outputs[i], first + i});
   }
   made.outputs.insert(made.outputs.begin(), static_cast<Id>(made.nodes.size()));
-  made.nodes.push_back({Kind::sum, Op::leaf, Domain::varying, 0, begin, seeds, none, 0});
+  made.nodes.push_back({Kind::sum, Op::leaf, Rate::varying, 0, begin, seeds, none, 0});
   return made;
 }
 

@@ -34,7 +34,7 @@ class Differentiator {
         first_(end_, none),
         rows_(end_),
         has_rows_(end_) {
-    for (Id id = 0; id < end_; ++id) domains_[id] = terms_.nodes[id].domain;
+    for (Id id = 0; id < end_; ++id) domains_[id] = terms_.nodes[id].rate;
     // About as much as is needed. Pages that stay unused are never touched.
     terms_.nodes.reserve(3 * std::size_t{end_});
     terms_.products.reserve(4 * terms_.products.size() + 2 * terms_.operands.size());
@@ -48,7 +48,7 @@ class Differentiator {
     terms_.input_gradients.assign(terms_.inputs, none);
     seed_outputs();
     for (std::size_t i = groups_.forward; i-- > 0;)
-      if (groups_.groups[i].domain == Domain::varying) visit(static_cast<std::uint32_t>(i));
+      if (groups_.groups[i].rate == Rate::varying) visit(static_cast<std::uint32_t>(i));
     for (std::size_t i = 0; i < terms_.inputs; ++i)
       terms_.input_gradients[i] = gradient_of(static_cast<Id>(terms_.parameters + i));
     for (Id id = 0; id < end_; ++id) flush_rows(id);
@@ -62,9 +62,9 @@ class Differentiator {
   }
 
  private:
-  bool is_uniform(Id id) const { return domains_[id] == Domain::uniform; }
-  bool is_varying(Id id) const { return id != none && domains_[id] == Domain::varying; }
-  bool is_wanted(Id id) const { return id != none && domains_[id] != Domain::constant; }
+  bool is_uniform(Id id) const { return domains_[id] == Rate::uniform; }
+  bool is_varying(Id id) const { return id != none && domains_[id] == Rate::varying; }
+  bool is_wanted(Id id) const { return id != none && domains_[id] != Rate::constant; }
 
   // Of a program with inputs, only the first output is differentiated.
   void seed_outputs() {
@@ -73,20 +73,20 @@ class Differentiator {
     for (std::size_t i = count; i-- > 0;) {
       const Id output = terms_.outputs[i];
       if (!is_wanted(output)) continue;
-      terms_.seeds[i] = add(Kind::seed, terms_.nodes[output].domain, {});
+      terms_.seeds[i] = add(Kind::seed, terms_.nodes[output].rate, {});
       contribute(output, {1, terms_.seeds[i], none});
     }
   }
 
   Id add(const Node& node) {
     append(terms_.nodes, node);
-    domains_.push_back(node.domain);
+    domains_.push_back(node.rate);
     return static_cast<Id>(terms_.nodes.size() - 1);
   }
-  Id add(Kind kind, Domain domain, std::initializer_list<Id> operands, Op op = Op::leaf, std::uint8_t by = 0) {
+  Id add(Kind kind, Rate rate, std::initializer_list<Id> operands, Op op = Op::leaf, std::uint8_t by = 0) {
     const auto begin = static_cast<std::uint32_t>(terms_.operands.size());
     terms_.operands.insert(terms_.operands.end(), operands);
-    return add({kind, op, domain, by, begin, static_cast<std::uint32_t>(operands.size()), none, 0});
+    return add({kind, op, rate, by, begin, static_cast<std::uint32_t>(operands.size()), none, 0});
   }
 
   // ---- groups of varying nodes ----
@@ -129,7 +129,7 @@ class Differentiator {
       while (end < depth && is_of_program(end) == is_of_program(begin)) ++end;
       Group made{Group::Form::layer,
                  Op::leaf,
-                 Domain::varying,
+                 Rate::varying,
                  static_cast<std::uint32_t>(members.size() / copies),
                  copies,
                  {},
@@ -138,7 +138,7 @@ class Differentiator {
       made.first_input = begin;
       for (std::uint32_t t = begin; t < end; ++t)
         for (std::uint32_t c = 0; c < copies; ++c) {
-          made.members.push_back(add(Kind::transposed, Domain::varying, {}));
+          made.members.push_back(add(Kind::transposed, Rate::varying, {}));
           contribute(input(t, c), {1, made.members.back(), none});
         }
       groups_.transposed_layers.push_back(std::move(made));
@@ -150,7 +150,7 @@ class Differentiator {
   }
 
   Id zero() {
-    if (zero_ == none) zero_ = add(Kind::zero, Domain::varying, {});
+    if (zero_ == none) zero_ = add(Kind::zero, Rate::varying, {});
     return zero_;
   }
 
@@ -212,7 +212,7 @@ class Differentiator {
     std::vector<Product>& products = rows_of(id);
     const auto begin = static_cast<std::uint32_t>(terms_.products.size());
     terms_.products.insert(terms_.products.end(), products.begin(), products.end());
-    add({Kind::row_sum, Op::leaf, Domain::uniform, 0, begin, static_cast<std::uint32_t>(products.size()), id, 0});
+    add({Kind::row_sum, Op::leaf, Rate::uniform, 0, begin, static_cast<std::uint32_t>(products.size()), id, 0});
     products.clear();
     has_rows_[id] = true;
   }
@@ -224,7 +224,7 @@ class Differentiator {
     each_contribution(
         id, [&](const Product& product) { (product.b != none ? terms_.products : singles_).push_back(product); });
     terms_.products.insert(terms_.products.end(), singles_.begin(), singles_.end());
-    if (has_rows_[id]) append(terms_.products, {1, add(Kind::row_gradient, Domain::uniform, {id}), none});
+    if (has_rows_[id]) append(terms_.products, {1, add(Kind::row_gradient, Rate::uniform, {id}), none});
     const auto count = static_cast<std::uint32_t>(terms_.products.size()) - begin;
     if (count == 0) return none;
     const Product first = terms_.products[begin];
@@ -275,7 +275,7 @@ class Differentiator {
         if (detail::local_mentions(node.op, by, k))
           in[k] = detail::result_stands_for_operand(node.op) ? id : terms_.operands[node.begin + k];
       const Id result = detail::local_mentions_result(node.op, by) ? id : none;
-      const Id local = add(Kind::local, node.domain, {in[0], in[1], in[2], result, gradient}, node.op, by);
+      const Id local = add(Kind::local, node.rate, {in[0], in[1], in[2], result, gradient}, node.op, by);
       contribute(to, {1, local, none});
     }
   }
@@ -283,7 +283,7 @@ class Differentiator {
   void pass_through_extreme(Id id, const Node& node, Id gradient) {
     for (std::uint32_t k = node.begin; k < node.begin + node.count; ++k) {
       const Id operand = terms_.operands[k];
-      const Id share = add(Kind::share, Domain::uniform, {gradient, id, operand}, node.op);
+      const Id share = add(Kind::share, Rate::uniform, {gradient, id, operand}, node.op);
       if (is_wanted(operand)) contribute(operand, {1, share, none});
     }
   }
@@ -294,7 +294,7 @@ class Differentiator {
     if (std::none_of(table.begin(), table.end(), [&](Id value) { return is_uniform(value); })) return;
     for (const Id value : table)
       if (is_uniform(value)) has_rows_[value] = true;
-    const Id scatter = add(Kind::scatter, Domain::uniform, {terms_.operands[node.begin], gradient}, Op::pick);
+    const Id scatter = add(Kind::scatter, Rate::uniform, {terms_.operands[node.begin], gradient}, Op::pick);
     terms_.nodes[scatter].target = node.target;
   }
 
@@ -348,7 +348,7 @@ class Differentiator {
   Groups& groups_;
   Id end_;
   Id zero_ = none;
-  std::vector<Domain> domains_;       // of each node; they stay in the cache, where the nodes do not
+  std::vector<Rate> domains_;         // of each node; they stay in the cache, where the nodes do not
   std::vector<std::uint32_t> first_;  // for each node: its first contribution, or none
   std::vector<std::uint32_t> rows_;   // for each uniform node: which list of pending_ it has, from 1, or 0
   std::vector<std::vector<Product>> pending_;

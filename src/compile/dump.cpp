@@ -10,8 +10,8 @@ namespace {
 
 using detail::format_number;
 
-std::string letter(Domain domain) {
-  return domain == Domain::constant ? "constant" : domain == Domain::uniform ? "uniform" : "varying";
+std::string letter(Rate rate) {
+  return rate == Rate::constant ? "constant" : rate == Rate::uniform ? "uniform" : "varying";
 }
 
 std::string scalar_name(const Scalars& scalars, Id id) {
@@ -124,7 +124,7 @@ std::string lines_of(const Terms& terms, const Groups& groups, const LayerGradie
 
 // u8..15 numbers side by side, u8 one for all, u[...] as a table says.
 std::string span_of(const Operand& operand, std::uint32_t count) {
-  const char* const from = std::array{"c", "u", "v", "g"}[static_cast<std::size_t>(operand.domain)];
+  const char* const from = std::array{"c", "u", "v", "g"}[static_cast<std::size_t>(operand.rate)];
   if (operand.table != none) return from + std::string("[table ") + std::to_string(operand.table) + "]";
   std::string text = from + std::to_string(operand.place);
   if (operand.stride == 0 || count < 2) return text;
@@ -179,10 +179,10 @@ std::string list_of(const Instructions& all, const Instruction& one) {
 }
 
 std::string line_of(const Instructions& all, const Instruction& one) {
-  std::string text = span_of({one.domain, one.out, 1, none}, one.outputs()) + " = ";
+  std::string text = span_of({one.rate, one.out, 1, none}, one.outputs()) + " = ";
   if (one.form == Instruction::Form::row_sums) {
     Operand targets = one.targets;
-    targets.domain = Domain::row_gradient;
+    targets.rate = Rate::row_gradient;
     text = span_of(targets, one.count) + " += sum over rows of ";
   }
   switch (one.form) {
@@ -209,15 +209,15 @@ std::string line_of(const Instructions& all, const Instruction& one) {
       text = "weights " + std::to_string(one.count) + " x " + std::to_string(one.depth) + " at g" +
              std::to_string(one.in[0].place) + " (rows " + std::to_string(one.row) + " apart) += sum over rows of " +
              span_of(one.in[3], one.count * one.copies) + " * " + span_of(one.in[1], one.depth);
-      if (!one.in[2].exists() || one.in[2].domain != Domain::uniform) return text;
+      if (!one.in[2].exists() || one.in[2].rate != Rate::uniform) return text;
       Operand bias = one.in[2];
-      bias.domain = Domain::row_gradient;
+      bias.rate = Rate::row_gradient;
       return text + ", and " + span_of(bias, one.count) + " += " + span_of(one.in[3], one.count * one.copies);
     }
     case Instruction::Form::pick:
     case Instruction::Form::scatter: {
       Operand entries = one.in[1];
-      if (one.form == Instruction::Form::scatter) entries.domain = Domain::row_gradient;
+      if (one.form == Instruction::Form::scatter) entries.rate = Rate::row_gradient;
       std::string read = span_of(entries, one.count);
       if (one.row != none) read += " + " + std::to_string(one.row) + " * " + span_of(one.in[0], one.count);
       if (one.row == none) read += " at " + span_of(one.in[0], one.count);
@@ -262,12 +262,12 @@ std::string dump(const Scalars& scalars) {
     if (node.op == Op::pick) {
       const auto name_of = [&](Id value) { return scalar_name(scalars, value); };
       text += table_text(scalars.tables[node.operands[1]], name_of) + "; " + name_of(node.operands[0]) + ")  " +
-              letter(node.domain) + "\n";
+              letter(node.rate) + "\n";
       continue;
     }
     for (std::size_t i = 0; i < 3 && node.operands[i] != none; ++i)
       text += (i == 0 ? "" : ", ") + scalar_name(scalars, node.operands[i]);
-    text += ")  " + letter(node.domain) + "\n";
+    text += ")  " + letter(node.rate) + "\n";
   }
   for (const Id output : scalars.outputs) text += "output " + scalar_name(scalars, output) + "\n";
   return text;
@@ -276,7 +276,7 @@ std::string dump(const Scalars& scalars) {
 std::string dump(const Terms& terms) {
   std::string text;
   for (Id id = terms.first_computed(); id < terms.end_of_forward(); ++id)
-    text += term_name(terms, id) + " = " + line_of(terms, id) + "  " + letter(terms.nodes[id].domain) + "\n";
+    text += term_name(terms, id) + " = " + line_of(terms, id) + "  " + letter(terms.nodes[id].rate) + "\n";
   for (const Id output : terms.outputs) text += "output " + term_name(terms, output) + "\n";
   return text;
 }
@@ -294,7 +294,7 @@ std::string dump_backward(const Terms& terms, const Groups& groups) {
               "; " + term_name(terms, terms.operands[node.begin]) +
               ")) += " + term_name(terms, terms.operands[node.begin + 1]) + "\n";
     } else if (node.kind != Kind::transposed) {
-      text += term_name(terms, id) + " = " + line_of(terms, id) + "  " + letter(node.domain) + "\n";
+      text += term_name(terms, id) + " = " + line_of(terms, id) + "  " + letter(node.rate) + "\n";
     } else if (terms.nodes[id - 1].kind != Kind::transposed || groups.groups[group - 1].members.back() == id - 1) {
       while (groups.groups[group].transposed == none) ++group;
       text += lines_of(terms, groups, groups.groups[group++]);
@@ -332,7 +332,7 @@ std::string dump(const Terms& terms, const Groups& groups) {
       text += ":";
       for (const Id id : group.members) text += " rows(" + term_name(terms, terms.nodes[id].target) + ")";
     } else {
-      text += ", " + letter(group.domain) + ":";
+      text += ", " + letter(group.rate) + ":";
       for (const Id id : group.members) text += " " + term_name(terms, id);
     }
     text += group.for_inputs ? "  (for gradients of inputs)\n" : "\n";
@@ -345,7 +345,7 @@ std::string dump(const Instructions& instructions) {
   if (!instructions.varying.empty()) text += "for each row:\n";
   for (const Instruction& one : instructions.varying) text += "  " + line_of(instructions, one) + "\n";
   for (const Instructions::Output& output : instructions.outputs)
-    text += "output " + span_of({output.domain, output.place, 0, none}, 1) + "\n";
+    text += "output " + span_of({output.rate, output.place, 0, none}, 1) + "\n";
   if (!instructions.varying_backward.empty() || !instructions.outers.empty()) text += "backward, for each row:\n";
   for (const std::vector<Instruction>* list :
        {&instructions.varying_backward, &instructions.outers, &instructions.scatters})

@@ -28,14 +28,14 @@ template <class T> inline void append(std::vector<T>& list, const T& element) { 
 
 // What a number depends on: nothing, parameters, or inputs, which differ from row to row.
 // The last is for operands of instructions alone: the gradient of a uniform number, as far as rows have added it up.
-enum class Domain : std::uint8_t { constant, uniform, varying, row_gradient };
+enum class Rate : std::uint8_t { constant, uniform, varying, row_gradient };
 
 // ---- record ----
 
 // Parameters come first, then inputs, then everything else, operands before their users.
 struct Scalar {
   Op op = Op::leaf;
-  Domain domain = Domain::constant;
+  Rate rate = Rate::constant;
   // Of a constant, the first is its place in numbers. Of a pick, the first is its index and the second its table.
   std::array<Id, 3> operands{none, none, none};
 };
@@ -90,7 +90,7 @@ struct Product {
 struct Node {
   Kind kind = Kind::constant;
   Op op = Op::leaf;  // of a function or extreme
-  Domain domain = Domain::constant;
+  Rate rate = Rate::constant;
   std::uint8_t by = 0;                 // of a local node: the operand to differentiate by
   std::uint32_t begin = 0, count = 0;  // its operands, or the products of a sum or row sum
   Id target = none;                    // of a row sum: a uniform node; of a pick or scatter: its table
@@ -138,7 +138,7 @@ struct Group {
     scatter
   } form = Form::function;
   Op op = Op::leaf;
-  Domain domain = Domain::uniform;
+  Rate rate = Rate::uniform;
   std::uint32_t count = 0;   // operands or products a node; of long sums and extremes it may differ
   std::uint32_t copies = 1;  // of a layer
   std::vector<Id> members;
@@ -167,7 +167,7 @@ struct Range {
 
 // Numbers are at places: constants and uniform ones one each, varying ones one for each row of a block.
 struct Operand {
-  Domain domain = Domain::constant;
+  Rate rate = Rate::constant;
   std::uint32_t place = none;  // none: there is no operand, count it as 1
   std::uint32_t stride = 0;    // from one number of the vector to the next
   std::uint32_t table = none;  // or: where they lie, from this place of the tables on
@@ -197,7 +197,7 @@ struct Instruction {
   } form = Form::function;
   Op op = Op::leaf;
   std::uint8_t by = 0;
-  Domain domain = Domain::uniform;
+  Rate rate = Rate::uniform;
   std::uint32_t count = 0;  // numbers in the vector; of one extreme, operands; of a layer, outputs of a copy
   std::uint32_t out = 0;    // its first place
   std::array<Operand, local_operands> in{};  // of a layer: weights, inputs, bias
@@ -228,7 +228,7 @@ struct Instructions {
   std::uint32_t uniform_places = 0, varying_places = 0;
   std::uint32_t input_places = 0;  // varying places after varying_places that only gradients of inputs need
   struct Output {
-    Domain domain;
+    Rate rate;
     std::uint32_t place;
   };
   std::vector<Output> outputs;

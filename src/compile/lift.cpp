@@ -84,17 +84,17 @@ class Lifter {
   // ---- layers ----
 
   bool is_weighted(const Product& product) const {
-    return product.b != none && terms_.nodes[product.b].domain == Domain::varying &&
-           (product.a == none || terms_.nodes[product.a].domain == Domain::uniform);
+    return product.b != none && terms_.nodes[product.b].rate == Rate::varying &&
+           (product.a == none || terms_.nodes[product.a].rate == Rate::uniform);
   }
   // One uniform number after the weighted inputs.
   bool has_bias(std::span<const Product> products) const {
     const Product& last = products.back();
-    return last.b == none && last.a != none && terms_.nodes[last.a].domain == Domain::uniform;
+    return last.b == none && last.a != none && terms_.nodes[last.a].rate == Rate::uniform;
   }
   bool is_layer(Id id) const {
     const Node& node = terms_.nodes[id];
-    if (node.kind != Kind::sum || node.domain != Domain::varying || node.count < 2) return false;
+    if (node.kind != Kind::sum || node.rate != Rate::varying || node.count < 2) return false;
     const auto all = products(id);
     const auto weighted = all.first(all.size() - (has_bias(all) ? 1 : 0));
     return weighted.size() >= 2 &&
@@ -107,7 +107,7 @@ class Lifter {
     layers_below_.resize(terms_.nodes.size());
     for (Id id = terms_.first_computed(); id < terms_.end_of_forward(); ++id) {
       const Node& node = terms_.nodes[id];
-      if (node.domain != Domain::varying) continue;
+      if (node.rate != Rate::varying) continue;
       std::uint32_t most = 0;
       const auto meet = [&](Id operand) { most = operand == none ? most : std::max(most, layers_below_[operand]); };
       if (node.kind == Kind::sum) {
@@ -215,7 +215,7 @@ class Lifter {
       if (first[i] == i) {
         const auto copies = static_cast<std::uint32_t>(rows[i].members.size());
         layer[i] = static_cast<std::uint32_t>(groups_.groups.size());
-        groups_.groups.push_back({Group::Form::layer, Op::leaf, Domain::varying, rows[i].depth, copies, {}});
+        groups_.groups.push_back({Group::Form::layer, Op::leaf, Rate::varying, rows[i].depth, copies, {}});
       } else {
         layer[i] = layer[first[i]];
       }
@@ -235,7 +235,7 @@ class Lifter {
   void join(Id id) {
     const Node& node = terms_.nodes[id];
     const bool is_for_inputs = terms_.is_for_inputs(id);
-    std::uint64_t key = mixed(static_cast<std::uint64_t>(node.kind), static_cast<std::uint64_t>(node.domain));
+    std::uint64_t key = mixed(static_cast<std::uint64_t>(node.kind), static_cast<std::uint64_t>(node.rate));
     key = mixed(mixed(key, static_cast<std::uint64_t>(node.op)), std::uint64_t{node.by} * 2 + (is_for_inputs ? 1 : 0));
     std::uint32_t after = 0;
     if (node.has_products()) {
@@ -296,13 +296,13 @@ class Lifter {
 
   std::uint64_t kind_of(Id id) const {
     if (id == none) return 3;
-    return terms_.nodes[id].kind == Kind::row_gradient ? 4 : static_cast<std::uint64_t>(terms_.nodes[id].domain);
+    return terms_.nodes[id].kind == Kind::row_gradient ? 4 : static_cast<std::uint64_t>(terms_.nodes[id].rate);
   }
 
   // Whether two nodes may be members of one group: what the key is a hash of.
   bool are_of_one_kind(Id x, Id y) const {
     const Node &p = terms_.nodes[x], &q = terms_.nodes[y];
-    if (p.kind != q.kind || p.op != q.op || p.domain != q.domain || p.by != q.by ||
+    if (p.kind != q.kind || p.op != q.op || p.rate != q.rate || p.by != q.by ||
         terms_.is_for_inputs(x) != terms_.is_for_inputs(y))
       return false;
     if (p.kind == Kind::extreme) return true;
@@ -330,7 +330,7 @@ class Lifter {
     if (found != same.end()) return *found;
     const Node& node = terms_.nodes[id];
     groups_.groups.push_back(
-        {form_of(node.kind), node.op, node.domain, node.count, 1, {}, node.by, terms_.is_for_inputs(id)});
+        {form_of(node.kind), node.op, node.rate, node.count, 1, {}, node.by, terms_.is_for_inputs(id)});
     same.push_back(static_cast<std::uint32_t>(groups_.groups.size()));
     return same.back();
   }

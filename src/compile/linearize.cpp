@@ -57,9 +57,9 @@ class Linearizer {
     terms_.constants = terms.constants + 1;
     const auto forward = terms.nodes.begin() + terms.end_of_forward();
     terms_.nodes.assign(terms.nodes.begin(), terms.nodes.begin() + first);
-    terms_.nodes.insert(terms_.nodes.end(), seeds_, {Kind::input, Op::leaf, Domain::varying, 0, 0, 0, none, 0});
+    terms_.nodes.insert(terms_.nodes.end(), seeds_, {Kind::input, Op::leaf, Rate::varying, 0, 0, 0, none, 0});
     terms_.nodes.insert(terms_.nodes.end(), terms.nodes.begin() + first, terms.nodes.begin() + computed);
-    terms_.nodes.push_back({Kind::constant, Op::leaf, Domain::constant, 0, 0, 0, none, 1});
+    terms_.nodes.push_back({Kind::constant, Op::leaf, Rate::constant, 0, 0, 0, none, 1});
     terms_.nodes.insert(terms_.nodes.end(), terms.nodes.begin() + computed, forward);
     for (const Id id : terms.operands) terms_.operands.push_back(moved(id));
     for (const Product& product : terms.products)
@@ -76,7 +76,7 @@ class Linearizer {
   Id add(Kind kind, std::initializer_list<Id> operands, Op op, std::uint8_t by) {
     const auto begin = static_cast<std::uint32_t>(terms_.operands.size());
     terms_.operands.insert(terms_.operands.end(), operands);
-    return add({kind, op, Domain::uniform, by, begin, static_cast<std::uint32_t>(operands.size()), none, 0});
+    return add({kind, op, Rate::uniform, by, begin, static_cast<std::uint32_t>(operands.size()), none, 0});
   }
 
   // ---- edges ----
@@ -195,15 +195,15 @@ class Linearizer {
     add_up_seeds(terms_of_sum_);
     const Product& first = terms_of_sum_.front();
     if (terms_of_sum_.size() == 1 && first.factor == 1 && first.b == none) return first.a;
-    return add_sum(terms_of_sum_, Domain::varying);
+    return add_sum(terms_of_sum_, Rate::varying);
   }
   // Products of two come before single terms.
-  Id add_sum(std::span<const Product> products, Domain domain) {
+  Id add_sum(std::span<const Product> products, Rate rate) {
     const auto begin = static_cast<std::uint32_t>(terms_.products.size());
     for (const bool is_pair : {true, false})
       for (const Product& product : products)
         if ((product.b != none) == is_pair) terms_.products.push_back(product);
-    return add({Kind::sum, Op::leaf, domain, 0, begin, static_cast<std::uint32_t>(products.size()), none, 0});
+    return add({Kind::sum, Op::leaf, rate, 0, begin, static_cast<std::uint32_t>(products.size()), none, 0});
   }
 
   // Adds up the weights of a seed that occurs several times. This takes place once per run, and not once per direction.
@@ -239,7 +239,7 @@ class Linearizer {
       const Node& sum = terms_.nodes[known->second];
       if (std::ranges::equal(std::span(terms_.products).subspan(sum.begin, sum.count), weights_)) return known->second;
     }
-    return sums_of_weights_.emplace(hash, add_sum(weights_, Domain::uniform))->second;
+    return sums_of_weights_.emplace(hash, add_sum(weights_, Rate::uniform))->second;
   }
 
   // ---- sweeps ----

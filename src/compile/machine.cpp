@@ -109,7 +109,7 @@ template <class T> void Machine<T>::list_lookups() {
     std::fill_n(parameter_stamps_.begin() + static_cast<std::ptrdiff_t>(range.begin), range.count, 0);
   std::map<std::tuple<std::size_t, std::size_t, std::size_t, std::size_t>, std::size_t> known;  // first to depth
   for (const Instruction& one : program_.varying) {
-    if (one.form != Instruction::Form::pick || one.in[1].domain != Domain::uniform) continue;
+    if (one.form != Instruction::Form::pick || one.in[1].rate != Rate::uniform) continue;
     for (std::uint32_t i = 0, end = 0; i < one.count; i = end) {
       const std::uint32_t input = program_.place(one.in[0], i);
       end = i + 1;
@@ -207,8 +207,7 @@ template <class T> void Machine<T>::read_indices(const Instruction& one, std::ui
 
 template <class T> void Machine<T>::run_pick(Worker& worker, const Instruction& one) {
   const Columns columns = worker.columns;
-  const T* const values =
-      one.in[1].domain == Domain::constant ? uniform_.constants() : std::as_const(uniform_).values();
+  const T* const values = one.in[1].rate == Rate::constant ? uniform_.constants() : std::as_const(uniform_).values();
   for (std::uint32_t i = 0; i < one.count; ++i) {
     if (i == 0 || program_.place(one.in[0], i) != program_.place(one.in[0], i - 1))
       read_indices(one, i, columns, worker.indices);
@@ -273,18 +272,18 @@ template <class T> std::size_t Machine<T>::code_bytes() const {
 template <class T> In<T> Machine<T>::in(const Operand& operand, std::uint32_t i, Columns columns) const {
   if (!operand.exists()) return {nullptr, 0};
   const std::size_t at = program_.place(operand, i);
-  if (operand.domain == Domain::varying) return {row_values_.data() + at * columns_ + columns.begin, 1};
-  return {(operand.domain == Domain::constant ? uniform_.constants() : std::as_const(uniform_).values()) + at, 0};
+  if (operand.rate == Rate::varying) return {row_values_.data() + at * columns_ + columns.begin, 1};
+  return {(operand.rate == Rate::constant ? uniform_.constants() : std::as_const(uniform_).values()) + at, 0};
 }
 
 // The operand of a run, for these columns.
 template <class T> detail::InSteps<T> Machine<T>::in(const RunOperand& operand, Columns columns) const {
   if (operand.place == none) return {{nullptr, 0}, 0};
-  if (operand.domain == Domain::varying) {
+  if (operand.rate == Rate::varying) {
     const auto width = static_cast<std::ptrdiff_t>(columns_);
     return {{row_values_.data() + operand.place * columns_ + columns.begin, 1}, operand.step * width};
   }
-  const T* const from = operand.domain == Domain::constant ? uniform_.constants() : std::as_const(uniform_).values();
+  const T* const from = operand.rate == Rate::constant ? uniform_.constants() : std::as_const(uniform_).values();
   return {{from + operand.place, 0}, operand.step};
 }
 
@@ -494,9 +493,8 @@ template <class T> void Machine<T>::run_outers(std::size_t worker, bool is_first
     const Instruction& one = program_.outers[n];
     const std::size_t begin = one.count * worker / workers, end = one.count * (worker + 1) / workers;
     if (begin == end) continue;
-    if (one.in[0].domain == Domain::uniform) add_to_weights(one, plan_.outers[n], begin, end, is_first);
-    if (one.in[2].exists() && one.in[2].domain == Domain::uniform)
-      add_to_bias(one, plan_.outers[n], begin, end, is_first);
+    if (one.in[0].rate == Rate::uniform) add_to_weights(one, plan_.outers[n], begin, end, is_first);
+    if (one.in[2].exists() && one.in[2].rate == Rate::uniform) add_to_bias(one, plan_.outers[n], begin, end, is_first);
   }
 }
 
@@ -562,8 +560,8 @@ template <class T> void Machine<T>::add_results(Columns columns) {
 
 template <class T>
 T Machine<T>::number_of(const Instructions::Output& output, const Varying& varying, std::size_t row) const {
-  if (output.domain == Domain::varying) return varying.numbers[output.place * varying.width + row];
-  return (output.domain == Domain::uniform ? uniform_.values() : uniform_.constants())[output.place];
+  if (output.rate == Rate::varying) return varying.numbers[output.place * varying.width + row];
+  return (output.rate == Rate::uniform ? uniform_.values() : uniform_.constants())[output.place];
 }
 
 template <class T> void Machine<T>::check_guards(std::size_t begin, const Varying& varying, Columns columns) const {
@@ -608,7 +606,7 @@ template <class T> void Machine<T>::run_block(const Rows& rows, std::size_t begi
     load(rows, begin, columns);
     run_instructions(worker, program_.varying, plan_.varying, {});
     check_guards(begin, varying, columns);
-    if (program_.outputs.front().domain == Domain::varying) add_results(columns);
+    if (program_.outputs.front().rate == Rate::varying) add_results(columns);
     if (wanted.outputs != nullptr) write_outputs(begin, varying, columns, wanted.outputs);
     if (!wanted.gradients) return;
     const std::size_t width = columns.end - columns.begin;
@@ -650,7 +648,7 @@ template <class T> double Machine<T>::run_by_steps(const Rows& rows, const Wante
     check_guards(r, varying, {0, 1});
     if (wanted.outputs != nullptr) write_outputs(r, varying, {0, 1}, wanted.outputs);
     const T seed = rows.seeds == nullptr ? T(1) : static_cast<T>(rows.seeds[r]);
-    if (output.domain == Domain::varying) sum += static_cast<double>(seed) * static_cast<double>(values[output.place]);
+    if (output.rate == Rate::varying) sum += static_cast<double>(seed) * static_cast<double>(values[output.place]);
     if (!wanted.gradients) continue;
     if (program_.row_seed != none) values[program_.row_seed] = seed;
     if (program_.zero != none) values[program_.zero] = 0;
@@ -708,7 +706,7 @@ template <class T> double Machine<T>::run_by_tiles(const Rows& rows, const Wante
   for (std::size_t i = 0; wanted.gradients && i < sums; ++i)
     for (std::size_t part = 0; part < parts; ++part)
       uniform_.gradients()[reduced[i]] += tile_sums_.data()[part * sums + i];
-  const bool is_varying = program_.outputs.front().domain == Domain::varying;
+  const bool is_varying = program_.outputs.front().rate == Rate::varying;
   return is_varying ? std::accumulate(part_results_.begin(), part_results_.end(), 0.0) : 0;
 }
 
@@ -730,7 +728,7 @@ template <class T> double Machine<T>::run_tile(const Rows& rows, std::size_t beg
   double sum = 0;
   for (std::size_t r = 0; r < varying.rows; ++r) {
     seeds[r] = rows.seeds == nullptr ? T(1) : static_cast<T>(rows.seeds[begin + r]);
-    if (output.domain == Domain::varying)
+    if (output.rate == Rate::varying)
       sum += static_cast<double>(seeds[r]) * static_cast<double>(numbers[output.place * width + r]);
   }
   if (!wanted.gradients) return sum;
@@ -748,7 +746,7 @@ template <class T> double Machine<T>::run_once(const Rows& rows, const Wanted& w
   if (wanted.gradients) zero_gradients(by_steps || by_tiles);
   const auto& output = program_.outputs.front();
   double sum = 0;
-  if (output.domain != Domain::varying) {
+  if (output.rate != Rate::varying) {
     const auto value = static_cast<double>(number_of(output, {}, 0));
     double all_seeds = rows.seeds == nullptr ? static_cast<double>(rows.count) : 0;
     if (rows.seeds == nullptr) sum = all_seeds * value;
@@ -759,7 +757,7 @@ template <class T> double Machine<T>::run_once(const Rows& rows, const Wanted& w
     if (wanted.gradients) uniform_.set_seed(0, static_cast<T>(all_seeds));
   }
   const bool has_rows = std::any_of(program_.outputs.begin(), program_.outputs.end(),
-                                    [](const auto& one) { return one.domain == Domain::varying; });
+                                    [](const auto& one) { return one.rate == Rate::varying; });
   if (has_rows && by_steps) {
     sum += run_by_steps(rows, wanted);
   } else if (has_rows && by_tiles) {
@@ -769,7 +767,7 @@ template <class T> double Machine<T>::run_once(const Rows& rows, const Wanted& w
     if (wanted.input_gradients != nullptr) row_values_.resize(places_of_rows(program_) * columns_);
     for (std::size_t begin = 0; begin < rows.count; begin += columns_) {
       run_block(rows, begin, wanted);
-      for (const double result : cell_results_) sum += output.domain == Domain::varying ? result : 0;
+      for (const double result : cell_results_) sum += output.rate == Rate::varying ? result : 0;
     }
   } else {
     const Varying no_numbers{nullptr, 0, rows.count};

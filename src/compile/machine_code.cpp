@@ -648,7 +648,7 @@ template <class T> class Translator {
   // The numbers i ... i + width of its result.
   void write(const Instruction& one, std::uint32_t i) {
     using Is = Instruction::Form;
-    const std::uint32_t out = at_.of(Domain::uniform, one.out) + i;
+    const std::uint32_t out = at_.of(Rate::uniform, one.out) + i;
     const auto in = [&](std::size_t k) { return operand(one.in[k], i); };
     const auto term = [&](std::uint32_t t) -> const Factors& { return program_.factors[one.begin + t]; };
     if (one.form == Is::sums) {

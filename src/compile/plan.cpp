@@ -7,8 +7,8 @@
 namespace gradwalk::compiler {
 namespace {
 
-bool has_weights(const Instruction& outer) { return outer.in[0].domain == Domain::uniform; }
-bool has_bias(const Instruction& outer) { return outer.in[2].exists() && outer.in[2].domain == Domain::uniform; }
+bool has_weights(const Instruction& outer) { return outer.in[0].rate == Rate::uniform; }
+bool has_bias(const Instruction& outer) { return outer.in[2].exists() && outer.in[2].rate == Rate::uniform; }
 std::size_t weight_at(const Instruction& layer, std::size_t i) {
   return layer.in[0].place + i / layer.depth * layer.row + i % layer.depth * layer.column;
 }
@@ -48,7 +48,7 @@ std::vector<Run> runs_of(const Instructions& program, const Instruction& one, bo
       return program.place(operand, to) - program.place(operand, to - 1);
     };
     const auto is_next = [&](const Operand* operand) {
-      return step(*operand, i) == (operand->domain == Domain::varying ? 1 : 0);
+      return step(*operand, i) == (operand->rate == Rate::varying ? 1 : 0);
     };
     const auto goes_on = [&](const Operand* operand) {
       if (joined_only) return is_next(operand);
@@ -68,7 +68,7 @@ RunOperand run_operand(const Instructions& program, const Operand& operand, cons
   if (!operand.exists()) return {};
   const std::uint32_t place = program.place(operand, run.first);
   const std::uint32_t step = run.count > 1 ? program.place(operand, run.first + 1) - place : 0;
-  return {operand.domain, place, static_cast<std::int32_t>(step)};
+  return {operand.rate, place, static_cast<std::int32_t>(step)};
 }
 
 // Cut where the inputs of a copy are not next to those of the one before.

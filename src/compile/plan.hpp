@@ -20,7 +20,7 @@ struct Run {
 
 // Where an operand of a run lies for its first number, and how much further on for each after it.
 struct RunOperand {
-  Domain domain = Domain::constant;
+  Rate rate = Rate::constant;
   std::uint32_t place = none;  // none: there is no operand
   std::int32_t step = 0;
 };

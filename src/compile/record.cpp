@@ -69,16 +69,16 @@ class Recorder {
   // The leaves are in the list already.
   explicit Recorder(Scalars& all) : all_(all), known_(all.recorded) {
     domains_.reserve(all_.nodes.capacity());
-    for (const Scalar& leaf : all_.nodes) domains_.push_back(leaf.domain);
+    for (const Scalar& leaf : all_.nodes) domains_.push_back(leaf.rate);
   }
 
   Id constant(double number) {
     Id& place = constants_[std::bit_cast<std::uint64_t>(number)];
     if (place == none) {
       place = static_cast<Id>(all_.nodes.size());
-      all_.nodes.push_back({Op::constant, Domain::constant, {static_cast<Id>(all_.numbers.size()), none, none}});
+      all_.nodes.push_back({Op::constant, Rate::constant, {static_cast<Id>(all_.numbers.size()), none, none}});
       all_.numbers.push_back(number);
-      domains_.push_back(Domain::constant);
+      domains_.push_back(Rate::constant);
     }
     return place;
   }
@@ -93,7 +93,7 @@ class Recorder {
   // longer than this sum.
   Id pick(const std::vector<Id>& values, Id index) {
     const std::size_t size = values.size();
-    if (domain(index) == Domain::constant) {
+    if (rate(index) == Rate::constant) {
       const double number = all_.numbers[all_.nodes[index].operands[0]];
       if (!(number >= 0 && number < static_cast<double>(size) && number == std::floor(number)))
         throw Error("compile", "a whole number from 0 to " + std::to_string(size - 1) + " as the index of a pick",
@@ -102,11 +102,11 @@ class Recorder {
     }
     if (indices_.emplace(index, size).second) index_list_.emplace_back(index, size);
     const bool is_varying =
-        std::any_of(values.begin(), values.end(), [&](Id value) { return domain(value) == Domain::varying; });
-    if (domain(index) == Domain::varying && !is_varying) {
+        std::any_of(values.begin(), values.end(), [&](Id value) { return rate(value) == Rate::varying; });
+    if (rate(index) == Rate::varying && !is_varying) {
       const auto [table, is_new] = tables_.emplace(values, static_cast<Id>(all_.tables.size()));
       if (is_new) all_.tables.push_back(values);
-      return add({Op::pick, Domain::varying, {index, table->second, none}});
+      return add({Op::pick, Rate::varying, {index, table->second, none}});
     }
     Id sum = none;
     for (std::size_t k = 0; k < size; ++k) {
@@ -128,10 +128,10 @@ class Recorder {
   Id node(Op op, Id x, Id y = none, Id z = none) {
     // -(-x) is x: so chains of negations stay short.
     if (op == Op::neg && all_.nodes[x].op == Op::neg) return all_.nodes[x].operands[0];
-    const Domain first = domain(x), second = domain(y), all = std::max({first, second, domain(z)});
-    if (first == Domain::constant || second == Domain::constant)
+    const Rate first = rate(x), second = rate(y), all = std::max({first, second, rate(z)});
+    if (first == Rate::constant || second == Rate::constant)
       if (const Id same = without_constant(op, {x, y, z}); same != none) return same;
-    if (all == Domain::constant) return folded(op, {x, y, z});
+    if (all == Rate::constant) return folded(op, {x, y, z});
     order(op, x, y);
     return add({op, all, {x, y, z}});
   }
@@ -143,7 +143,7 @@ class Recorder {
     const Id found = known_.find(all_.nodes, scalar, fresh);
     if (found == fresh) {
       append(all_.nodes, scalar);
-      domains_.push_back(scalar.domain);
+      domains_.push_back(scalar.rate);
     }
     return found;
   }
@@ -152,16 +152,16 @@ class Recorder {
     if ((op == Op::add || op == Op::mul) && y < x) std::swap(x, y);
   }
 
-  // What is nobody's operand changes no domain. A byte a node, for most of what is asked is far back in the list.
-  Domain domain(Id id) const { return id == none ? Domain::constant : domains_[id]; }
+  // What is nobody's operand changes no rate. A byte a node, for most of what is asked is far back in the list.
+  Rate rate(Id id) const { return id == none ? Rate::constant : domains_[id]; }
   bool is(Id id, double number) const {
-    return domains_[id] == Domain::constant && all_.numbers[all_.nodes[id].operands[0]] == number;
+    return domains_[id] == Rate::constant && all_.numbers[all_.nodes[id].operands[0]] == number;
   }
 
   // The node that this one is equal to where an operand is a number that makes it so, or none.
   Id without_constant(Op op, const std::array<Id, 3>& operands) {
     const auto [x, y, z] = operands;
-    if (op == Op::pow && domain(x) != Domain::constant) return whole_power(x, all_.numbers[all_.nodes[y].operands[0]]);
+    if (op == Op::pow && rate(x) != Rate::constant) return whole_power(x, all_.numbers[all_.nodes[y].operands[0]]);
     // x + 0 and 1 * x are x; x * 0 is not 0, for x may not be finite.
     if (op != Op::add && op != Op::sub && op != Op::mul && op != Op::div) return none;
     const double neutral = op == Op::mul || op == Op::div ? 1 : 0;
@@ -187,7 +187,7 @@ class Recorder {
   }
 
   Scalars& all_;
-  std::vector<Domain> domains_;
+  std::vector<Rate> domains_;
   Known known_;
   NumberMap constants_;
   std::map<std::vector<Id>, Id> tables_;                // of picks, and their numbers
@@ -250,9 +250,9 @@ Recorded record(std::span<const Value> outputs, std::span<const Value> inputs, s
   all.recorded = listing.nodes.size();
   all.nodes.reserve(listing.nodes.size());
   for (std::size_t i = 0; i < parameters.size(); ++i)
-    all.nodes.push_back({Op::leaf, Domain::uniform, {static_cast<Id>(i), none, none}});
+    all.nodes.push_back({Op::leaf, Rate::uniform, {static_cast<Id>(i), none, none}});
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    all.nodes.push_back({Op::leaf, Domain::varying, {static_cast<Id>(i), none, none}});
+    all.nodes.push_back({Op::leaf, Rate::varying, {static_cast<Id>(i), none, none}});
 
   Recorder recorder(all);
   std::vector<Id> places(listing.nodes.size(), none);  // where the nodes of the listing are in ours

@@ -17,8 +17,8 @@ constexpr std::uint32_t most_lag = 4;
 // Constants, uniform nodes, inputs, and steps.
 int rank(const Scalars& scalars, Id id) {
   const Scalar& node = scalars.nodes[id];
-  if (node.domain == Domain::constant) return 0;
-  if (node.domain == Domain::uniform) return 1;
+  if (node.rate == Rate::constant) return 0;
+  if (node.rate == Rate::uniform) return 1;
   return node.op == Op::leaf ? 2 : 3;
 }
 
@@ -40,8 +40,8 @@ class Finder {
  public:
   Finder(const Scalars& scalars, std::uint32_t multiple)
       : scalars_(scalars), multiple_(multiple), at_(scalars.nodes.size(), none) {
-    const Domain domain = scalars.inputs > 0 ? Domain::varying : Domain::uniform;
-    add_steps(domain);
+    const Rate rate = scalars.inputs > 0 ? Rate::varying : Rate::uniform;
+    add_steps(rate);
     operands_.reserve(found_.steps.size());
     for (const Id id : found_.steps) operands_.push_back(ordered_operands(scalars, id));
     last_user_.resize(found_.steps.size());
@@ -61,10 +61,10 @@ class Finder {
  private:
   // Steps are in recorded order, but a product comes right before the sum that alone needs it: the order of the
   // products of one sum can change from round to round.
-  void add_steps(Domain domain) {
+  void add_steps(Rate rate) {
     constexpr Id near = 8;  // nodes between a product and its sum
     const auto is_step = [&](Id id) {
-      return id != none && scalars_.nodes[id].domain == domain && scalars_.nodes[id].op != Op::leaf;
+      return id != none && scalars_.nodes[id].rate == rate && scalars_.nodes[id].op != Op::leaf;
     };
     std::vector<Id> user(scalars_.nodes.size(), none);  // of a node with one user; `several` with more
     constexpr Id several = none - 1;
@@ -94,8 +94,8 @@ class Finder {
   Class class_of(Id id) const {
     if (id == none) return Class::nothing;
     if (at_[id] != none) return Class::step;
-    const Domain domain = scalars_.nodes[id].domain;
-    return domain == Domain::constant ? Class::constant : domain == Domain::uniform ? Class::uniform : Class::input;
+    const Rate rate = scalars_.nodes[id].rate;
+    return rate == Rate::constant ? Class::constant : rate == Rate::uniform ? Class::uniform : Class::input;
   }
   Op op(std::uint32_t step) const { return scalars_.nodes[found_.steps[step]].op; }
 

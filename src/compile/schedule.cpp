@@ -22,9 +22,9 @@ constexpr std::size_t short_run = 8;    // numbers; neighbours shorter than this
 constexpr std::size_t few_numbers = 3, few_terms = 8;
 
 struct Place {
-  Domain domain = Domain::constant;
+  Rate rate = Rate::constant;
   std::uint32_t at = none;
-  bool is_like(const Place& other) const { return domain == other.domain && (at == none) == (other.at == none); }
+  bool is_like(const Place& other) const { return rate == other.rate && (at == none) == (other.at == none); }
 };
 
 // One operand, or factor, of each number of a vector.
@@ -66,7 +66,7 @@ class Scheduler {
   }
   Place place(Id id) const {
     if (id == none) return {};
-    if (verifies && !holders_.empty() && places_[id].domain == Domain::varying && holders_[places_[id].at] != id)
+    if (verifies && !holders_.empty() && places_[id].rate == Rate::varying && holders_[places_[id].at] != id)
       throw Error("compile, in schedule", "numbers that are still there when they are read",
                   "node " + std::to_string(id), "report this: it is a mistake of gradwalk's");
     return places_[id];
@@ -77,9 +77,9 @@ class Scheduler {
     for (Id id = 0; id < terms_.first_computed(); ++id) {
       const Node& leaf = node(id);
       if (leaf.kind == Kind::parameter) {
-        places_[id] = {Domain::uniform, parameters++};
+        places_[id] = {Rate::uniform, parameters++};
       } else if (leaf.kind == Kind::input) {
-        places_[id] = {Domain::varying, inputs++};
+        places_[id] = {Rate::varying, inputs++};
       } else {
         places_[id] = constant(leaf.number);
       }
@@ -93,25 +93,25 @@ class Scheduler {
     is_backward_ = true;
     for (Id id = terms_.end_of_forward(); id < terms_.nodes.size(); ++id) {
       const Node& one = node(id);
-      if (one.kind == Kind::zero || (one.kind == Kind::seed && one.domain == Domain::varying)) {
-        places_[id] = {Domain::varying, slots_.take(1)};
+      if (one.kind == Kind::zero || (one.kind == Kind::seed && one.rate == Rate::varying)) {
+        places_[id] = {Rate::varying, slots_.take(1)};
         (one.kind == Kind::zero ? all_.zero : all_.row_seed) = places_[id].at;
       } else if (one.kind == Kind::seed) {
-        places_[id] = {Domain::uniform, all_.uniform_places++};
+        places_[id] = {Rate::uniform, all_.uniform_places++};
       } else if (one.kind == Kind::row_gradient) {
-        places_[id] = {Domain::row_gradient, places_[terms_.operands[one.begin]].at};
+        places_[id] = {Rate::row_gradient, places_[terms_.operands[one.begin]].at};
       }
     }
   }
 
   void list_results() {
-    for (const Id output : terms_.outputs) all_.outputs.push_back({places_[output].domain, places_[output].at});
+    for (const Id output : terms_.outputs) all_.outputs.push_back({places_[output].rate, places_[output].at});
     for (const Id seed : terms_.seeds)
-      all_.seeds.push_back(seed == none || places_[seed].domain != Domain::uniform ? none : places_[seed].at);
+      all_.seeds.push_back(seed == none || places_[seed].rate != Rate::uniform ? none : places_[seed].at);
     for (std::uint32_t i = 0; i < terms_.gradients.size(); ++i) {
       if (terms_.gradients[i] == none) continue;
       const Place at = places_[terms_.gradients[i]];
-      if (at.domain != Domain::row_gradient || at.at != i) all_.gradients.push_back({i, {at.domain, at.at}});
+      if (at.rate != Rate::row_gradient || at.at != i) all_.gradients.push_back({i, {at.rate, at.at}});
     }
     for (const Id gradient : terms_.input_gradients)
       all_.input_gradients.push_back(gradient == none ? none : place(gradient).at);
@@ -123,7 +123,7 @@ class Scheduler {
       at = static_cast<std::uint32_t>(all_.constants.size());
       all_.constants.push_back(number);
     }
-    return {Domain::constant, at};
+    return {Rate::constant, at};
   }
 
   // ---- what is read, and when for the last time ----
@@ -145,7 +145,7 @@ class Scheduler {
     for (std::uint32_t k = node(id).begin; k < node(id).begin + node(id).count; ++k)
       if (terms_.operands[k] != none) meet(terms_.operands[k]);
   }
-  bool is_varying(Id id) const { return node(id).domain == Domain::varying; }
+  bool is_varying(Id id) const { return node(id).rate == Rate::varying; }
 
   // A layer whose outputs are all read by relu, and by nothing else, computes the relu, too. The members of its group
   // are then the relus.
@@ -255,7 +255,7 @@ class Scheduler {
   void sort_members(const Group& group) {
     if (group.form == Group::Form::layer || members_.size() < 2) return;
     if (group.form == Group::Form::shares) return sort_shares();
-    if (group.domain == Domain::varying || group.form == Group::Form::row_sum || group.form == Group::Form::scatter)
+    if (group.rate == Rate::varying || group.form == Group::Form::row_sum || group.form == Group::Form::scatter)
       return sort_varying();
     // The nodes of the backward pass were added from the last to the first.
     if (is_backward_) std::reverse(members_.begin(), members_.end());
@@ -331,7 +331,7 @@ class Scheduler {
       order_.clear();
       for (std::size_t i = 0; i < members_.size(); ++i) {
         const Id key = operand_of(members_[i], k);
-        if (key == none || place(key).domain != Domain::varying) break;
+        if (key == none || place(key).rate != Rate::varying) break;
         order_.push_back(std::uint64_t{place(key).at} << 32 | i);
       }
       if (order_.size() < members_.size()) continue;
@@ -367,7 +367,7 @@ class Scheduler {
       for (std::size_t k = 0; (is_next || is_even) && k < operands_of(members[i]); ++k) {
         const Place here = place(operand_of(members[i], k)), before = place(operand_of(members[i - 1], k));
         const std::uint32_t step = here.at - before.at;
-        is_next = is_next && step == (here.domain == Domain::varying ? 1 : 0);
+        is_next = is_next && step == (here.rate == Rate::varying ? 1 : 0);
         is_even = is_even && step == before.at - place(operand_of(members[i - 2], k)).at;
       }
       found.next += is_next ? 1 : 0;
@@ -380,7 +380,7 @@ class Scheduler {
     if (group.form == Group::Form::row_sum || group.form == Group::Form::scatter) return;
     const auto count = static_cast<std::uint32_t>(members_.size());
     std::uint32_t next = 0;
-    if (group.domain == Domain::varying) {
+    if (group.rate == Rate::varying) {
       next = group.for_inputs ? first_for_inputs + all_.input_places : slots_.take(count);
       if (group.for_inputs) all_.input_places += count;
     } else {
@@ -389,7 +389,7 @@ class Scheduler {
       next = all_.uniform_places;
       all_.uniform_places += count;
     }
-    for (const Id id : members_) places_[id] = {group.domain, next++};
+    for (const Id id : members_) places_[id] = {group.rate, next++};
   }
 
   // ---- operands ----
@@ -403,10 +403,10 @@ class Scheduler {
       same &= column[i].at == first.at;
       next &= column[i].at == first.at + (i - begin);
     }
-    if (same || next) return {first.domain, first.at, same ? 0u : 1u, none};
+    if (same || next) return {first.rate, first.at, same ? 0u : 1u, none};
     const auto table = static_cast<std::uint32_t>(all_.tables.size());
     for (std::size_t i = begin; i < end; ++i) all_.tables.push_back(column[i].at);
-    return {first.domain, first.at, 0, table};
+    return {first.rate, first.at, 0, table};
   }
 
   // The same for what is read number by number, also where it is one number again and again.
@@ -421,18 +421,18 @@ class Scheduler {
   // Factors are constants: one for all, or a row of them.
   Operand factor(std::span<const double> factors) {
     if (std::all_of(factors.begin(), factors.end(), [&](double one) { return one == factors[0]; }))
-      return factors[0] == 1 ? Operand{} : Operand{Domain::constant, constant(factors[0]).at, 0, none};
+      return factors[0] == 1 ? Operand{} : Operand{Rate::constant, constant(factors[0]).at, 0, none};
     const auto at = static_cast<std::uint32_t>(all_.constants.size());
     all_.constants.insert(all_.constants.end(), factors.begin(), factors.end());
-    return {Domain::constant, at, 1, none};
+    return {Rate::constant, at, 1, none};
   }
   Operand start(std::span<const double> starts) {
     if (std::all_of(starts.begin(), starts.end(), [](double one) { return one == 0; })) return {};
     if (std::all_of(starts.begin(), starts.end(), [&](double one) { return one == starts[0]; }))
-      return {Domain::constant, constant(starts[0]).at, 0, none};
+      return {Rate::constant, constant(starts[0]).at, 0, none};
     const auto at = static_cast<std::uint32_t>(all_.constants.size());
     all_.constants.insert(all_.constants.end(), starts.begin(), starts.end());
-    return {Domain::constant, at, 1, none};
+    return {Rate::constant, at, 1, none};
   }
 
   // Where to cut a vector so that in each piece every column stays where it is or goes on to the next place. Pieces
@@ -484,7 +484,7 @@ class Scheduler {
       if (members_.empty()) continue;
       emit(groups_.groups[g], g);
       for (const Id id : members_)
-        if (!holders_.empty() && places_[id].domain == Domain::varying) holders_[places_[id].at] = id;
+        if (!holders_.empty() && places_[id].rate == Rate::varying) holders_[places_[id].at] = id;
     }
     if (verifies && groups_.forward == groups_.groups.size())
       hold_leaves(terms_.end_of_forward(), static_cast<Id>(terms_.nodes.size()));
@@ -525,14 +525,14 @@ class Scheduler {
     made.form = form;
     made.op = group.op;
     made.by = group.by;
-    made.domain = group.domain;
+    made.rate = group.rate;
     made.for_inputs = group.for_inputs;
     made.count = static_cast<std::uint32_t>(members_.size());
     made.out = places_[members_.front()].at;
     return made;
   }
   void add(const Instruction& made) {
-    if (made.domain == Domain::varying || made.form == Instruction::Form::row_sums)
+    if (made.rate == Rate::varying || made.form == Instruction::Form::row_sums)
       (is_backward_ ? all_.varying_backward : all_.varying).push_back(made);
     else
       (is_backward_ ? all_.uniform_backward : all_.uniform).push_back(made);
@@ -540,10 +540,10 @@ class Scheduler {
 
   // ---- steps ----
 
-  // Until the number of places is known, the addresses of steps hold the domain in their upper two bits.
+  // Until the number of places is known, the addresses of steps hold the rate in their upper two bits.
   static constexpr std::uint32_t domain_shift = 30;
   std::uint32_t code_of(Place place) const {
-    return place.at == none ? none : static_cast<std::uint32_t>(place.domain) << domain_shift | place.at;
+    return place.at == none ? none : static_cast<std::uint32_t>(place.rate) << domain_shift | place.at;
   }
   void address_steps() {
     const Addresses at(all_);
@@ -556,7 +556,7 @@ class Scheduler {
       for (std::size_t i = head + 1; i < end; ++i) {
         std::uint32_t& word = all_.steps[i];
         word = word == none ? static_cast<std::uint32_t>(at.one())
-                            : at.of(static_cast<Domain>(word >> domain_shift), word & ((1u << domain_shift) - 1));
+                            : at.of(static_cast<Rate>(word >> domain_shift), word & ((1u << domain_shift) - 1));
       }
       head = end;
     }
@@ -588,7 +588,7 @@ class Scheduler {
   }
   // Whether these members of a uniform group are computed by steps.
   static bool are_few(const Group& group, std::size_t begin, std::size_t end) {
-    return group.domain == Domain::uniform && end - begin <= few_numbers;
+    return group.rate == Rate::uniform && end - begin <= few_numbers;
   }
 
   void emit_functions(const Group& group, Instruction::Form form) {
@@ -615,10 +615,10 @@ class Scheduler {
 
   // Where the entries of a table are: evenly spaced from the first one on, or as a table of the program says.
   struct TablePlaces {
-    Domain domain = Domain::constant;
+    Rate rate = Rate::constant;
     std::uint32_t first = 0, row = none;  // `row` places from entry to entry; none: by table
     std::uint32_t table = none;
-    bool is_like(const TablePlaces& other) const { return domain == other.domain && row == other.row && row != none; }
+    bool is_like(const TablePlaces& other) const { return rate == other.rate && row == other.row && row != none; }
   };
   const TablePlaces& places_of(Id table) {
     const auto [known, is_new] = tables_.try_emplace(table);
@@ -627,7 +627,7 @@ class Scheduler {
     for (const Id value : terms_.tables[table]) column.push_back(place(value));
     uniform_only(column);
     TablePlaces& made = known->second;
-    made.domain = column[0].domain;
+    made.rate = column[0].rate;
     made.first = column[0].at;
     const std::uint32_t step = column.size() > 1 ? column[1].at - column[0].at : 1;
     bool is_even = step < 0x80000000;
@@ -651,7 +651,7 @@ class Scheduler {
       for (std::size_t i = begin; i < end; ++i) {
         const Node& one = node(members_[i]);
         index.push_back(place(terms_.operands[one.begin]));
-        entries.push_back({first.domain, places_of(one.target).first});
+        entries.push_back({first.rate, places_of(one.target).first});
         if (form == Instruction::Form::scatter) gradients.push_back(place(terms_.operands[one.begin + 1]));
       }
       Instruction made = instruction(group, form);
@@ -661,7 +661,7 @@ class Scheduler {
       made.row = first.row;
       made.in[0] = operand(index, 0, index.size());
       made.in[1] =
-          first.row == none ? Operand{first.domain, first.first, 0, first.table} : operand(entries, 0, entries.size());
+          first.row == none ? Operand{first.rate, first.first, 0, first.table} : operand(entries, 0, entries.size());
       if (form == Instruction::Form::pick) {
         add(made);
       } else {
@@ -757,33 +757,32 @@ class Scheduler {
     uniform_only(columns_[0]);
     Instruction made = instruction(group, Instruction::Form::shares);
     made.in[0] = listed(columns_[0]);
-    made.in[1] = {place(gradient).domain, place(gradient).at, 0, none};
+    made.in[1] = {place(gradient).rate, place(gradient).at, 0, none};
     add(made);
   }
 
-  // A column that an instruction does not cut has to be of one domain: constants get uniform places of their own.
+  // A column that an instruction does not cut has to be of one rate: constants get uniform places of their own.
   void uniform_only(Column& column) {
-    if (std::all_of(column.begin(), column.end(), [&](const Place& one) { return one.domain == column[0].domain; }))
-      return;
+    if (std::all_of(column.begin(), column.end(), [&](const Place& one) { return one.rate == column[0].rate; })) return;
     for (Place& one : column)
-      if (one.domain == Domain::constant) one = copy_of_constant(one.at);
+      if (one.rate == Rate::constant) one = copy_of_constant(one.at);
   }
   Place copy_of_constant(std::uint32_t at) {
     std::uint32_t& copy = copies_[at];
     if (copy == none) {
       Instruction made;
       made.form = Instruction::Form::sums;
-      made.domain = Domain::uniform;
+      made.rate = Rate::uniform;
       made.count = 1;
       made.out = copy = all_.uniform_places++;
-      made.start = {Domain::constant, at, 0, none};
+      made.start = {Rate::constant, at, 0, none};
       constant_copies_.push_back(made);
     }
-    return {Domain::uniform, copy};
+    return {Rate::uniform, copy};
   }
 
   void emit_sums(const Group& group) {
-    if (group.domain == Domain::varying)
+    if (group.rate == Rate::varying)
       emit_varying_sums(group);
     else if (runs_along_terms())
       for (const Id id : members_) emit_dot(group, id);
@@ -799,7 +798,7 @@ class Scheduler {
     if (terms < short_run) return false;
     if (members_.size() < short_run) return true;
     std::size_t along_terms = 0, along_members = 0;
-    const auto follows = [](Place x, Place y) { return x.domain == y.domain && y.at - x.at <= 1; };
+    const auto follows = [](Place x, Place y) { return x.rate == y.rate && y.at - x.at <= 1; };
     const std::size_t step = std::max<std::size_t>(1, members_.size() / 16);
     for (std::size_t m = 0; m + 1 < members_.size(); m += step) {
       const auto here = products(members_[m]), next = products(members_[m + 1]);
@@ -890,7 +889,7 @@ class Scheduler {
       const auto first = products(x), second = products(y);
       return first.size() == second.size() &&
              std::equal(first.begin(), first.end(), second.begin(), [&](const Product& a, const Product& b) {
-               return place(a.a).domain == place(b.a).domain && place(a.b).domain == place(b.b).domain &&
+               return place(a.a).rate == place(b.a).rate && place(a.b).rate == place(b.b).rate &&
                       (a.b == none) == (b.b == none);
              });
     };
@@ -973,14 +972,12 @@ class Scheduler {
   void emit_outer(std::size_t i) {
     const LayerGradients& from = groups_.layers[i];
     Instruction made = layers_[from.layer];
-    const auto is_uniform = [](const Operand& operand) {
-      return operand.exists() && operand.domain == Domain::uniform;
-    };
+    const auto is_uniform = [](const Operand& operand) { return operand.exists() && operand.rate == Rate::uniform; };
     if (!is_uniform(made.in[0]) && !is_uniform(made.in[2])) return;
     if (is_copied_[i]) {
       Instruction copy;
       copy.form = Instruction::Form::sums;
-      copy.domain = Domain::varying;
+      copy.rate = Rate::varying;
       copy.count = static_cast<std::uint32_t>(from.gradients.size());
       copy.out = gradients_at_[i];
       copy.begin = static_cast<std::uint32_t>(all_.factors.size());
@@ -992,7 +989,7 @@ class Scheduler {
     }
     made.form = Instruction::Form::outer;
     made.relu = false;
-    made.in[3] = {Domain::varying, gradients_at_[i], 1, none};
+    made.in[3] = {Rate::varying, gradients_at_[i], 1, none};
     all_.outers.push_back(made);
   }
 
@@ -1008,7 +1005,7 @@ class Scheduler {
     bool is_even = stride - 1 < 0x80000000;
     for (std::uint32_t i = 0; is_even && i < all.size(); ++i)
       is_even = all[i] == all[0] + i % layer.depth * stride + i / layer.depth;
-    Operand made{Domain::varying, all[0], is_even ? stride : 0, none};
+    Operand made{Rate::varying, all[0], is_even ? stride : 0, none};
     if (is_even) return made;
     made.table = static_cast<std::uint32_t>(all_.tables.size());
     all_.tables.insert(all_.tables.end(), all.begin(), all.end());
@@ -1026,7 +1023,7 @@ class Scheduler {
       }
     const bool is_plain = std::all_of(numbers_.begin(), numbers_.end(), [](double one) { return one == 1; });
     if (column[0].at == none) {  // constants alone
-      layer.in[0] = {Domain::constant, static_cast<std::uint32_t>(all_.constants.size()), 1, none};
+      layer.in[0] = {Rate::constant, static_cast<std::uint32_t>(all_.constants.size()), 1, none};
       all_.constants.insert(all_.constants.end(), numbers_.begin(), numbers_.end());
       layer.row = layer.depth;
       layer.column = 1;
@@ -1039,12 +1036,12 @@ class Scheduler {
     for (std::uint32_t i = 0; is_even && i < column.size(); ++i)
       is_even = column[i].at == first + i / layer.depth * across + i % layer.depth * along;
     if (is_even && along < 0x80000000 && across < 0x80000000 && are_apart(layer.count, across, layer.depth, along)) {
-      layer.in[0] = {Domain::uniform, first, 1, none};
+      layer.in[0] = {Rate::uniform, first, 1, none};
       layer.row = across;
       layer.column = along;
       return;
     }
-    layer.in[0] = {Domain::uniform, packed(column), 1, none};
+    layer.in[0] = {Rate::uniform, packed(column), 1, none};
     layer.row = layer.depth;
     layer.column = 1;
   }
@@ -1067,7 +1064,7 @@ class Scheduler {
     bool is_even = step < 0x80000000 && copy < 0x80000000 && are_apart(layer.count, step, copies, copy);
     for (std::uint32_t i = 0; is_even && i < column.size(); ++i)
       is_even = column[i].at == column[0].at + i / copies * step + i % copies * copy && numbers_[i] == 1;
-    layer.in[2] = {Domain::uniform, is_even ? column[0].at : packed(column), is_even ? step : copies, none};
+    layer.in[2] = {Rate::uniform, is_even ? column[0].at : packed(column), is_even ? step : copies, none};
     layer.bias_copy = is_even ? copy : is_shared ? 0 : 1;
   }
 
@@ -1086,7 +1083,7 @@ class Scheduler {
     all_.uniform_places = (all_.uniform_places + alignment - 1) / alignment * alignment;
     Instruction made;
     made.form = Instruction::Form::sums;
-    made.domain = Domain::uniform;
+    made.rate = Rate::uniform;
     made.count = static_cast<std::uint32_t>(column.size());
     made.out = all_.uniform_places;
     all_.uniform_places += made.count;
@@ -1104,7 +1101,7 @@ class Scheduler {
     const Factors& factors = all_.factors[pack.begin];
     for (std::uint32_t i = 0; i < pack.count; ++i) {
       const double factor = factors.factor.exists() ? all_.constants[all_.place(factors.factor, i)] : 1;
-      if (factor != numbers_[i] || factors.a.domain != column[i].domain || all_.place(factors.a, i) != column[i].at)
+      if (factor != numbers_[i] || factors.a.rate != column[i].rate || all_.place(factors.a, i) != column[i].at)
         return false;
     }
     return true;

@@ -66,7 +66,7 @@ class Simplifier {
   bool is_divisor(Id id, double with = 1) const {
     return is_constant(id) && std::isnormal(1 / number(id)) && may_join(with, 1 / number(id));
   }
-  Domain domain(Id id) const { return scalar(id).domain; }
+  Rate rate(Id id) const { return scalar(id).rate; }
 
   void need(Id id) {
     if (id != none && id < own && made_as_[id] == none) made_as_[id] = needed;
@@ -134,19 +134,19 @@ class Simplifier {
       constants_.push_back(id);
     } else if (is_linear(node.op) || (node.op == Op::div && is_divisor(node.operands[1]))) {
       make_sum(id);
-    } else if ((node.op == Op::max || node.op == Op::min) && node.domain == Domain::uniform && make_extreme(id)) {
+    } else if ((node.op == Op::max || node.op == Op::min) && node.rate == Rate::uniform && make_extreme(id)) {
     } else if (node.op == Op::pick) {
       const auto begin = static_cast<std::uint32_t>(terms_.operands.size());
       add_operand(node.operands[0]);
       std::vector<Id>& table = terms_.tables[node.operands[1]];
       if (table.empty()) table = scalars_.tables[node.operands[1]];
       for (const Id value : table) need(value);
-      add_node(id, {Kind::pick, node.op, node.domain, 0, begin, 1, node.operands[1], 0});
+      add_node(id, {Kind::pick, node.op, node.rate, 0, begin, 1, node.operands[1], 0});
     } else {
       const auto begin = static_cast<std::uint32_t>(terms_.operands.size());
       for (const Id operand : node.operands)
         if (operand != none) add_operand(operand);
-      add_node(id, {Kind::function, node.op, node.domain, 0, begin, size() - begin, none, 0});
+      add_node(id, {Kind::function, node.op, node.rate, 0, begin, size() - begin, none, 0});
     }
   }
 
@@ -163,7 +163,7 @@ class Simplifier {
   }
 
   void make_sum(Id root) {
-    const Domain of_root = scalar(root).domain;
+    const Rate of_root = scalar(root).rate;
     if (const Id left = long_left(root); left != none) {
       const Part right = without_factors({scalar(root).operands[1], -1, true}, root);
       found_.assign({{1, own + static_cast<Id>(terms_.nodes.size()) + 1, none}, {right.factor, right.id, none}});
@@ -182,11 +182,11 @@ class Simplifier {
     add_flat(root, of_root, start);
   }
 
-  void add_flat(Id id, Domain domain, double start) {
-    if (domain == Domain::varying)
+  void add_flat(Id id, Rate rate, double start) {
+    if (rate == Rate::varying)
       add_varying(id, start);
     else
-      add_sum(id, domain, start, found_);
+      add_sum(id, rate, start, found_);
   }
 
   // A long sum less something others need as well, as x - largest in a softmax: which of them that is differs from sum
@@ -197,9 +197,9 @@ class Simplifier {
     const auto [left, right, third] = node.operands;
     if (uses_[left] != 1 || !(scalar(left).op == Op::add || scalar(left).op == Op::sub)) return none;
     const Id shared = without_factors({right, 1, true}, root).id;
-    if (scalar(left).domain != node.domain || scalar(shared).domain != node.domain) return none;
+    if (scalar(left).rate != node.rate || scalar(shared).rate != node.rate) return none;
     if (uses_[shared] < 2 || scalar(shared).op == Op::leaf || is_constant(shared)) return none;
-    expand(left, node.domain);
+    expand(left, node.rate);
     return found_.size() >= 8 ? left : none;
   }
 
@@ -210,7 +210,7 @@ class Simplifier {
   }
 
   // The products that the node is a sum of, into found_; gives what is left, a number.
-  double expand(Id root, Domain of_root) {
+  double expand(Id root, Rate of_root) {
     double start = 0;
     found_.clear();
     parts_.assign(1, {root, 1, true});
@@ -224,7 +224,7 @@ class Simplifier {
         continue;
       }
       const Scalar& node = scalar(part.id);
-      const bool inside = part.alone && node.domain == of_root;
+      const bool inside = part.alone && node.rate == of_root;
       if (inside && (node.op == Op::add || node.op == Op::sub) && is_distributive(part.factor)) {
         append(parts_, {node.operands[1], node.op == Op::sub ? -part.factor : part.factor, true});
         append(parts_, {node.operands[0], part.factor, true});
@@ -239,7 +239,7 @@ class Simplifier {
     return start;
   }
 
-  Id add_sum(Id id, Domain domain, double start, const std::vector<Product>& products) {
+  Id add_sum(Id id, Rate rate, double start, const std::vector<Product>& products) {
     const auto begin = static_cast<std::uint32_t>(terms_.products.size());
     for (const Product& product : products) {
       need(product.a);
@@ -247,17 +247,17 @@ class Simplifier {
       append(terms_.products, {product.factor, product.a, product.b});
     }
     return add_node(id,
-                    {Kind::sum, Op::leaf, domain, 0, begin, static_cast<std::uint32_t>(products.size()), none, start});
+                    {Kind::sum, Op::leaf, rate, 0, begin, static_cast<std::uint32_t>(products.size()), none, start});
   }
 
   // Weights times inputs are kept apart from what else is added, so that a layer can be made of them.
   void add_varying(Id root, double start) {
     weighted_.clear(), rest_.clear(), uniform_.clear();
     for (Product& product : found_) {
-      if (product.b != none && domain(product.b) == Domain::uniform) std::swap(product.a, product.b);
-      if (product.b != none && domain(product.a) == Domain::uniform)
+      if (product.b != none && rate(product.b) == Rate::uniform) std::swap(product.a, product.b);
+      if (product.b != none && rate(product.a) == Rate::uniform)
         weighted_.push_back(product);
-      else if (product.b == none && domain(product.a) == Domain::uniform)
+      else if (product.b == none && rate(product.a) == Rate::uniform)
         uniform_.push_back(product);
       else
         rest_.push_back(product);
@@ -271,7 +271,7 @@ class Simplifier {
       rest_.clear();
     }
     if (weighted_.size() < 2) {
-      add_sum(root, Domain::varying, start, found_);
+      add_sum(root, Rate::varying, start, found_);
       return;
     }
     std::sort(weighted_.begin(), weighted_.end(),
@@ -284,13 +284,13 @@ class Simplifier {
         weighted_.push_back({1, bias, none});
       else
         weighted_.insert(weighted_.end(), uniform_.begin(), uniform_.end());
-      add_sum(root, Domain::varying, several ? 0 : start, weighted_);
-      if (several) add_sum(none, Domain::uniform, start, uniform_);
+      add_sum(root, Rate::varying, several ? 0 : start, weighted_);
+      if (several) add_sum(none, Rate::uniform, start, uniform_);
     } else {
       rest_.insert(rest_.end(), uniform_.begin(), uniform_.end());
       rest_.push_back({1, own + static_cast<Id>(terms_.nodes.size()) + 1, none});
-      add_sum(root, Domain::varying, start, rest_);
-      add_sum(none, Domain::varying, 0, weighted_);
+      add_sum(root, Rate::varying, start, rest_);
+      add_sum(none, Rate::varying, 0, weighted_);
     }
   }
 
@@ -313,7 +313,7 @@ class Simplifier {
     if (operands.size() < least_extreme) return false;
     const std::uint32_t begin = size();
     for (std::size_t i = operands.size(); i-- > 0;) add_operand(operands[i]);
-    add_node(root, {Kind::extreme, op, scalar(root).domain, 0, begin, size() - begin, none, 0});
+    add_node(root, {Kind::extreme, op, scalar(root).rate, 0, begin, size() - begin, none, 0});
     return true;
   }
 
@@ -322,9 +322,9 @@ class Simplifier {
     terms_.constants = constants_.size();
     std::vector<Node>& nodes = terms_.nodes;
     for (std::size_t i = constants_.size(); i-- > 0;)
-      nodes.push_back({Kind::constant, Op::leaf, Domain::constant, 0, 0, 0, none, number(constants_[i])});
-    nodes.insert(nodes.end(), terms_.inputs, {Kind::input, Op::leaf, Domain::varying, 0, 0, 0, none, 0});
-    nodes.insert(nodes.end(), terms_.parameters, {Kind::parameter, Op::leaf, Domain::uniform, 0, 0, 0, none, 0});
+      nodes.push_back({Kind::constant, Op::leaf, Rate::constant, 0, 0, 0, none, number(constants_[i])});
+    nodes.insert(nodes.end(), terms_.inputs, {Kind::input, Op::leaf, Rate::varying, 0, 0, 0, none, 0});
+    nodes.insert(nodes.end(), terms_.parameters, {Kind::parameter, Op::leaf, Rate::uniform, 0, 0, 0, none, 0});
     std::reverse(nodes.begin(), nodes.end());
 
     const auto leaves = static_cast<Id>(terms_.parameters + terms_.inputs);

@@ -19,7 +19,7 @@ class Dependencies {
       members_.push_back(static_cast<std::uint32_t>(i));
     }
     for (Id id = terms.first_computed(); id < terms.end_of_forward(); ++id)
-      if (terms.nodes[id].domain == Domain::uniform) sets_[id] = united(id);
+      if (terms.nodes[id].rate == Rate::uniform) sets_[id] = united(id);
   }
 
   std::span<const std::uint32_t> of(Id id) const {
@@ -36,7 +36,7 @@ class Dependencies {
     const std::size_t begin = members_.size();
     Set largest;
     const auto meet = [&](Id operand) {
-      if (operand == none || terms_.nodes[operand].domain != Domain::uniform) return;
+      if (operand == none || terms_.nodes[operand].rate != Rate::uniform) return;
       const Set set = sets_[operand];
       if (set.count > largest.count) largest = set;
       for (std::size_t i = set.begin; i < set.begin + set.count; ++i) {
@@ -75,7 +75,7 @@ SparsePattern pattern_of(const Terms& terms) {
   pattern.columns = terms.parameters;
   pattern.row_starts.push_back(0);
   for (const Id output : terms.outputs) {
-    if (terms.nodes[output].domain == Domain::uniform) {
+    if (terms.nodes[output].rate == Rate::uniform) {
       const auto set = dependencies.of(output);
       pattern.column_indices.insert(pattern.column_indices.end(), set.begin(), set.end());
     }

@@ -62,13 +62,13 @@ void StepWriter::sum(std::uint32_t out, std::uint32_t start) {
 void StepWriter::add_layer(const Instructions& program, const Addresses& at, const Instruction& layer) {
   for (std::uint32_t i = 0; i < layer.count; ++i)
     for (std::uint32_t c = 0; c < layer.copies; ++c) {
-      const std::uint32_t out = at.of(Domain::varying, layer.out + i * layer.copies + c);
-      std::uint32_t start = layer.in[2].exists() ? at.of(layer.in[2].domain, Instructions::bias(layer, i, c))
+      const std::uint32_t out = at.of(Rate::varying, layer.out + i * layer.copies + c);
+      std::uint32_t start = layer.in[2].exists() ? at.of(layer.in[2].rate, Instructions::bias(layer, i, c))
                                                  : static_cast<std::uint32_t>(at.zero());
       for (std::uint32_t t = 0; t < layer.depth; ++t)
         add_term(out, start,
-                 {none, at.of(Domain::varying, program.input(layer, t, c)),
-                  at.of(layer.in[0].domain, layer.in[0].place + i * layer.row + t * layer.column)});
+                 {none, at.of(Rate::varying, program.input(layer, t, c)),
+                  at.of(layer.in[0].rate, layer.in[0].place + i * layer.row + t * layer.column)});
       sum(out, start);
       if (layer.relu) value(Op::relu, out, {&out, 1});
     }
@@ -77,19 +77,19 @@ void StepWriter::add_layer(const Instructions& program, const Addresses& at, con
 // Sums that start with what is there already.
 void StepWriter::add_outer(const Instructions& program, const Addresses& at, const Instruction& outer) {
   const auto gradient = [&](std::uint32_t i, std::uint32_t c) {
-    return at.of(Domain::varying, outer.in[3].place + i * outer.copies + c);
+    return at.of(Rate::varying, outer.in[3].place + i * outer.copies + c);
   };
   for (std::uint32_t i = 0; i < outer.count; ++i) {
-    for (std::uint32_t t = 0; outer.in[0].domain == Domain::uniform && t < outer.depth; ++t) {
-      const std::uint32_t out = at.of(Domain::row_gradient, outer.in[0].place + i * outer.row + t * outer.column);
+    for (std::uint32_t t = 0; outer.in[0].rate == Rate::uniform && t < outer.depth; ++t) {
+      const std::uint32_t out = at.of(Rate::row_gradient, outer.in[0].place + i * outer.row + t * outer.column);
       std::uint32_t start = out;
       for (std::uint32_t c = 0; c < outer.copies; ++c)
-        add_term(out, start, {none, gradient(i, c), at.of(Domain::varying, program.input(outer, t, c))});
+        add_term(out, start, {none, gradient(i, c), at.of(Rate::varying, program.input(outer, t, c))});
       sum(out, start);
     }
-    for (std::uint32_t c = 0; outer.in[2].exists() && outer.in[2].domain == Domain::uniform && c < outer.copies; ++c) {
+    for (std::uint32_t c = 0; outer.in[2].exists() && outer.in[2].rate == Rate::uniform && c < outer.copies; ++c) {
       add_term(none, gradient(i, c), none);
-      const std::uint32_t out = at.of(Domain::row_gradient, Instructions::bias(outer, i, c));
+      const std::uint32_t out = at.of(Rate::row_gradient, Instructions::bias(outer, i, c));
       sum(out, out);
     }
   }
@@ -101,7 +101,7 @@ void StepWriter::add(const Instructions& program, const Addresses& at, const Ins
   const bool is_row_sum = one.form == Instruction::Form::row_sums;
   for (std::uint32_t i = 0; i < one.count; ++i) {
     const std::uint32_t out =
-        is_row_sum ? at.of(Domain::row_gradient, program.place(one.targets, i)) : at.of(one.domain, one.out + i);
+        is_row_sum ? at.of(Rate::row_gradient, program.place(one.targets, i)) : at.of(one.rate, one.out + i);
     if (one.form == Instruction::Form::function || one.form == Instruction::Form::local) {
       std::array<std::uint32_t, local_operands> in;
       for (std::size_t k = 0; k < in.size(); ++k) in[k] = at(one.in[k], i);

@@ -34,13 +34,13 @@ class Addresses {
   std::size_t zero() const { return one_ + 1; }
   std::size_t gradients() const { return gradients_; }
   std::size_t varying() const { return varying_; }
-  std::uint32_t of(Domain domain, std::uint32_t place) const {
-    const std::array<std::size_t, 4> first{constants(), 0, varying_, gradients_};  // in the order of Domain
-    return static_cast<std::uint32_t>(first[static_cast<std::size_t>(domain)]) + place;
+  std::uint32_t of(Rate rate, std::uint32_t place) const {
+    const std::array<std::size_t, 4> first{constants(), 0, varying_, gradients_};  // in the order of Rate
+    return static_cast<std::uint32_t>(first[static_cast<std::size_t>(rate)]) + place;
   }
   // Of the operand's i-th number; none where there is no operand.
   std::uint32_t operator()(const Operand& operand, std::uint32_t i) const {
-    return operand.exists() ? of(operand.domain, program_.place(operand, i)) : none;
+    return operand.exists() ? of(operand.rate, program_.place(operand, i)) : none;
   }
 
  private:

@@ -61,7 +61,7 @@ class StripFinder {
       if (!operand.exists()) return;
       if (operand.table != none || operand.stride != 0) ++vectors;
       if (operand.table != none) ++gathered;
-      if (operand.domain == Domain::uniform) reads.push_back(places(operand, count));
+      if (operand.rate == Rate::uniform) reads.push_back(places(operand, count));
     });
     if (!writes_.empty() && reads_.size() + reads.size() > most) return false;
     const auto is_fine = [&](const Places& place) { return are_in_step(place, out); };

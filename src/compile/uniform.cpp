@@ -161,7 +161,7 @@ template <class T> auto UniformPart<T>::bind(const Instruction& one, std::uint32
   std::size_t met = 0;
   each_operand(program_, one, [&](const Operand& operand, std::uint32_t count) {
     In<T> in{nullptr, 0};
-    const T* const base = operand.exists() ? values_.data() + at_.of(operand.domain, 0) : nullptr;
+    const T* const base = operand.exists() ? values_.data() + at_.of(operand.rate, 0) : nullptr;
     if (operand.exists()) in = {base + operand.place, operand.stride};
     if (operand.table != none) {
       code.gathers.push_back({base, program_.tables.data() + operand.table, to, count});
@@ -185,7 +185,7 @@ template <class T> auto UniformPart<T>::bind(const Instruction& one, std::uint32
 // Gradients that follow one another are one copy.
 template <class T> void UniformPart<T>::list_copies() {
   for (const Instructions::Gradient& gradient : program_.gradients) {
-    const std::size_t from = at_.of(gradient.at.domain, gradient.at.place), to = gradient.parameter;
+    const std::size_t from = at_.of(gradient.at.rate, gradient.at.place), to = gradient.parameter;
     if (!copies_.empty() && copies_.back().from + copies_.back().count == from &&
         copies_.back().to + copies_.back().count == to)
       ++copies_.back().count;

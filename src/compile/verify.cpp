@@ -32,23 +32,23 @@ void verify(const Scalars& scalars) {
       continue;
     }
     if (node.op == Op::pick) {
-      demand(node.operands[0] < i && scalars.nodes[node.operands[0]].domain == Domain::varying &&
-                 node.operands[1] < scalars.tables.size() && node.domain == Domain::varying,
+      demand(node.operands[0] < i && scalars.nodes[node.operands[0]].rate == Rate::varying &&
+                 node.operands[1] < scalars.tables.size() && node.rate == Rate::varying,
              pass, "a varying index and a table a pick", at("node", i));
       for (const Id value : scalars.tables[node.operands[1]])
-        demand(value < i && scalars.nodes[value].domain != Domain::varying, pass,
-               "values to pick from that are uniform", at("node", i));
+        demand(value < i && scalars.nodes[value].rate != Rate::varying, pass, "values to pick from that are uniform",
+               at("node", i));
       continue;
     }
-    Domain domain = Domain::constant;
+    Rate rate = Rate::constant;
     for (std::size_t k = 0; k < 3; ++k) {
       const bool has_one = k < static_cast<std::size_t>(info(node.op).operands);
       demand((node.operands[k] != none) == has_one, pass, "as many operands as the op has", at("node", i));
       if (!has_one) continue;
       demand(node.operands[k] < i, pass, "operands before their users", at("node", i));
-      domain = std::max(domain, scalars.nodes[node.operands[k]].domain);
+      rate = std::max(rate, scalars.nodes[node.operands[k]].rate);
     }
-    demand(domain == node.domain, pass, "the domain of its operands", at("node", i));
+    demand(rate == node.rate, pass, "the rate of its operands", at("node", i));
   }
   for (const Id output : scalars.outputs)
     demand(output < scalars.nodes.size(), pass, "outputs among the nodes", at("output", output));
@@ -65,10 +65,10 @@ void verify(const Terms& terms) {
     demand(node.kind == Kind::sum || is_forward == (i < terms.end_of_forward()), pass, "the forward pass first",
            at("node", i));
     if (is_leaf || node.kind == Kind::seed || node.kind == Kind::zero || node.kind == Kind::transposed) continue;
-    Domain domain = Domain::constant;
+    Rate rate = Rate::constant;
     const auto meet = [&](Id id) {
       demand(id < i, pass, "operands before their users", at("node", i));
-      domain = std::max(domain, terms.nodes[id].domain);
+      rate = std::max(rate, terms.nodes[id].rate);
     };
     if (node.has_products()) {
       demand(node.begin + node.count <= terms.products.size(), pass, "products in their list", at("node", i));
@@ -90,24 +90,24 @@ void verify(const Terms& terms) {
         if (node.kind != Kind::local || terms.operands[k] != none) meet(terms.operands[k]);
     }
     if (node.kind == Kind::pick || node.kind == Kind::scatter) {
-      demand(domain == Domain::varying && node.target < terms.tables.size() && !terms.tables[node.target].empty(), pass,
+      demand(rate == Rate::varying && node.target < terms.tables.size() && !terms.tables[node.target].empty(), pass,
              "a varying index and a table a pick", at("node", i));
       for (const Id value : terms.tables[node.target])
-        demand(value < std::min<std::size_t>(i, terms.end_of_forward()) && terms.nodes[value].domain != Domain::varying,
+        demand(value < std::min<std::size_t>(i, terms.end_of_forward()) && terms.nodes[value].rate != Rate::varying,
                pass, "values to pick from that are uniform", at("node", i));
-      demand(node.domain == (node.kind == Kind::pick ? Domain::varying : Domain::uniform), pass,
-             "the domain of a pick or scatter", at("node", i));
+      demand(node.rate == (node.kind == Kind::pick ? Rate::varying : Rate::uniform), pass,
+             "the rate of a pick or scatter", at("node", i));
       continue;
     }
     // A local derivative times 1 is computed once per run, even if all its operands are constants.
-    const bool is_derivative = node.kind == Kind::local && domain == Domain::constant && node.domain == Domain::uniform;
+    const bool is_derivative = node.kind == Kind::local && rate == Rate::constant && node.rate == Rate::uniform;
     if (node.kind == Kind::row_sum) {
-      demand(domain == Domain::varying && node.target < terms.end_of_forward() &&
-                 terms.nodes[node.target].domain == Domain::uniform,
+      demand(rate == Rate::varying && node.target < terms.end_of_forward() &&
+                 terms.nodes[node.target].rate == Rate::uniform,
              pass, "row sums of varying numbers for uniform ones", at("node", i));
       continue;
     }
-    demand(domain == node.domain || is_derivative, pass, "the domain of its operands", at("node", i));
+    demand(rate == node.rate || is_derivative, pass, "the rate of its operands", at("node", i));
   }
   for (const Id output : terms.outputs)
     demand(output < terms.nodes.size(), pass, "outputs among the nodes", at("output", output));
@@ -156,7 +156,7 @@ void verify(const Terms& terms, const Groups& groups) {
     const Node& first = terms.nodes[group.members.front()];
     for (const Id id : group.members) {
       const Node& node = terms.nodes[id];
-      demand(node.domain == group.domain && node.kind == first.kind && node.op == first.op, pass,
+      demand(node.rate == group.rate && node.kind == first.kind && node.op == first.op, pass,
              "members that do the same", at("group", g));
       const auto meet = [&](Id operand) {
         if (operand != none) demand(group_of[operand] <= g, pass, "groups after those they need", at("group", g));
@@ -196,9 +196,9 @@ void verify(const Instructions& all) {
       if (operand.table != none)
         demand(operand.table + i < all.tables.size(), pass, "tables in their list", at("instruction", number));
       const std::uint64_t place = all.place(operand, static_cast<std::uint32_t>(i));
-      const bool known = operand.domain == Domain::constant  ? place < all.constants.size()
-                         : operand.domain == Domain::varying ? place < varying.size() && varying[place]
-                                                             : place < uniform.size() && uniform[place];
+      const bool known = operand.rate == Rate::constant  ? place < all.constants.size()
+                         : operand.rate == Rate::varying ? place < varying.size() && varying[place]
+                                                         : place < uniform.size() && uniform[place];
       demand(known, pass, "operands that were computed before", at("instruction", number));
       if (operand.table == none && operand.stride == 0) break;
     }
@@ -234,17 +234,17 @@ void verify(const Instructions& all) {
       check(one.in[0], one.count);
       check(one.in[3], one.count);
       for (std::uint32_t i = 0; i < one.count; ++i)
-        for (std::uint32_t k = 0; k < one.depth; ++k) check({one.in[1].domain, all.entry(one, i, k), 0, none}, 1);
+        for (std::uint32_t k = 0; k < one.depth; ++k) check({one.in[1].rate, all.entry(one, i, k), 0, none}, 1);
     } else if (one.form == Instruction::Form::layer || one.form == Instruction::Form::outer) {
       for (std::uint32_t i = 0; i < one.count; ++i)
         for (std::uint32_t t = 0; t < one.depth; ++t)
-          check({one.in[0].domain, one.in[0].place + i * one.row + t * one.column, 0, none}, 1);
+          check({one.in[0].rate, one.in[0].place + i * one.row + t * one.column, 0, none}, 1);
       demand(one.in[1].table == none || one.in[1].table + one.depth * one.copies <= all.tables.size(), pass,
              "tables in their list", at("instruction", number));
       for (std::uint32_t c = 0; c < one.copies; ++c) {
-        for (std::uint32_t t = 0; t < one.depth; ++t) check({Domain::varying, all.input(one, t, c), 0, none}, 1);
+        for (std::uint32_t t = 0; t < one.depth; ++t) check({Rate::varying, all.input(one, t, c), 0, none}, 1);
         for (std::uint32_t i = 0; one.in[2].exists() && i < one.count; ++i)
-          check({one.in[2].domain, Instructions::bias(one, i, c), 0, none}, 1);
+          check({one.in[2].rate, Instructions::bias(one, i, c), 0, none}, 1);
       }
     } else {
       for (const Operand& operand : one.in) check(operand, one.count);
@@ -253,14 +253,14 @@ void verify(const Instructions& all) {
     for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) {
       const Factors& factors = all.factors[t];
       const std::uint32_t count = is_dot ? factors.count : one.count;
-      demand(factors.factor.domain == Domain::constant, pass, "constant factors", at("instruction", number));
+      demand(factors.factor.rate == Rate::constant, pass, "constant factors", at("instruction", number));
       check(factors.factor, count);
       check(factors.a, count);
       check(factors.b, count);
     }
-    std::vector<bool>& written = one.domain == Domain::varying ? varying : uniform;
+    std::vector<bool>& written = one.rate == Rate::varying ? varying : uniform;
     for (std::uint32_t i = 0; i < one.outputs(); ++i) {
-      demand(one.out + i < written.size() && (one.domain == Domain::varying || !written[one.out + i]), pass,
+      demand(one.out + i < written.size() && (one.rate == Rate::varying || !written[one.out + i]), pass,
              "each uniform place written once", at("instruction", number));
       written[one.out + i] = true;
     }
@@ -276,10 +276,10 @@ void verify(const Instructions& all) {
   for (const Instruction& one : all.outers) instruction(one);
   for (const Instruction& one : all.scatters) instruction(one);
   for (const Instruction& one : all.uniform_backward) instruction(one);
-  for (const Instructions::Output& output : all.outputs) check({output.domain, output.place, 0, none}, 1);
+  for (const Instructions::Output& output : all.outputs) check({output.rate, output.place, 0, none}, 1);
   for (const Instructions::Gradient& gradient : all.gradients) {
     demand(gradient.parameter < all.parameters, pass, "gradients of parameters", at("gradient", gradient.parameter));
-    check({gradient.at.domain, gradient.at.place, 0, none}, 1);
+    check({gradient.at.rate, gradient.at.place, 0, none}, 1);
   }
 }
 

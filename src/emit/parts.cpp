@@ -23,12 +23,12 @@ class Builder {
     return leaf_mark | known->second;
   }
   Ref constant(double number) {
-    nodes_.push_back({Op::constant, Domain::constant, {static_cast<Id>(numbers_.size()), none, none}});
+    nodes_.push_back({Op::constant, Rate::constant, {static_cast<Id>(numbers_.size()), none, none}});
     numbers_.push_back(number);
     return static_cast<Ref>(nodes_.size() - 1);
   }
   Ref node(Op op, const std::array<Ref, 3>& operands) {
-    nodes_.push_back({op, Domain::uniform, operands});
+    nodes_.push_back({op, Rate::uniform, operands});
     return static_cast<Ref>(nodes_.size() - 1);
   }
 
@@ -36,7 +36,7 @@ class Builder {
     Scalars made;
     made.parameters = leaves_.size();
     for (std::size_t i = 0; i < leaves_.size(); ++i)
-      made.nodes.push_back({Op::leaf, Domain::uniform, {static_cast<Id>(i), none, none}});
+      made.nodes.push_back({Op::leaf, Rate::uniform, {static_cast<Id>(i), none, none}});
     const auto place = [&](Ref ref) {
       if (ref == none) return none;
       return (ref & leaf_mark) != 0 ? ref & ~leaf_mark : ref + static_cast<Id>(leaves_.size());
@@ -104,7 +104,7 @@ class Cutter {
   using Ref = Builder::Ref;
   const Scalar& scalar(Id id) const { return cut_.scalars.nodes[id]; }
   bool is_step(Id id) const { return id != none && at_[id] != none; }
-  bool is_uniform(Id id) const { return id != none && at_[id] == none && scalar(id).domain == Domain::uniform; }
+  bool is_uniform(Id id) const { return id != none && at_[id] == none && scalar(id).rate == Rate::uniform; }
 
   void add_section(const Loop* loop) { cut_.sections.push_back({loop, {}, {}, {}}); }
 
@@ -185,7 +185,7 @@ class Cutter {
       ref = part.constant(cut_.scalars.numbers[node.operands[0]]);
     else if (is_step(id))
       ref = part.leaf({Leaf::From::value, id, 0});
-    else if (node.domain == Domain::varying)
+    else if (node.rate == Rate::varying)
       ref = part.leaf({Leaf::From::input, id - static_cast<Id>(cut_.scalars.parameters), 0});
     else if (!cut_.fronts_are_parameters || id < cut_.scalars.parameters)
       ref = part.leaf(front(id));
@@ -248,8 +248,8 @@ class Cutter {
     const auto of = [&](std::uint32_t round) {
       return ordered_operands(cut_.scalars, cut_.rounds.node(loop, round, place))[q];
     };
-    if (scalar(of(0)).domain == Domain::varying) return {Leaf::From::round_input, from.index - parameters, from.step};
-    if (scalar(of(0)).domain == Domain::constant) {
+    if (scalar(of(0)).rate == Rate::varying) return {Leaf::From::round_input, from.index - parameters, from.step};
+    if (scalar(of(0)).rate == Rate::constant) {
       std::vector<double> table;
       for (std::uint32_t round = 0; round < loop.rounds; ++round)
         table.push_back(cut_.scalars.numbers[scalar(of(round)).operands[0]]);
@@ -275,7 +275,7 @@ class Cutter {
     for (Id id = 0; id < cut_.scalars.nodes.size(); ++id) {
       const Scalar& one = scalar(id);
       if (one.op == Op::constant) made[id] = part.constant(cut_.scalars.numbers[one.operands[0]]);
-      if (one.op == Op::leaf || one.op == Op::constant || !(one.domain == Domain::uniform)) continue;
+      if (one.op == Op::leaf || one.op == Op::constant || !(one.rate == Rate::uniform)) continue;
       std::array<Ref, 3> operands{none, none, none};
       for (std::size_t q = 0; q < 3; ++q)
         if (one.operands[q] != none) operands[q] = made.at(one.operands[q]);
