@@ -421,4 +421,53 @@ TEST(AFactor, OfASumWithManyUsersIsNotDistributed) {
   expect_right(model);
 }
 
+// ---- recursions of programs without inputs ----
+
+std::string schedule_of(const Value& loss, const Vector& parameters) {
+  for (const PassText& pass : compile_passes({&loss, 1}, {.parameters = parameters}))
+    if (pass.pass == "schedule") return pass.text;
+  return "";
+}
+std::size_t count_of(const std::string& what, const std::string& text) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+  return count;
+}
+
+// Each entry of the table needs its three neighbours above and to the left. So a diagonal is computed at once.
+std::size_t instructions_of_table(std::size_t size, bool is_soft) {
+  const std::vector<double> numbers = random_numbers(2 * size, 3);
+  const Vector x(numbers.begin(), numbers.end());
+  Vector above(size + 1), here(size + 1);
+  for (std::size_t j = 0; j <= size; ++j) above[j] = 0.7 * static_cast<double>(j);
+  for (std::size_t i = 0; i < size; ++i) {
+    here[0] = 0.7 * static_cast<double>(i + 1);
+    for (std::size_t j = 0; j < size; ++j) {
+      const Value cost = pow(x[i] - x[size + j], 2);
+      here[j + 1] = is_soft ? cost - log(exp(-above[j + 1]) + exp(-here[j]) + exp(-above[j]))
+                            : min(min(above[j + 1] + 0.7, here[j] + 0.7), above[j] + cost);
+    }
+    above = here;
+  }
+  return compile(above[size], {.parameters = x}).describe().instructions;
+}
+
+TEST(ARecursion, OverATableIsComputedByDiagonals) {
+  for (const bool is_soft : {false, true})
+    EXPECT_LT(instructions_of_table(48, is_soft), 3 * instructions_of_table(24, is_soft)) << is_soft;
+}
+
+TEST(ARecursion, LeavesWhatItDoesNotNeedToOneVector) {
+  const std::vector<double> numbers = random_numbers(3, 5);
+  const Vector p(numbers.begin(), numbers.end());
+  Value x = p[0], loss = 0;
+  for (int k = 0; k < 20; ++k) {
+    x = p[1] * x + sin(p[2] * (k + 2.0));  // The sines come before the recursion, the logarithms after it.
+    loss += log(1 + x * x);
+  }
+  const std::string schedule = schedule_of(loss, p);
+  EXPECT_EQ(count_of("= sin(", schedule), 1U) << schedule;
+  EXPECT_EQ(count_of("= log(", schedule), 1U) << schedule;
+}
+
 }  // namespace gradwalk::lift_test

@@ -145,9 +145,7 @@ class Differentiator {
     }
   }
 
-  std::span<const Product> products(Id id) const {
-    return std::span(terms_.products).subspan(terms_.nodes[id].begin, terms_.nodes[id].count);
-  }
+  std::span<const Product> products(Id id) const { return terms_.products_of(id); }
 
   Id zero() {
     if (zero_ == none) zero_ = add(Kind::zero, Rate::varying, {});
@@ -337,10 +335,7 @@ class Differentiator {
         continue;
       }
       if (terms_.for_inputs[id - end_]) continue;
-      if (node.has_products())
-        for (const Product& product : products(id)) need(product.a), need(product.b);
-      else
-        for (std::uint32_t k = node.begin; k < node.begin + node.count; ++k) need(terms_.operands[k]);
+      terms_.each_operand(id, need);
     }
   }
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -113,6 +114,22 @@ struct Terms {
   Id end_of_forward() const { return std::min(backward, static_cast<Id>(nodes.size())); }
   bool is_for_inputs(Id id) const {
     return id >= backward && id - backward < for_inputs.size() && for_inputs[id - backward];
+  }
+  std::span<const Product> products_of(Id id) const {
+    return std::span(products).subspan(nodes[id].begin, nodes[id].count);
+  }
+  std::span<const Id> operands_of(Id id) const { return std::span(operands).subspan(nodes[id].begin, nodes[id].count); }
+  // Calls meet(operand) for each node that this one is computed from.
+  template <class Meet> void each_operand(Id id, Meet meet) const {
+    if (nodes[id].has_products()) {
+      for (const Product& product : products_of(id)) {
+        if (product.a != none) meet(product.a);
+        if (product.b != none) meet(product.b);
+      }
+      return;
+    }
+    for (const Id operand : operands_of(id))
+      if (operand != none) meet(operand);
   }
   std::size_t bytes() const {
     return nodes.capacity() * sizeof(Node) + operands.capacity() * sizeof(Id) + products.capacity() * sizeof(Product);

@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint32_t alignment = 8;  // places: a group that fills a vector begins where one does
 constexpr std::size_t short_run = 8;    // numbers; neighbours shorter than this share an instruction with tables
 // Uniform numbers, and terms of a sum, that are computed sooner by steps than by a vector instruction.
-constexpr std::size_t few_numbers = 3, few_terms = 8;
+constexpr std::size_t few_numbers = 3, few_terms = 16;
 
 struct Place {
   Rate rate = Rate::constant;
@@ -61,9 +61,7 @@ class Scheduler {
 
  private:
   const Node& node(Id id) const { return terms_.nodes[id]; }
-  std::span<const Product> products(Id id) const {
-    return std::span(terms_.products).subspan(node(id).begin, node(id).count);
-  }
+  std::span<const Product> products(Id id) const { return terms_.products_of(id); }
   Place place(Id id) const {
     if (id == none) return {};
     if (verifies && !holders_.empty() && places_[id].rate == Rate::varying && holders_[places_[id].at] != id)
@@ -135,15 +133,7 @@ class Scheduler {
         for (const Id gradient : groups_.layers[group.transposed].gradients) meet(gradient);
       return;
     }
-    if (node(id).has_products()) {
-      for (const Product& product : products(id)) {
-        if (product.a != none) meet(product.a);
-        if (product.b != none) meet(product.b);
-      }
-      return;
-    }
-    for (std::uint32_t k = node(id).begin; k < node(id).begin + node(id).count; ++k)
-      if (terms_.operands[k] != none) meet(terms_.operands[k]);
+    terms_.each_operand(id, meet);
   }
   bool is_varying(Id id) const { return node(id).rate == Rate::varying; }
 
@@ -675,15 +665,9 @@ class Scheduler {
   void find_looked_up() {
     if (terms_.tables.empty()) return;
     std::vector<bool> is_used(terms_.nodes.size()), is_in_table(terms_.parameters);
-    const auto use = [&](Id id) {
-      if (id != none) is_used[id] = true;
-    };
+    const auto use = [&](Id id) { is_used[id] = true; };
     for (Id id = terms_.first_computed(); id < terms_.end_of_forward(); ++id) {
-      if (node(id).has_products()) {
-        for (const Product& product : products(id)) use(product.a), use(product.b);
-      } else {
-        for (std::uint32_t k = node(id).begin; k < node(id).begin + node(id).count; ++k) use(terms_.operands[k]);
-      }
+      terms_.each_operand(id, use);
       if (node(id).kind != Kind::pick) continue;
       const bool is_by_input = terms_.nodes[terms_.operands[node(id).begin]].kind == Kind::input;
       for (const Id value : terms_.tables[node(id).target]) {
