@@ -17,8 +17,8 @@
 namespace gradwalk::compiler {
 namespace {
 
-// Recent nodes by what they compute. A bucket has room for a few, and a new one takes the place of any, so that the
-// table stays in the cache however large the graph is; what it forgets is computed twice.
+// Recent nodes by what they compute. A bucket has room for a few, the last used one first, and a new one takes the
+// place of the last one. So the table stays in the cache however large the graph is; what it forgets is computed twice.
 class Known {
  public:
   explicit Known(std::size_t graph) : bits_(std::clamp(static_cast<int>(std::bit_width(graph)), 6, 14)) {
@@ -35,15 +35,16 @@ class Known {
     const std::uint64_t hash = hash_of(node.op, node.operands);
     Bucket& bucket = buckets_[hash >> (64 - bits_)];
     const auto tag = static_cast<std::uint32_t>(hash >> 8) | 1;
-    for (std::size_t i = 0; i < ways; ++i)
-      if (bucket.tags[i] == tag) {
-        const Scalar& other = nodes[bucket.ids[i]];
-        if (other.op == node.op && other.operands == node.operands) return bucket.ids[i];
-      }
-    const std::size_t place = next_++ % ways;
-    bucket.tags[place] = tag;
-    bucket.ids[place] = fresh;
-    return fresh;
+    std::size_t place = 0;
+    while (place < ways && !is(bucket, place, tag, nodes, node)) ++place;
+    const Id id = place < ways ? bucket.ids[place] : fresh;
+    for (place = std::min(place, ways - 1); place > 0; --place) {
+      bucket.tags[place] = bucket.tags[place - 1];
+      bucket.ids[place] = bucket.ids[place - 1];
+    }
+    bucket.tags[0] = tag;
+    bucket.ids[0] = id;
+    return id;
   }
 
  private:
@@ -59,9 +60,15 @@ class Known {
     std::array<std::uint32_t, ways> tags{};
     std::array<Id, ways> ids{};
   };
+  static bool is(const Bucket& bucket, std::size_t place, std::uint32_t tag, const std::vector<Scalar>& nodes,
+                 const Scalar& node) {
+    if (bucket.tags[place] != tag) return false;
+    const Scalar& other = nodes[bucket.ids[place]];
+    return other.op == node.op && other.operands == node.operands;
+  }
+
   int bits_;
   std::vector<Bucket> buckets_;
-  std::size_t next_ = 0;
 };
 
 class Recorder {
