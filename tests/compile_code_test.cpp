@@ -2,7 +2,9 @@
 // Programs that have written machine code give the same bits as programs that interpret their steps.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <random>
 
 #include "../bench/objectives/kinds.hpp"
@@ -203,6 +205,104 @@ TEST_P(MachineCode, IsWrittenAfterSomeRunsWhereItIsPossible) {
   EXPECT_EQ(bytes_of(many_runs, true) > 0, may_have_code(std::get<1>(GetParam())));
   EXPECT_EQ(bytes_of(1, true), 0U);
   EXPECT_EQ(bytes_of(many_runs, false), 0U);
+}
+
+// Recursions of a state, whose steps have constants of their own. Their code is a loop.
+struct Recursion {
+  const char* name;
+  std::size_t parameters;
+  std::function<Value(const std::vector<Value>& p, std::size_t steps)> loss;
+};
+std::vector<Recursion> recursions() {
+  return {
+      {"a number", 3,
+       [](const std::vector<Value>& p, std::size_t steps) {
+         Value x = p[0], sum = 0;
+         for (std::size_t k = 0; k < steps; ++k) {
+           x = p[1] * x + p[2] * std::sin(static_cast<double>(k)) - x * x * 0.125;
+           sum += x * x;
+         }
+         return sum;
+       }},
+      {"a layer of a network", 72,
+       [](const std::vector<Value>& p, std::size_t steps) {
+         std::vector<Value> state(p.begin(), p.begin() + 8);
+         Value sum = 0;
+         for (std::size_t k = 0; k < steps; ++k) {
+           std::vector<Value> next;
+           for (std::size_t i = 0; i < 8; ++i) {
+             Value x = 0.25 * std::cos(static_cast<double>(k * i));
+             for (std::size_t j = 0; j < 8; ++j) x += p[8 + 8 * i + j] * state[j];
+             next.push_back(k % 3 == 0 ? tanh(x) : x / (1 + abs(x)));
+           }
+           state = next;
+           sum += state[k % 8] * static_cast<double>(k % 2);
+         }
+         return sum;
+       }},
+      {"the best path", 48,
+       [](const std::vector<Value>& p, std::size_t steps) { return bench::best_path(p, 6, static_cast<int>(steps)); }},
+      {"a hidden chain", 35,
+       [](const std::vector<Value>& p, std::size_t steps) {
+         return bench::hidden_chain(p, 5, static_cast<int>(steps));
+       }},
+      {"a product of rotations", 2,
+       [](const std::vector<Value>& p, std::size_t steps) {
+         Value x = 1, y = 0, longest = 0;
+         for (std::size_t k = 0; k < steps; ++k) {
+           const Value turned = p[0] * x - p[1] * y;
+           y = p[1] * x + p[0] * y;
+           x = turned;
+           longest = max(longest, x * x + 2 * y * y);
+         }
+         return longest + x * y;
+       }},
+  };
+}
+
+TEST_P(MachineCode, ComputesTheStepsOfRecursionsInLoops) {
+  for (const Recursion& one : recursions()) {
+    for (const std::size_t steps : {3U, 10U, 41U, 90U}) {
+      SCOPED_TRACE(std::string(one.name) + ", " + std::to_string(steps) + " steps");
+      std::vector<Value> p;
+      for (std::size_t i = 0; i < one.parameters; ++i) p.emplace_back(0.4 * std::cos(static_cast<double>(7 * i + 1)));
+      expect_same_bits(std::vector{one.loss(p, steps)}, options(p));
+    }
+  }
+}
+
+TEST_P(MachineCode, ComputesRandomRecursions) {
+  for (std::uint64_t seed = 0; seed < tests::sized(80, 16); ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    const auto body = tests::random_function(random, 3, 4, 4 + 2 * seed % 40);
+    const std::vector<Value> parameters = values_of(body.parameters);
+    std::vector<Value> state = values_of(body.inputs);
+    Value sum = 0;
+    for (std::size_t k = 0; k < 30; ++k) {
+      const Value result = body.all(state, parameters).back();
+      state = {state[1], state[2], tanh(result) + std::cos(static_cast<double>(k / 3)) * parameters[k % 2]};
+      sum += state[2] * state[0];
+    }
+    expect_same_bits(std::vector{sum, state[2]}, options(parameters));
+  }
+}
+
+TEST_P(MachineCode, IsNoLongerForMoreStepsOfARecursion) {
+  if (!may_have_code(std::get<1>(GetParam()))) GTEST_SKIP() << "this instruction set has no machine code";
+  for (const Recursion& one : recursions()) {
+    SCOPED_TRACE(one.name);
+    if (one.name == std::string("a layer of a network")) continue;  // The index of the loss has no simple period.
+    const auto bytes_of = [&](std::size_t steps) {
+      std::vector<Value> p;
+      for (std::size_t i = 0; i < one.parameters; ++i) p.emplace_back(0.4 * std::cos(static_cast<double>(7 * i + 1)));
+      Program program = compile(one.loss(p, steps), options(p));
+      std::vector<double> gradients(p.size());
+      for (int i = 0; i < many_runs; ++i) program.gradients(gradients);
+      return program.describe().machine_code;
+    };
+    EXPECT_LE(bytes_of(1200), 2 * bytes_of(300));
+  }
 }
 
 TEST_P(MachineCode, PassesNothingOnWhereTheGradientIsZero) {

@@ -84,7 +84,7 @@ Machine<T>::Machine(Instructions program, const detail::Kernels<T>& kernels, std
 template <class T> void Machine<T>::write_code(RowCode& steps) const {
   const auto written = [&](std::span<const std::uint32_t> words) {
     MachineCode<T> writer(program_, kernels_);
-    writer.add_steps(words);
+    writer.add({}, words, {});
     return writer.finish();
   };
   try {

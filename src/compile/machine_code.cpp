@@ -11,6 +11,7 @@
 
 #include "assembler.hpp"
 #include "gradwalk/ops.hpp"
+#include "strips.hpp"
 
 namespace gradwalk::compiler {
 
@@ -144,58 +145,64 @@ template <class T> class Translator {
     assembler_.begin_function(uniform);
   }
 
-  void expect(std::span<const Instruction> list) {
+  void add(std::span<const Instruction> list, std::span<const std::uint32_t> steps,
+           const typename MachineCode<T>::Calls& calls) {
     constexpr std::size_t few = std::size_t{1} << 19;  // numbers, whose code fits the cache
     std::size_t numbers = 0;
     for (const Instruction& one : list)
       if (has_written_form(one)) numbers += numbers_of(one);
     writes_all_ = numbers <= few;
+    const std::vector<Unit> units = units_of(list, steps);
+    const auto is_written = [&](const Unit& unit) {
+      return unit.is_step() ? is_written_step(StepHead(steps[unit.word])) : writes(list[unit.instruction], true);
+    };
+    std::size_t next = 0;
+    for (const Repeat& repeat : find_repeats(program_, list, steps, units, is_written)) {
+      add_units(list, steps, units, next, repeat.begin, calls);
+      begin_loop(repeat);
+      add_units(list, steps, units, repeat.begin, repeat.begin + repeat.period, calls);
+      end_loop();
+      next = repeat.begin + repeat.period * repeat.rounds;
+    }
+    add_units(list, steps, units, next, units.size(), calls);
   }
 
   // Long vectors are left to the kernels: they lose little to the call, may have wider registers, and take less memory
-  // than code. In large programs, so are vectors of more than a register whose operands lie side by side.
-  bool writes(const Instruction& one) const {
+  // than code. In large programs, so are vectors of more than a register whose operands lie side by side. Kernels
+  // gather operands that do not, where code knows which of them do in part: so it writes longer ones. In a loop, the
+  // code of a vector is there only once.
+  bool writes(const Instruction& one, bool is_in_loop) const {
     constexpr std::uint32_t most = 16 * widest, most_of_terms = 16 * most;  // numbers
     if (one.form == Instruction::Form::steps) return true;
-    return has_written_form(one) && one.count <= most && numbers_of(one) <= most_of_terms &&
-           (writes_all_ || one.count <= widest || has_table(one));
+    if (!has_written_form(one) || numbers_of(one) > most_of_terms || one.count >= StripLimits{}.is_long) return false;
+    if (is_in_loop) return true;
+    if (is_chain(one)) return false;
+    return has_table(one) ? writes_all_ || one.count <= most : one.count <= (writes_all_ ? most : widest);
+  }
+  // The largest or smallest of several, and its derivative, take more code than time.
+  static bool is_chain(const Instruction& one) {
+    return one.form == Instruction::Form::extreme || one.form == Instruction::Form::shares;
   }
   static std::size_t numbers_of(const Instruction& one) { return std::size_t{one.count} * std::max(one.terms, 1U); }
   static bool has_written_form(const Instruction& one) {
     using Is = Instruction::Form;
     return one.form == Is::sums || (one.form == Is::function && is_written(one.op)) ||
-           (one.form == Is::local && is_local_written(one.op, one.by));
+           (one.form == Is::local && is_local_written(one.op, one.by)) || (is_chain(one) && one.terms > 0);
   }
   bool has_table(const Instruction& one) const {
     const auto is_table = [](const Operand& operand) { return operand.table != none; };
     const auto of_term = [&](const Factors& term) { return is_table(term.a) || is_table(term.b); };
     const auto terms = std::span(program_.factors).subspan(one.begin, one.terms);
-    return one.form == Instruction::Form::sums ? is_table(one.start) || std::any_of(terms.begin(), terms.end(), of_term)
-                                               : std::any_of(one.in.begin(), one.in.end(), is_table);
+    return is_table(one.start) || std::any_of(one.in.begin(), one.in.end(), is_table) ||
+           std::any_of(terms.begin(), terms.end(), of_term);
   }
 
-  static bool is_written(StepHead head) {
+  static bool is_written_step(StepHead head) {
     if (head.is_sum()) return true;
     return head.is_local() ? is_local_written(head.op(), head.by()) : is_written(head.op());
   }
 
-  void add(const Instruction& one) {
-    if (is_too_long()) return;
-    if (one.form == Instruction::Form::steps) return add_steps(std::span(program_.steps).subspan(one.begin, one.count));
-    for (std::uint32_t i = 0; i < one.count; i += width_) {
-      const std::uint32_t rest = one.count - i;
-      width_ = rest >= widest ? widest : rest >= half ? half : 1;
-      write(one, i);
-    }
-  }
-
-  void add_call(const void* function, const void* first, const void* second, const void* third) {
-    if (is_too_long()) return;
-    forget_all();
-    assembler_.call(function, first, second, third);
-  }
-
-  void add_call_with_numbers(const void* function, const void* first, std::size_t count) {
+  void add_call_with_numbers(const void* function, Assembler::Argument first, std::size_t count) {
     if (is_too_long()) return;
     forget_all();
     assembler_.call_with_numbers(function, first, count);
@@ -203,29 +210,6 @@ template <class T> class Translator {
   void add_to_tile(StepHead head, const std::uint32_t* words) {
     width_ = widest;
     for (row_ = 0; row_ < tile_ && !is_too_long(); row_ += widest) write(head, words);
-  }
-
-  void add_steps(std::span<const std::uint32_t> words) {
-    width_ = 1;
-    std::size_t called = 0, end_of_called = 0;  // steps that are not written, one after another
-    const auto call_kernel = [&] {
-      if (called == end_of_called) return;
-      add_call_with_numbers(reinterpret_cast<const void*>(kernels_.steps), words.data() + called,
-                            end_of_called - called);
-    };
-    for (std::size_t at = 0; at < words.size() && !is_too_long();) {
-      const StepHead head(words[at]);
-      const std::size_t end = at + 1 + head.words();
-      if (is_written(head)) {
-        call_kernel();
-        write(head, words.data() + at + 1);
-        called = end_of_called = end;
-      } else {
-        end_of_called = end;
-      }
-      at = end;
-    }
-    call_kernel();
   }
 
   Executable finish() {
@@ -247,6 +231,72 @@ template <class T> class Translator {
   static constexpr std::size_t most_numbers = std::size_t{1} << 27;  // that an offset of 32 bits reaches
 
   bool is_too_long() const { return assembler_.size() > most_bytes || at_.varying() > most_numbers; }
+
+  // ---- units ----
+
+  // Adds the units begin ... end. Those of a loop are its first round.
+  void add_units(std::span<const Instruction> list, std::span<const std::uint32_t> steps, std::span<const Unit> units,
+                 std::size_t begin, std::size_t end, const typename MachineCode<T>::Calls& calls) {
+    const bool is_in_loop = loop_ != nullptr;
+    const auto is_written = [&](const Unit& unit) {
+      return unit.is_step() ? is_written_step(StepHead(steps[unit.word])) : writes(list[unit.instruction], is_in_loop);
+    };
+    for (std::size_t i = begin, next = begin; i < end && !is_too_long(); i = next) {
+      const Unit &unit = units[i], &again = units[is_in_loop ? i + loop_->period : i];
+      next = i + 1;
+      if (is_written(unit)) {
+        unit.is_step() ? add_step(steps.data() + unit.word) : add(list[unit.instruction]);
+        continue;
+      }
+      while (next < end && units[next].is_step() == unit.is_step() && !is_written(units[next])) ++next;
+      const Unit& last = units[next - 1];
+      if (unit.is_step()) {
+        const auto grows = static_cast<std::int32_t>((again.word - unit.word) * sizeof(std::uint32_t));
+        add_call_with_numbers(reinterpret_cast<const void*>(kernels_.steps), {steps.data() + unit.word, grows},
+                              last.word + 1 + StepHead(steps[last.word]).words() - unit.word);
+      } else {
+        const auto at = [&](std::size_t instruction) {
+          return static_cast<const std::byte*>(calls.array) + instruction * calls.element;
+        };
+        const auto grows = static_cast<std::int32_t>((again.instruction - unit.instruction) * calls.element);
+        forget_all();
+        assembler_.call(calls.function, calls.object, {at(unit.instruction), grows},
+                        {at(last.instruction + std::size_t{1}), grows});
+      }
+    }
+  }
+  void add(const Instruction& one) {
+    for (std::uint32_t i = 0; i < one.count && !is_too_long(); i += width_) {
+      const std::uint32_t rest = one.count - i;
+      width_ = rest >= widest ? widest : rest >= half ? half : 1;
+      write(one, i);
+    }
+  }
+  void add_step(const std::uint32_t* words) {
+    width_ = 1;
+    write(StepHead(*words), words + 1);
+  }
+
+  void begin_loop(const Repeat& repeat) {
+    forget_all();
+    std::vector<std::int32_t> strides;
+    for (const Repeat::Moving& one : repeat.moving) {
+      auto found = std::find(strides.begin(), strides.end(), one.by);
+      if (found == strides.end()) found = strides.insert(strides.end(), one.by);
+      if (moving_.size() <= one.address) moving_.resize(2 * std::size_t{one.address} + 64);
+      moving_[one.address] = static_cast<std::uint8_t>(1 + (found - strides.begin()));
+    }
+    for (std::int32_t& stride : strides) stride *= static_cast<std::int32_t>(sizeof(T));
+    assembler_.begin_loop(repeat.rounds, strides);
+    loop_ = &repeat;
+  }
+  void end_loop() {
+    forget_all();
+    assembler_.end_loop();
+    for (const Repeat::Moving& one : loop_->moving) moving_[one.address] = 0;
+    loop_ = nullptr;
+  }
+
   // ---- registers ----
 
   // Which numbers a register holds. They are in memory as well, so they can be forgotten.
@@ -313,7 +363,12 @@ template <class T> class Translator {
     using Memory = Assembler::Memory;
     const bool is_of_rows = tile_ != 0 && address >= at_.gradients();
     const auto offset = static_cast<std::int32_t>((is_of_rows ? address - at_.gradients() : address) * sizeof(T));
+    if (const unsigned way = way_of(address); way != 0) return {offset, Assembler::moving[way - 1]};
     return {offset, tile_ == 0 || is_of_rows ? Memory::first_array : Memory::second_array};
+  }
+  // In which way the address changes from round to round of the loop at hand; 0: it does not.
+  unsigned way_of(std::uint32_t address) const {
+    return loop_ != nullptr && address < moving_.size() ? moving_[address] : 0;
   }
   Assembler::Memory constant(T number) {
     Assembler::Constant bytes;
@@ -425,7 +480,7 @@ template <class T> class Translator {
     for (std::uint32_t k = 0; k < width_; ++k) {
       at[k] = at_(from, i + k);
       is_one = is_one && at[k] == at[0];
-      is_in_row = is_in_row && at[k] == at[0] + k;
+      is_in_row = is_in_row && is_next(at[0], at[k], k);
     }
     if (is_one || is_constant(at)) return number_at(at[0]);
     if (is_in_row) return Number(*this, at[0], false);
@@ -437,8 +492,15 @@ template <class T> class Translator {
       return std::bit_cast<std::uint64_t>(program_.constants[address - at_.constants()]);
     };
     return std::all_of(at.begin(), at.begin() + width_, [&](std::uint32_t address) {
-      return address >= at_.constants() && address < at_.one() && constant(address) == constant(at[0]);
+      return is_fixed_constant(address) && constant(address) == constant(at[0]);
     });
+  }
+  bool is_fixed_constant(std::uint32_t address) const {
+    return address >= at_.constants() && address < at_.one() && way_of(address) == 0;
+  }
+  // Whether `other` is k places after an address, in every round of a loop.
+  bool is_next(std::uint32_t address, std::uint32_t other, std::uint32_t k) const {
+    return other == address + k && way_of(other) == way_of(address);
   }
   Number constant_number(double constant) {
     Number number(constant);
@@ -449,7 +511,7 @@ template <class T> class Translator {
   Number number_at(std::uint32_t address) {
     if (tile_ != 0 && address >= at_.gradients()) return Number(*this, in_tile(address), false);
     if (address == at_.one()) return constant_number(1);
-    if (address >= at_.constants() && address < at_.one()) {
+    if (is_fixed_constant(address)) {
       const double constant = program_.constants[address - at_.constants()];
       if (constant == 1 || constant == -1) return constant_number(constant);
     }
@@ -466,7 +528,7 @@ template <class T> class Translator {
   }
   void gather(unsigned to, const std::uint32_t* at, std::uint32_t count) {
     bool is_in_row = true;
-    for (std::uint32_t k = 0; k < count; ++k) is_in_row = is_in_row && at[k] == at[0] + k;
+    for (std::uint32_t k = 0; k < count; ++k) is_in_row = is_in_row && is_next(at[0], at[k], k);
     if (count == widest) {
       const Number upper(*this, take());
       gather(to, at, half);
@@ -659,9 +721,36 @@ template <class T> class Translator {
       store(out, sum.result());
     } else if (one.form == Is::function) {
       store(out, value(one.op, in(0), in(1), in(2)));
-    } else {
+    } else if (one.form == Is::local) {
       store(out, local(one.op, one.by, in(0), in(1), in(3), in(4)));
+    } else if (one.form == Is::extreme) {
+      Number found = operand(term(0).a, i);
+      for (std::uint32_t t = 1; t < one.terms; ++t) found = value(one.op, found, operand(term(t).a, i), 1);
+      store(out, found);
+    } else {
+      write_shares(one, i);
     }
+  }
+
+  // As the kernel does: the extremes of the first operands are put where the shares will be, then the chain is
+  // differentiated from its last operation to its first.
+  void write_shares(const Instruction& one, std::uint32_t i) {
+    const auto place = [&](std::uint32_t t) { return at_.of(Rate::uniform, one.out) + t * one.count + i; };
+    const auto in = [&](std::uint32_t t) { return operand(program_.factors[one.begin + t].a, i); };
+    Number result = in(0);
+    store(place(0), result);
+    for (std::uint32_t t = 1; t < one.terms; ++t) {
+      result = value(one.op, result, in(t), 1);
+      store(place(t), result);
+    }
+    Number gradient = operand(one.in[1], i);
+    for (std::uint32_t t = one.terms - 1; t > 0; --t) {
+      const Number x(*this, place(t - 1), false), y = in(t);
+      store(place(t), local(one.op, 1, x, y, result, gradient));
+      gradient = local(one.op, 0, x, y, result, gradient);
+      result = x;
+    }
+    store(place(0), gradient);
   }
 
   const Instructions& program_;
@@ -672,9 +761,11 @@ template <class T> class Translator {
   std::vector<std::uint8_t> holder_;  // for each number: 0, or 1 + the register that holds it
   unsigned next_ = 0;
   bool writes_all_ = true;
-  std::uint32_t tile_ = 0;   // rows of a tile, or 0
-  std::uint32_t row_ = 0;    // of a tile, the first that is computed
-  std::uint32_t width_ = 1;  // numbers side by side that are computed at once
+  const Repeat* loop_ = nullptr;      // that is being written
+  std::vector<std::uint8_t> moving_;  // for each number: in which way its address changes in the loop, or 0
+  std::uint32_t tile_ = 0;            // rows of a tile, or 0
+  std::uint32_t row_ = 0;             // of a tile, the first that is computed
+  std::uint32_t width_ = 1;           // numbers side by side that are computed at once
 };
 
 template <class T> bool MachineCode<T>::is_possible(const detail::Kernels<T>& kernels) {
@@ -692,17 +783,11 @@ MachineCode<T>::MachineCode(const Instructions& program, const detail::Kernels<T
     : translator_(std::make_unique<Translator<T>>(program, kernels, uniform)) {}
 template <class T> MachineCode<T>::~MachineCode() = default;
 
-template <class T> void MachineCode<T>::expect(std::span<const Instruction> list) { translator_->expect(list); }
-template <class T> bool MachineCode<T>::writes(const Instruction& one) const { return translator_->writes(one); }
-template <class T> bool MachineCode<T>::writes(StepHead head) { return Translator<T>::is_written(head); }
-template <class T> void MachineCode<T>::add(const Instruction& one) { translator_->add(one); }
 template <class T>
-void MachineCode<T>::add_call(const void* function, const void* first, const void* second, const void* third) {
-  translator_->add_call(function, first, second, third);
+void MachineCode<T>::add(std::span<const Instruction> list, std::span<const std::uint32_t> steps, const Calls& calls) {
+  translator_->add(list, steps, calls);
 }
-template <class T> void MachineCode<T>::add_steps(std::span<const std::uint32_t> words) {
-  translator_->add_steps(words);
-}
+template <class T> bool MachineCode<T>::writes(StepHead head) { return Translator<T>::is_written_step(head); }
 template <class T> bool MachineCode<T>::writes_rows(const Instruction& one) {
   return Translator<T>::has_written_form(one);
 }

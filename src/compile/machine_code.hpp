@@ -4,9 +4,10 @@
 // An interpreter spends most of its time on choosing what to do next and on finding the operands. For the numbers of a
 // block of rows that does not matter, but for a recursion it does: each of its vectors has a few numbers. So after some
 // runs, a program writes the instructions of its uniform part, and the steps of a row, as instructions of the
-// processor: operands at known addresses, and results kept in registers until they are used. Every result is also
-// stored, so code and interpreter can take turns, and both give the same bits. Rules come from ops.def, by a number
-// type that writes code where others compute. What is not arithmetic, and what is long, is a call of a kernel.
+// processor: operands at known addresses, and results kept in registers until they are used. The steps of a recursion
+// become a loop (repeats.hpp). Every result is also stored, so code and interpreter can take turns, and both give the
+// same bits. Rules come from ops.def, by a number type that writes code where others compute. What is not arithmetic,
+// and what is long, is a call of a kernel.
 //
 // Code is written for x86-64 with AVX2 and FMA, except on Windows.
 #pragma once
@@ -20,6 +21,7 @@
 #include "executable.hpp"
 #include "ir.hpp"
 #include "kernels.hpp"
+#include "repeats.hpp"
 #include "steps.hpp"
 
 namespace gradwalk::compiler {
@@ -39,14 +41,17 @@ template <class T> class MachineCode {
   MachineCode(const Instructions& program, const detail::Kernels<T>& kernels, const T* uniform);
   ~MachineCode();
 
-  // The instructions that are to come: of few, more is written.
-  void expect(std::span<const Instruction> list);
-  // Whether an instruction can be added. Any other is left to a call.
-  bool writes(const Instruction& one) const;
+  // A function for the instructions that are not written. It is called with the object, and with the addresses of the
+  // first of them and after the last of them in an array that has an element for each instruction.
+  struct Calls {
+    const void* function = nullptr;
+    const void* object = nullptr;
+    const void* array = nullptr;
+    std::size_t element = 0;  // bytes
+  };
+  // Adds a list of uniform instructions, or without a list all the steps. Repeats become loops.
+  void add(std::span<const Instruction> list, std::span<const std::uint32_t> steps, const Calls& calls);
   static bool writes(StepHead head);  // else the step is left to a call
-  void add(const Instruction& one);
-  void add_call(const void* function, const void* first, const void* second, const void* third);
-  void add_steps(std::span<const std::uint32_t> words);
   // In code for tiles: a step that writes(head), for all rows.
   static bool writes_rows(const Instruction& one);  // of functions and sums, whether it writes the steps of this one
   void add_to_tile(StepHead head, const std::uint32_t* words);

@@ -214,17 +214,8 @@ template <class T> void UniformPart<T>::forward() { run(forward_); }
 
 template <class T> void UniformPart<T>::write_code(Code& code) {
   MachineCode<T> writer(program_, kernels_);
-  const std::vector<Instruction>& all = *code.instructions;
-  writer.expect(all);
-  for (std::size_t i = 0, end = 0; i < all.size(); i = end) {
-    end = i + 1;
-    if (writer.writes(all[i])) {
-      writer.add(all[i]);
-      continue;
-    }
-    while (end < all.size() && !writer.writes(all[end])) ++end;
-    writer.add_call(reinterpret_cast<const void*>(&run_range), this, &code.list[i], code.list.data() + end);
-  }
+  writer.add(*code.instructions, program_.steps,
+             {reinterpret_cast<const void*>(&run_range), this, code.list.data(), sizeof(Bound)});
   code.machine_code = writer.finish();
 }
 
