@@ -2,6 +2,7 @@
 #include "join.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 namespace gradwalk::compiler {
@@ -24,6 +25,35 @@ Group::Form form_of(Kind kind) {
     default: return Group::Form::function;
   }
 }
+
+// Counts nodes by kind and level. Nodes that follow each other often have the level of the last one of their kind.
+class Counts {
+ public:
+  explicit Counts(std::size_t kinds) : last_(kinds) {}
+
+  std::uint32_t add(std::uint32_t kind, std::uint32_t level) {
+    Last& last = last_[kind];
+    if (last.level != level) {
+      std::uint32_t& place = places_[std::uint64_t{kind} << 32 | level];
+      if (place == NumberMap::absent) {
+        place = static_cast<std::uint32_t>(counts_.size());
+        counts_.push_back(0);
+      }
+      last = {level, place};
+    }
+    ++counts_[last.place];
+    return last.place;
+  }
+  std::uint32_t operator[](std::uint32_t place) const { return counts_[place]; }
+
+ private:
+  struct Last {
+    std::uint32_t level = none, place = 0;
+  };
+  std::vector<Last> last_;
+  NumberMap places_;
+  std::vector<std::uint32_t> counts_;
+};
 
 }  // namespace
 
@@ -53,6 +83,28 @@ std::uint64_t Joiner::pairs_and_singles(Id id) const {
 Joiner::Extreme Joiner::extreme_of(Id share) const {
   const auto operands = terms_.operands_of(share);
   return {group_of_extreme_.at(operands[1]), terms_.nodes[operands[1]].count, rate_of(operands[0])};
+}
+
+// What are_of_one_kind() compares, for nodes with few operands. Its highest bit tells it from hashes.
+std::uint64_t Joiner::exact_key_of(Id id) const {
+  constexpr std::uint32_t most = 12;  // operands
+  const Node& node = terms_.nodes[id];
+  const bool has_products = node.has_products();
+  if (node.count > (has_products ? most / 2 : most)) return 0;
+  if (!has_products && node.kind != Kind::function && node.kind != Kind::local) return 0;
+  std::uint64_t key = 1;
+  const auto add = [&](std::uint64_t number, unsigned bits) { key = key << bits | number; };
+  add(static_cast<std::uint64_t>(node.kind), 4);
+  add(static_cast<std::uint64_t>(node.op), 8);
+  add(static_cast<std::uint64_t>(node.rate), 2);
+  add(node.by, 2);
+  add(terms_.is_for_inputs(id) ? 1 : 0, 1);
+  add(node.count, 4);
+  if (has_products)
+    for (const Product& product : terms_.products_of(id)) add(rate_of(product.a) * 8 + rate_of(product.b), 6);
+  else
+    for (const Id operand : terms_.operands_of(id)) add(rate_of(operand), 3);
+  return key << std::countl_zero(key);
 }
 
 // The hash of what are_of_one_kind() compares.
@@ -97,13 +149,15 @@ bool Joiner::are_of_one_kind(Id x, Id y) const {
 }
 
 std::uint32_t Joiner::kind(Id id) {
-  for (std::uint64_t key = key_of(id) & hash_mask_;; ++key) {
+  constexpr std::uint64_t highest_bit = std::uint64_t{1} << 63;
+  const std::uint64_t exact = exact_key_of(id);
+  for (std::uint64_t key = exact != 0 ? exact : (key_of(id) & hash_mask_) & ~highest_bit;; ++key) {
     std::uint32_t& known = number_of_key_[key];
     if (known == NumberMap::absent) {
       known = static_cast<std::uint32_t>(kinds_.size());
       kinds_.push_back({id, {}, {}});
     }
-    if (are_of_one_kind(kinds_[known].example, id)) return known;
+    if (exact != 0 || are_of_one_kind(kinds_[known].example, id)) return known;
   }
 }
 
@@ -132,40 +186,44 @@ void Joiner::join(Id id) {
 
 // ---- by levels ----
 
-std::vector<Joiner::Range> Joiner::ranges(Id begin, Id end) {
-  std::vector<Range> all(end - begin);
+Joiner::Ranges Joiner::ranges(Id begin, Id end) {
+  const std::size_t count = end - begin;
+  Ranges all{std::vector<std::uint32_t>(count, none), std::vector<std::uint32_t>(count), {}, {}};
   std::uint32_t last = 0;
   for (Id id = begin; id < end; ++id) {
-    Range& one = all[id - begin];
     if (is_leaf(terms_.nodes[id].kind)) continue;
-    one.kind = kind(id);
+    all.kind[id - begin] = kind(id);
+    std::uint32_t after = 0;
     terms_.each_operand(id, [&](Id operand) {
-      if (operand >= begin) one.earliest = std::max(one.earliest, all[operand - begin].earliest);
+      if (operand >= begin) after = std::max(after, all.earliest[operand - begin]);
     });
-    last = std::max(last, ++one.earliest);
+    all.earliest[id - begin] = after + 1;
+    last = std::max(last, after + 1);
   }
+  all.latest.assign(count, last);
   for (Id id = end; id-- > begin;) {
-    Range& one = all[id - begin];
-    one.latest = std::min(one.latest, last);
+    const std::uint32_t before = all.latest[id - begin] - 1;
     terms_.each_operand(id, [&](Id operand) {
-      if (operand >= begin) all[operand - begin].latest = std::min(all[operand - begin].latest, one.latest - 1);
+      if (operand >= begin) all.latest[operand - begin] = std::min(all.latest[operand - begin], before);
     });
   }
-  // Counts how many nodes of a kind could be computed at a level at the earliest, and at the latest, of the kinds for
-  // which that makes a difference.
+  // How many nodes of a kind could be computed at a level at the earliest, and at the latest, of the kinds for which
+  // that makes a difference.
   std::vector<bool> has_choice(kinds_.size());
-  for (const Range& one : all)
-    if (one.kind != none && one.latest > one.earliest) has_choice[one.kind] = true;
-  const auto key = [](std::uint32_t kind, std::uint32_t level) { return std::uint64_t{kind} << 32 | level; };
-  NumberMap early, late;
-  for (const Range& one : all) {
-    if (one.kind == none || !has_choice[one.kind]) continue;
-    ++early[key(one.kind, one.earliest)];
-    ++late[key(one.kind, one.latest)];
-  }
-  for (Range& one : all)
-    one.is_better_late = one.kind != none && one.latest > one.earliest &&
-                         late[key(one.kind, one.latest)] > early[key(one.kind, one.earliest)];
+  const auto can_wait = [&](std::size_t i) { return all.kind[i] != none && all.latest[i] > all.earliest[i]; };
+  for (std::size_t i = 0; i < count; ++i)
+    if (can_wait(i)) has_choice[all.kind[i]] = true;
+  Counts early(kinds_.size()), late(kinds_.size());
+  struct Counted {
+    std::uint32_t early, late;
+  };
+  std::vector<Counted> counted(count);
+  for (std::size_t i = 0; i < count; ++i)
+    if (all.kind[i] != none && has_choice[all.kind[i]])
+      counted[i] = {early.add(all.kind[i], all.earliest[i]), late.add(all.kind[i], all.latest[i])};
+  all.is_better_late.resize(count);
+  for (std::size_t i = 0; i < count; ++i)
+    all.is_better_late[i] = can_wait(i) && late[counted[i].late] > early[counted[i].early];
   return all;
 }
 
@@ -182,48 +240,48 @@ std::size_t Joiner::Alike::first_from(std::uint32_t level) {
 
 // Gives each node a group. A node may be computed up to `delay` levels later than would be possible, if that lets it
 // join a group that exists.
-Joiner::Levels Joiner::assign(Id begin, Id end, const std::vector<Range>& ranges, std::uint32_t delay) {
+Joiner::Levels Joiner::assign(Id begin, Id end, const Ranges& ranges, std::uint32_t delay) {
   constexpr std::size_t few = 4096;  // groups that an insertion may move
   Levels made;
   made.group_of.resize(end - begin, none);
   std::vector<std::uint32_t> level_of(end - begin, 0);
   for (Alike& one : kinds_) one.levels.clear(), one.last = 0;
   for (Id id = begin; id < end; ++id) {
-    const Range& range = ranges[id - begin];
-    if (range.kind == none) continue;
+    const std::size_t i = id - begin;
+    if (ranges.kind[i] == none) continue;
     std::uint32_t after = 0;
     terms_.each_operand(id, [&](Id operand) {
       if (operand >= begin) after = std::max(after, level_of[operand - begin]);
     });
     // Shares in one extreme stay together, although their users differ.
     const bool is_share = terms_.nodes[id].kind == Kind::share;
-    const bool is_late = !is_share && range.is_better_late && range.latest > after;
-    const std::uint32_t from = is_late ? range.latest : after + 1,
-                        to = is_share ? from : std::max(range.latest, after + delay);
-    Alike& same = kinds_[range.kind];
+    const bool is_late = !is_share && ranges.is_better_late[i] && ranges.latest[i] > after;
+    const std::uint32_t from = is_late ? ranges.latest[i] : after + 1,
+                        to = is_share ? from : std::max(ranges.latest[i], after + delay);
+    Alike& same = kinds_[ranges.kind[i]];
     const std::size_t found = same.first_from(from);
     if (found < same.levels.size() && same.levels[found].level <= to) {
-      level_of[id - begin] = same.levels[found].level;
-      made.group_of[id - begin] = same.levels[found].group;
+      level_of[i] = same.levels[found].level;
+      made.group_of[i] = same.levels[found].group;
       continue;
     }
-    level_of[id - begin] = from;
-    made.group_of[id - begin] = static_cast<std::uint32_t>(made.groups.size());
+    level_of[i] = from;
+    made.group_of[i] = static_cast<std::uint32_t>(made.groups.size());
     if (same.levels.size() - found <= few)  // else no other node finds it
-      same.levels.insert(same.levels.begin() + static_cast<std::ptrdiff_t>(found), {from, made.group_of[id - begin]});
+      same.levels.insert(same.levels.begin() + static_cast<std::ptrdiff_t>(found), {from, made.group_of[i]});
     made.groups.push_back({from, id});
   }
   return made;
 }
 
 void Joiner::join_by_levels(Id begin, Id end) {
-  const std::vector<Range> all = ranges(begin, end);
+  const Ranges all = ranges(begin, end);
   Levels made = assign(begin, end, all, 0);
   // Small groups may be those of a table whose rows are computed one after another, each a few levels after the one
   // before it. Then it is better to wait.
   constexpr std::size_t small = 16;
   constexpr std::uint32_t delay = 32;
-  if (made.groups.size() * small > all.size()) {
+  if (made.groups.size() * small > end - begin) {
     Levels other = assign(begin, end, all, delay);
     if (other.groups.size() < made.groups.size()) made = std::move(other);
   }

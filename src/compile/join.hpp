@@ -47,9 +47,9 @@ class Joiner {
     std::uint64_t rate_of_gradient;
     bool operator==(const Extreme&) const = default;
   };
-  struct Range {  // the levels at which a node can be computed
-    std::uint32_t kind = none, earliest = 0, latest = none;
-    bool is_better_late = false;
+  struct Ranges {  // for each node: its kind, and the levels at which it can be computed
+    std::vector<std::uint32_t> kind, earliest, latest;
+    std::vector<bool> is_better_late;
   };
   struct Levels {
     struct Made {
@@ -60,6 +60,7 @@ class Joiner {
     std::vector<std::uint32_t> group_of;  // for each node, or none
   };
 
+  std::uint64_t exact_key_of(Id id) const;
   std::uint64_t key_of(Id id) const;
   bool are_of_one_kind(Id x, Id y) const;
   std::uint32_t kind(Id id);
@@ -67,8 +68,8 @@ class Joiner {
   std::uint64_t rate_of(Id id) const;
   std::uint64_t pairs_and_singles(Id id) const;
   Extreme extreme_of(Id share) const;
-  std::vector<Range> ranges(Id begin, Id end);
-  Levels assign(Id begin, Id end, const std::vector<Range>& ranges, std::uint32_t delay);
+  Ranges ranges(Id begin, Id end);
+  Levels assign(Id begin, Id end, const Ranges& ranges, std::uint32_t delay);
 
   const Terms& terms_;
   Groups& groups_;
