@@ -111,6 +111,23 @@ TEST(ANumberThatLeavesTheGraph, OfAFunctionIsRefusedByName) {
   EXPECT_EQ(message([&](const auto& in) { return stop(in[0]) * w; }), "no error");
 }
 
+TEST(AnOutput, ThatWasComputedUnderNoGradIsRefused) {
+  const Value x{3.0}, w{2.0};
+  Value loss = [&] {
+    const NoGrad guard;
+    return w * x;
+  }();
+  const auto message = [&] { return error_of([&] { compile(loss, {.inputs = {x}, .parameters = {w}}); }); };
+  const char* const advice = ", which was computed under NoGrad; compute it where no NoGrad guard lives";
+  EXPECT_EQ(message(),
+            std::string("compile: needs outputs that were recorded, got a node with data 6.000000") + advice);
+  loss.label("loss");
+  EXPECT_EQ(message(), std::string("compile: needs outputs that were recorded, got \"loss\"") + advice);
+  // A number that was computed so may be a constant of the graph.
+  Program program = compile(w * loss, {.parameters = {w}});
+  EXPECT_EQ(program.run(), 12);
+}
+
 TEST(AProgram, RefusesASecondThreadWhileOneIsRunning) {
   Value w{1.0}, x;
   const Program program = compile(pow(w * x - 1, 2), {.inputs = {x}, .parameters = {w}});

@@ -248,6 +248,10 @@ void check_each_once(std::vector<const Value*>& leaves) {
 Recorded record(std::span<const Value> outputs, std::span<const Value> inputs, std::span<const Value> parameters) {
   if (outputs.empty()) throw Error("compile", "at least one output", "none", "give the Values that are wanted");
   const Reading reading(outputs, "compile");
+  for (const Value& output : outputs)
+    if (reading.is_unrecorded(*reading.find(output)))
+      throw Error("compile", "outputs that were recorded", named(output) + ", which was computed under NoGrad",
+                  "compute it where no NoGrad guard lives");
   const Listing listing = reading.list();
   Recorded recorded;
   recorded.decisions = reading.decisions();

@@ -315,6 +315,10 @@ double Reading::grad(std::size_t i) const { return tape.node(ref(i))->grad; }
 
 bool Reading::is_held(std::size_t i) const { return detail::is_held(*tape.node(ref(i))); }
 
+bool Reading::is_unrecorded(std::size_t i) const {
+  return i < leaf_count_ && (tape.node(ref(i))->head & unrecorded) != 0;
+}
+
 std::optional<std::size_t> Reading::find(const Value& node) const {
   const Ref wanted = Handle::ref(node, "Reading::find");
   Handle::ref(roots_.front(), "Reading::find");
