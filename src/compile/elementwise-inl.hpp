@@ -287,8 +287,8 @@ template <class T> typename Kernels<T>::Extremes extremes_of(Op op) {
   return op == Op::max ? &extremes<T, Op::max> : &extremes<T, Op::min>;
 }
 
-// First the extremes of the first operands are put where the shares will be, then the chain is differentiated from its
-// last operation to its first.
+// Mostly, one operand alone is the extreme, and receives the whole gradient. Otherwise, the extremes of the first
+// operands are put where the shares will be, and the chain is differentiated from its last operation to its first.
 template <class T, Op op> struct SharesBody {
   std::size_t n;
   Source<T> g;
@@ -296,15 +296,25 @@ template <class T, Op op> struct SharesBody {
   T* out;
 
   template <class Part> HWY_INLINE void at(std::size_t i, Part part) const {
-    Lanes<T> result = Source<T>(terms[0].a).get(i, part);
+    const auto in = [&](std::size_t t) HWY_ATTR { return Source<T>(terms[t].a).get(i, part); };
+    Lanes<T> result = in(0);
+    for (std::size_t t = 1; t < terms.size(); ++t)
+      result = LaneRule<op>::template value<Lanes<T>>(result, in(t), result);
+    Lanes<T> equal = 0, gradient = g.get(i, part);
+    for (std::size_t t = 0; t < terms.size(); ++t) equal = equal + select(in(t) == result, 1, 0);
+    const auto is_whole = hn::And((equal == 1).m, (gradient - gradient == 0).m);
+    if (hn::AllTrue(Tag<T>(), hn::Or((gradient == 0).m, is_whole))) {
+      for (std::size_t t = 0; t < terms.size(); ++t) part.put(select(in(t) == result, gradient, 0), out + t * n + i);
+      return;
+    }
+    result = in(0);
     part.put(result, out + i);
     for (std::size_t t = 1; t < terms.size(); ++t) {
-      result = LaneRule<op>::template value<Lanes<T>>(result, Source<T>(terms[t].a).get(i, part), result);
+      result = LaneRule<op>::template value<Lanes<T>>(result, in(t), result);
       part.put(result, out + t * n + i);
     }
-    Lanes<T> gradient = g.get(i, part);
     for (std::size_t t = terms.size() - 1; t > 0; --t) {
-      const Lanes<T> x = part.get(out + (t - 1) * n + i), y = Source<T>(terms[t].a).get(i, part);
+      const Lanes<T> x = part.get(out + (t - 1) * n + i), y = in(t);
       part.put(passed_on<T>(gradient, LaneRule<op>::template dy<Lanes<T>>(x, y, y, result)), out + t * n + i);
       gradient = passed_on<T>(gradient, LaneRule<op>::template dx<Lanes<T>>(x, y, y, result));
       result = x;

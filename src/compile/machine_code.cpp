@@ -176,18 +176,14 @@ template <class T> class Translator {
     if (one.form == Instruction::Form::steps) return true;
     if (!has_written_form(one) || numbers_of(one) > most_of_terms || one.count >= StripLimits{}.is_long) return false;
     if (is_in_loop) return true;
-    if (is_chain(one)) return false;
+    if (one.form == Instruction::Form::extreme) return false;  // It takes more code than time.
     return has_table(one) ? writes_all_ || one.count <= most : one.count <= (writes_all_ ? most : widest);
-  }
-  // The largest or smallest of several, and its derivative, take more code than time.
-  static bool is_chain(const Instruction& one) {
-    return one.form == Instruction::Form::extreme || one.form == Instruction::Form::shares;
   }
   static std::size_t numbers_of(const Instruction& one) { return std::size_t{one.count} * std::max(one.terms, 1U); }
   static bool has_written_form(const Instruction& one) {
     using Is = Instruction::Form;
     return one.form == Is::sums || (one.form == Is::function && is_written(one.op)) ||
-           (one.form == Is::local && is_local_written(one.op, one.by)) || (is_chain(one) && one.terms > 0);
+           (one.form == Is::local && is_local_written(one.op, one.by)) || (one.form == Is::extreme && one.terms > 0);
   }
   bool has_table(const Instruction& one) const {
     const auto is_table = [](const Operand& operand) { return operand.table != none; };
@@ -723,34 +719,11 @@ template <class T> class Translator {
       store(out, value(one.op, in(0), in(1), in(2)));
     } else if (one.form == Is::local) {
       store(out, local(one.op, one.by, in(0), in(1), in(3), in(4)));
-    } else if (one.form == Is::extreme) {
+    } else {
       Number found = operand(term(0).a, i);
       for (std::uint32_t t = 1; t < one.terms; ++t) found = value(one.op, found, operand(term(t).a, i), 1);
       store(out, found);
-    } else {
-      write_shares(one, i);
     }
-  }
-
-  // As the kernel does: the extremes of the first operands are put where the shares will be, then the chain is
-  // differentiated from its last operation to its first.
-  void write_shares(const Instruction& one, std::uint32_t i) {
-    const auto place = [&](std::uint32_t t) { return at_.of(Rate::uniform, one.out) + t * one.count + i; };
-    const auto in = [&](std::uint32_t t) { return operand(program_.factors[one.begin + t].a, i); };
-    Number result = in(0);
-    store(place(0), result);
-    for (std::uint32_t t = 1; t < one.terms; ++t) {
-      result = value(one.op, result, in(t), 1);
-      store(place(t), result);
-    }
-    Number gradient = operand(one.in[1], i);
-    for (std::uint32_t t = one.terms - 1; t > 0; --t) {
-      const Number x(*this, place(t - 1), false), y = in(t);
-      store(place(t), local(one.op, 1, x, y, result, gradient));
-      gradient = local(one.op, 0, x, y, result, gradient);
-      result = x;
-    }
-    store(place(0), gradient);
   }
 
   const Instructions& program_;

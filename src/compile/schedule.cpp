@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint32_t alignment = 8;  // places: a group that fills a vector begins where one does
 constexpr std::size_t short_run = 8;    // numbers; neighbours shorter than this share an instruction with tables
 // Uniform numbers, and terms of a sum, that are computed sooner by steps than by a vector instruction.
-constexpr std::size_t few_numbers = 3, few_terms = 16;
+constexpr std::size_t few_numbers = 3, few_terms = 32;
 
 struct Place {
   Rate rate = Rate::constant;

@@ -2,6 +2,7 @@
 #include "uniform.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <exception>
 #include <functional>
@@ -260,8 +261,15 @@ template <class T> template <bool skip_zeros> void UniformPart<T>::run(const Bou
 
 namespace {
 
-// The chain max(max(a, b), c): its rule is the table's, applied from the outermost in.
-template <class T> void pass_through_extreme(Op op, const T* in, std::size_t count, T gradient, T* shares) {
+// The chain max(max(a, b), c): its rule is the table's, applied from the outermost in. If one operand alone is the
+// extreme, it receives the whole gradient.
+template <class T> void pass_through_extreme(Op op, const T* in, std::size_t count, T extreme, T gradient, T* shares) {
+  const auto equal = static_cast<std::size_t>(std::count(in, in + count, extreme));
+  if (gradient == 0 || (equal == 1 && std::isfinite(gradient))) {
+    std::fill_n(shares, count, T(0));
+    if (gradient != 0) shares[std::find(in, in + count, extreme) - in] = gradient;
+    return;
+  }
   const auto value = [&](T x, T y) {
     return op == Op::max ? rules::Rule<Op::max>::value(x, y) : rules::Rule<Op::min>::value(x, y);
   };
@@ -287,6 +295,9 @@ template <class T> template <bool skip_zeros> void UniformPart<T>::run(const Bou
   }
   const In<T>* const in = code.in.data() + one.in;
   const auto terms = std::span(code.terms).subspan(one.term, one.terms);
+  const auto extreme = [&] {
+    return one.op == Op::max ? kernels_.largest(one.count, in[0].at) : kernels_.smallest(one.count, in[0].at);
+  };
   switch (one.form) {
     case Instruction::Form::function: one.value(one.count, in, one.out); break;
     case Instruction::Form::local: one.local(one.count, in, in[3], in[4], one.out, false); break;
@@ -305,11 +316,11 @@ template <class T> template <bool skip_zeros> void UniformPart<T>::run(const Bou
     }
     case Instruction::Form::extreme:
       if (one.terms > 0) return one.extremes(one.count, terms, one.out);
-      *one.out = one.op == Op::max ? kernels_.largest(one.count, in[0].at) : kernels_.smallest(one.count, in[0].at);
+      *one.out = extreme();
       break;
     case Instruction::Form::shares:
       if (one.terms > 0) return one.shares(one.count, in[0], terms, one.out);
-      pass_through_extreme<T>(one.op, in[0].at, one.count, *in[1].at, one.out);
+      pass_through_extreme<T>(one.op, in[0].at, one.count, extreme(), *in[1].at, one.out);
       break;
     case Instruction::Form::steps:
       (skip_zeros ? kernels_.steps_without_zeros : kernels_.steps)(std::span(one.steps, one.count), values_.data());
