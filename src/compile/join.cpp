@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <utility>
 
 namespace gradwalk::compiler {
 namespace {
@@ -287,8 +288,10 @@ void Joiner::join_by_levels(Id begin, Id end) {
   }
   std::vector<std::uint32_t> order(made.groups.size()), place(made.groups.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::uint32_t x, std::uint32_t y) { return made.groups[x].level < made.groups[y].level; });
+  const auto comes_before = [&](std::uint32_t x, std::uint32_t y) {
+    return std::pair(made.groups[x].level, x) < std::pair(made.groups[y].level, y);
+  };
+  std::sort(order.begin(), order.end(), comes_before);
   for (const std::uint32_t group : order) {
     place[group] = static_cast<std::uint32_t>(groups_.groups.size());
     add_group(made.groups[group].first);

@@ -10,17 +10,22 @@
 namespace gradwalk::compiler {
 namespace {
 
-constexpr std::size_t least_rounds = 4;
+constexpr std::size_t least_repeated = 4;
 // Units: shorter rounds are several in one. What a round leaves in registers, the next one has to read from memory.
 constexpr std::size_t long_round = 32;
 constexpr std::size_t most_candidates = 6;  // periods that are tried at a unit
-constexpr std::size_t most_work = 64;       // units that are compared, for each unit of the list
+constexpr std::size_t most_compared = 64;   // units that are compared, for each unit of the list
 
-class Finder {
+class RepeatFinder {
  public:
-  Finder(const Instructions& program, std::span<const Instruction> list, std::span<const std::uint32_t> steps,
-         std::span<const Unit> units, const std::function<bool(const Unit&)>& is_written)
-      : program_(program), at_(program), list_(list), steps_(steps), units_(units), left_(most_work * units.size()) {
+  RepeatFinder(const Instructions& program, std::span<const Instruction> list, std::span<const std::uint32_t> steps,
+               std::span<const Unit> units, const std::function<bool(const Unit&)>& is_written)
+      : program_(program),
+        at_(program),
+        list_(list),
+        steps_(steps),
+        units_(units),
+        left_(most_compared * units.size()) {
     written_.reserve(units.size());
     for (const Unit& unit : units) written_.push_back(is_written(unit));
     list_next();
@@ -32,7 +37,7 @@ class Finder {
       Repeat best;
       std::size_t tried = 0;
       for (std::size_t j = next_[i]; j != units_.size() && tried < most_candidates; j = next_[j], ++tried) {
-        if (j - i > (units_.size() - i) / least_rounds) break;
+        if (j - i > (units_.size() - i) / least_repeated) break;
         Repeat repeat = repeat_at(i, j - i);
         if (repeat.rounds * repeat.period > best.rounds * best.period) best = std::move(repeat);
       }
@@ -149,7 +154,7 @@ class Finder {
       if (!goes_on) break;
       is_same_.swap(stays_same_);
     }
-    if (rounds < least_rounds) return {};
+    if (rounds < least_repeated) return {};
     return made(begin, period, rounds);
   }
   Repeat made(std::size_t begin, std::size_t period, std::size_t rounds) const {
@@ -210,7 +215,7 @@ std::vector<Unit> units_of(std::span<const Instruction> list, std::span<const st
 std::vector<Repeat> find_repeats(const Instructions& program, std::span<const Instruction> list,
                                  std::span<const std::uint32_t> steps, std::span<const Unit> units,
                                  const std::function<bool(const Unit&)>& is_written) {
-  return Finder(program, list, steps, units, is_written).run();
+  return RepeatFinder(program, list, steps, units, is_written).run();
 }
 
 }  // namespace gradwalk::compiler
