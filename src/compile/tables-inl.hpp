@@ -52,9 +52,24 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE && defined(GRADWALK_NUMBER)
 namespace gradwalk::detail {
 
+// The instruction sets of this processor, as bits of Highway.
+inline std::int64_t supported_targets() {
+#ifndef GRADWALK_HIGHWAY_HEADERS_ONLY
+  return hwy::SupportedTargets();
+#elif HWY_ARCH_X86
+  // Without Highway's library, we look ourselves for the sets that are compiled then.
+  if (!__builtin_cpu_supports("ssse3")) return 0;
+  const bool has_sse4 =
+      __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("aes") && __builtin_cpu_supports("pclmul");
+  return has_sse4 ? HWY_SSSE3 | HWY_SSE4 : HWY_SSSE3;
+#else
+  return 0;
+#endif
+}
+
 // NOLINTNEXTLINE(misc-definitions-in-headers): HWY_ONCE
 template <> std::vector<Kernels<GRADWALK_NUMBER>> tables_of_this_machine() {
-  [[maybe_unused]] const std::int64_t has = hwy::SupportedTargets();
+  [[maybe_unused]] const std::int64_t has = supported_targets();
   std::vector<Kernels<GRADWALK_NUMBER>> tables;
 #if HWY_TARGETS & HWY_AVX3
   if (has & HWY_AVX3) tables.push_back(N_AVX3::table<GRADWALK_NUMBER>());
