@@ -24,7 +24,11 @@ const std::string ended_thread =
 Value global{1.0};
 struct AfterMain {
   Value value = global * 2;
+#if defined(__MINGW32__) && !defined(__clang__)
+  std::string wanted = "no error";  // g++'s thread library on Windows does not end the main thread
+#else
   std::string wanted = "data" + ended_thread;
+#endif
   ~AfterMain() {
     const std::string got = error_of([&] { value.data(); });
     if (got == wanted) return;

@@ -5,7 +5,8 @@
 
 namespace gradwalk::platform {
 
-// Calls work(data) when this thread ends, which for the main thread is the end of the program. The call that was
+// Calls work(data) when this thread ends, which for the main thread is the end of the program, or, by
+// g++ on Windows, never. The call that was
 // registered last comes first. A thread can register four calls.
 void at_thread_end(void (*work)(void* data) noexcept, void* data);
 
