@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Builds programs for Windows with the static libgradwalk of the preset mingw, and with a DLL of the same objects, and runs
-# them in wine. The README's first program and the examples must print what they print on Linux; windows_program.cpp tests
-# threads and files.
-# usage: tests/windows_test.sh BUILD_DIR
+# Builds programs for Windows with the static libraries of the preset mingw, and with DLLs of the same objects, and runs
+# them in wine. The README's first program and the examples must print what they print on Linux; windows_program.cpp and windows_components.cpp test threads and files. The C++ tests run, too.
+# usage: tests/windows_test.sh BUILD_DIR [REPORTS]     (REPORTS: the folder for the reports of the C++ tests)
 set -euo pipefail
 
 root=$(CDPATH='' cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
-build=$(realpath -- "${1:?usage: tests/windows_test.sh BUILD_DIR}")
+build=$(realpath -- "${1:?usage: tests/windows_test.sh BUILD_DIR [REPORTS]}")
+reports=$(realpath -- "${2:-$build}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 compiler=x86_64-w64-mingw32-g++-posix
@@ -16,27 +16,57 @@ export WINEPREFIX=${WINEPREFIX:-$build/wine} WINEDEBUG=-all
 
 fail() { echo "windows_test: $*" >&2; exit 1; }
 
-# check NAME SOURCE EXPECTED LIBRARY...: compiles a program and compares what it prints with a file.
+# check NAME SOURCE EXPECTED LIBRARY...: compiles a program and compares what it prints with a file. Only times may differ.
 check() {
   "$compiler" -std=c++20 -O1 -ffp-contract=off -I"$root/include" "$2" "${@:4}" -o "$work/program.exe" || fail "$1 does not compile"
-  (cd "$work" && "$wine" program.exe 2>&1) | tr -d '\r' >"$work/printed.txt" || { cat "$work/printed.txt"; fail "$1 failed"; }
+  (cd "$work" && "$wine" program.exe 2>&1) >"$work/output.txt" || { cat "$work/output.txt"; fail "$1 failed"; }
+  tr -d '\r' <"$work/output.txt" | sed -E 's/[0-9]+(\.[0-9]+)? us/... us/' >"$work/printed.txt"
   diff -u --label "expected" --label "$1 prints" "$3" "$work/printed.txt" || fail "$1 prints something else than on Linux"
   echo "$1: ok"
 }
 
+# The server of wine stays for a minute after each program, because its start takes longer than most programs.
+server=$(command -v wineserver || echo "${wine%/*}/wineserver")
+"$server" -p60
 "$wine" cmd /c exit >/dev/null 2>&1 || fail "wine does not start; run tools/setup mingw"
 "$root/tools/readme-program" program "$root/README.md" >"$work/first.cpp"
 "$root/tools/readme-program" output "$root/README.md" >"$work/first.txt"
 echo ok >"$work/ok.txt"
 
-static=(-static "$build/libgradwalk.a")
+# Each library comes before those that it uses.
+libraries=(train/libgradwalk-train.a solve/libgradwalk-solve.a compile/libgradwalk-compile.a)
+static=(-static "${libraries[@]/#/$build/src/}" "$build/libgradwalk.a")
 check "the README's program" "$work/first.cpp" "$work/first.txt" "${static[@]}"
-for name in 01_value 02_neuron 03_training_step 04_moons 05_custom_op; do
+for name in 01_value 02_neuron 03_training_step 04_moons 05_custom_op 08_compile 10_solve 11_barrier 12_adaptive_ode; do
   check "$name" "$root/examples/$name.cpp" "$root/examples/expected/$name.txt" "${static[@]}"
 done
 check windows_program "$root/tests/windows_program.cpp" "$work/ok.txt" "${static[@]}"
+check windows_components "$root/tests/windows_components.cpp" "$work/ok.txt" "${static[@]}"
 
-"$compiler" -shared -o "$work/libgradwalk.dll" -Wl,--whole-archive "$build/libgradwalk.a" -Wl,--no-whole-archive -Wl,--out-implib,"$work/libgradwalk.dll.a"
+# dll NAME ARCHIVE LIBRARY...: a DLL of the objects of a static library, and its import library.
+dll() {
+  "$compiler" -shared -o "$work/$1.dll" -Wl,--whole-archive "$2" -Wl,--no-whole-archive -Wl,--out-implib,"$work/$1.dll.a" "${@:3}"
+}
+dll libgradwalk "$build/libgradwalk.a"
+core=$work/libgradwalk.dll.a
+dll libgradwalk-compile "$build/src/compile/libgradwalk-compile.a" "$core"
+dll libgradwalk-solve "$build/src/solve/libgradwalk-solve.a" "$work/libgradwalk-compile.dll.a" "$core"
+dll libgradwalk-train "$build/src/train/libgradwalk-train.a" "$core"
 for name in libstdc++-6.dll libgcc_s_seh-1.dll libwinpthread-1.dll; do cp "$("$compiler" -print-file-name=$name)" "$work"; done
-check "the README's program with the DLL" "$work/first.cpp" "$work/first.txt" "$work/libgradwalk.dll.a"
-check "windows_program with the DLL" "$root/tests/windows_program.cpp" "$work/ok.txt" "$work/libgradwalk.dll.a"
+shared=("$work"/libgradwalk-{train,solve,compile}.dll.a "$core")
+check "the README's program with the DLL" "$work/first.cpp" "$work/first.txt" "$core"
+check "windows_program with the DLL" "$root/tests/windows_program.cpp" "$work/ok.txt" "$core"
+check "windows_components with DLLs" "$root/tests/windows_components.cpp" "$work/ok.txt" "${shared[@]}"
+for name in 08_compile 10_solve; do
+  check "$name with DLLs" "$root/examples/$name.cpp" "$root/examples/expected/$name.txt" "${shared[@]}"
+done
+
+# The C++ tests, one process per program.
+failed=()
+for program in "$build"/tests/*.exe; do
+  if [[ ! -f $program ]]; then continue; fi
+  name=$(basename "$program" .exe)
+  echo "$name ..."
+  (cd "$work" && "$wine" "$program" --gtest_brief=1 --gtest_output="xml:Z:$reports/mingw-$name.xml") || failed+=("$name")
+done
+((${#failed[@]} == 0)) || fail "these programs failed: ${failed[*]}"
