@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Builds programs for Windows with the static libraries of the preset mingw, and with DLLs of the same objects, and runs
-# them in wine. The README's first program and the examples must print what they print on Linux; windows_program.cpp and windows_components.cpp test threads and files. The C++ tests run, too.
+# them in wine. The README's first program, the examples and the commands in the documentation must print what they print on
+# Linux; windows_program.cpp and windows_components.cpp test threads and files. The C++ tests run, too.
 # usage: tests/windows_test.sh BUILD_DIR [REPORTS]     (REPORTS: the folder for the reports of the C++ tests)
 set -euo pipefail
 
@@ -60,6 +61,18 @@ check "windows_components with DLLs" "$root/tests/windows_components.cpp" "$work
 for name in 08_compile 10_solve; do
   check "$name with DLLs" "$root/examples/$name.cpp" "$root/examples/expected/$name.txt" "${shared[@]}"
 done
+
+# The commands in the documentation, without those that draw: this build of the command line has no gradwalk::draw.
+printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$wine" "$build/gradwalk.exe" >"$work/gradwalk"
+chmod +x "$work/gradwalk"
+mkdir "$work/documents"
+for file in README.md docs/compile.md docs/emit-c.md docs/see.md docs/train.md docs/tutorial.md; do
+  sed -E -e 's/^(\$ .*) --plot [^ ]+/\1/' -e '/^\$ .*\.(svg|png|webp)/,+1d' "$root/$file" |
+    sed -E -z 's/\n?\nplotted [^\n]*//g' >"$work/documents/${file##*/}"
+done
+"$root/tools/console-blocks" check "$work/gradwalk" "$work"/documents/*.md
+"$work/gradwalk" draw 'a=2; a*a' -o a.svg >"$work/printed.txt" 2>&1 && fail "a command line without gradwalk::draw draws"
+grep -q "^draw: needs gradwalk::draw for pictures, got a build without it; ask for text" "$work/printed.txt" || { cat "$work/printed.txt"; fail "draw prints the wrong message"; }
 
 # The C++ tests, one process per program.
 failed=()
