@@ -34,6 +34,14 @@ server=$(command -v wineserver || echo "${wine%/*}/wineserver")
 "$root/tools/readme-program" output "$root/README.md" >"$work/first.txt"
 echo ok >"$work/ok.txt"
 
+# No instruction may need an aligned vector of 32 or 64 bytes: the stack of Windows is aligned to 16.
+aligned='vmov(ap[sd]|dqa(32|64)?|nt[a-z]*)[[:space:]].*%[yz]mm.*\(|vmov(ap[sd]|dqa(32|64)?|nt[a-z]*)[[:space:]].*\(.*%[yz]mm'
+for object in "$build"/src/compile/CMakeFiles/gradwalk_compile_parts.dir/kernels_{double,float}.cpp.obj; do
+  x86_64-w64-mingw32-objdump -d --no-show-raw-insn "$object" >"$work/code.txt"
+  grep -q '%ymm' "$work/code.txt" || fail "$object has no vectors of 32 bytes"
+  if grep -m 3 -E "$aligned" "$work/code.txt"; then fail "these instructions of $object need an aligned stack"; fi
+done
+
 # Each library comes before those that it uses.
 libraries=(train/libgradwalk-train.a solve/libgradwalk-solve.a compile/libgradwalk-compile.a)
 static=(-static "${libraries[@]/#/$build/src/}" "$build/libgradwalk.a")

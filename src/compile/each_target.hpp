@@ -8,9 +8,11 @@
 // have NEON.
 //
 // On Windows, g++ may store a vector of 32 or 64 bytes on the stack by an instruction that needs it aligned, although
-// Windows aligns the stack to 16 bytes only (GCC bug 54412). So there, sets with vectors larger than those of SSE4 are
-// left out; on x86, better sets have lower bits.
-#if !defined(HWY_DISABLED_TARGETS) && defined(__MINGW32__) && !defined(__clang__)
+// Windows aligns the stack to 16 bytes only (GCC bug 54412). The assembler can write instructions that need no
+// alignment instead; CMakeLists.txt asks it to. If it cannot, sets with vectors larger than those of SSE4 are left out;
+// on x86, better sets have lower bits.
+#if !defined(HWY_DISABLED_TARGETS) && defined(__MINGW32__) && !defined(__clang__) && \
+    !defined(GRADWALK_UNALIGNED_VECTOR_MOVES)
 #define HWY_DISABLED_TARGETS ((HWY_AVX2 << 1) - 1)
 #endif
 #ifndef HWY_DISABLED_TARGETS

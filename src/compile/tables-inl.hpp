@@ -57,11 +57,17 @@ inline std::int64_t supported_targets() {
 #ifndef GRADWALK_HIGHWAY_HEADERS_ONLY
   return hwy::SupportedTargets();
 #elif HWY_ARCH_X86
-  // Without Highway's library, we look ourselves for the sets that are compiled then.
-  if (!__builtin_cpu_supports("ssse3")) return 0;
-  const bool has_sse4 =
-      __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("aes") && __builtin_cpu_supports("pclmul");
-  return has_sse4 ? HWY_SSSE3 | HWY_SSE4 : HWY_SSSE3;
+  // Without Highway's library, we look ourselves for what it asks of each set.
+#define GRADWALK_HAS(part) (__builtin_cpu_supports(part) != 0)
+  const bool has_ssse3 = GRADWALK_HAS("ssse3");
+  const bool has_sse4 = has_ssse3 && GRADWALK_HAS("sse4.2") && GRADWALK_HAS("aes") && GRADWALK_HAS("pclmul");
+  const bool has_avx2 = has_sse4 && GRADWALK_HAS("avx2") && GRADWALK_HAS("fma") && GRADWALK_HAS("bmi") &&
+                        GRADWALK_HAS("bmi2") && GRADWALK_HAS("lzcnt") && GRADWALK_HAS("f16c");
+  const bool has_avx3 = has_avx2 && GRADWALK_HAS("avx512f") && GRADWALK_HAS("avx512vl") && GRADWALK_HAS("avx512dq") &&
+                        GRADWALK_HAS("avx512bw") && GRADWALK_HAS("avx512cd");
+#undef GRADWALK_HAS
+  return (has_ssse3 ? HWY_SSSE3 : 0) | (has_sse4 ? HWY_SSE4 : 0) | (has_avx2 ? HWY_AVX2 : 0) |
+         (has_avx3 ? HWY_AVX3 : 0);
 #else
   return 0;
 #endif
