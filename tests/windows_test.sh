@@ -2,18 +2,16 @@
 # SPDX-License-Identifier: MIT
 # Builds programs for Windows with the static libraries of the preset mingw, and with DLLs of the same objects, and runs
 # them in wine. The README's first program, the examples and the commands in the documentation must print what they print on
-# Linux; windows_program.cpp and windows_components.cpp test threads and files. The C++ tests run, too.
-# usage: tests/windows_test.sh BUILD_DIR [REPORTS]     (REPORTS: the folder for the reports of the C++ tests)
+# Linux; windows_program.cpp and windows_components.cpp test threads and files.
+# usage: tests/windows_test.sh BUILD_DIR
 set -euo pipefail
 
 root=$(CDPATH='' cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
-build=$(realpath -- "${1:?usage: tests/windows_test.sh BUILD_DIR [REPORTS]}")
-reports=$(realpath -- "${2:-$build}")
+build=$(realpath -- "${1:?usage: tests/windows_test.sh BUILD_DIR}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 compiler=x86_64-w64-mingw32-g++-posix
-wine=$(command -v wine64 || echo /usr/lib/wine/wine64)
-export WINEPREFIX=${WINEPREFIX:-$build/wine} WINEDEBUG=-all
+. "$root/tests/wine.sh"
 
 fail() { echo "windows_test: $*" >&2; exit 1; }
 
@@ -26,10 +24,6 @@ check() {
   echo "$1: ok"
 }
 
-# The server of wine stays for a minute after each program, because its start takes longer than most programs.
-server=$(command -v wineserver || echo "${wine%/*}/wineserver")
-"$server" -p60
-"$wine" cmd /c exit >/dev/null 2>&1 || fail "wine does not start; run tools/setup mingw"
 "$root/tools/readme-program" program "$root/README.md" >"$work/first.cpp"
 "$root/tools/readme-program" output "$root/README.md" >"$work/first.txt"
 echo ok >"$work/ok.txt"
@@ -81,13 +75,3 @@ done
 "$root/tools/console-blocks" check "$work/gradwalk" "$work"/documents/*.md
 "$work/gradwalk" draw 'a=2; a*a' -o a.svg >"$work/printed.txt" 2>&1 && fail "a command line without gradwalk::draw draws"
 grep -q "^draw: needs gradwalk::draw for pictures, got a build without it; ask for text" "$work/printed.txt" || { cat "$work/printed.txt"; fail "draw prints the wrong message"; }
-
-# The C++ tests, one process per program.
-failed=()
-for program in "$build"/tests/*.exe; do
-  if [[ ! -f $program ]]; then continue; fi
-  name=$(basename "$program" .exe)
-  echo "$name ..."
-  (cd "$work" && "$wine" "$program" --gtest_brief=1 --gtest_output="xml:Z:$reports/mingw-$name.xml") || failed+=("$name")
-done
-((${#failed[@]} == 0)) || fail "these programs failed: ${failed[*]}"
