@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 
@@ -45,7 +46,7 @@ void Input::add_to_with_name(CLI::App& command) {
 
 std::string Input::text() const {
   if (!file_.empty()) {
-    std::ifstream in(file_, std::ios::binary);
+    std::ifstream in(std::filesystem::path(file_), std::ios::binary);
     std::string text = in ? read(in) : "";
     if (!in.is_open() || in.bad())
       throw Error("gradwalk", "a file that can be read", "'" + file_ + "' (" + std::strerror(errno) + ")",

@@ -16,6 +16,7 @@
 #include "help.hpp"
 #include "nearest.hpp"
 #include "renamed.hpp"
+#include "system.hpp"
 #include "together.hpp"
 
 namespace {
@@ -58,7 +59,7 @@ std::string unknown_word_message(const CLI::App& app, const std::vector<std::str
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<std::string> words = gradwalk::cli::with_new_names(argc, argv);
+  const std::vector<std::string> words = gradwalk::cli::with_new_names(gradwalk::cli::words_of(argc, argv));
   CLI::App app("gradwalk: scalar autograd you can watch");
   app.name("gradwalk");
   app.formatter(gradwalk::cli::help_formatter());

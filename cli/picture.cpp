@@ -3,15 +3,13 @@
 #include "picture.hpp"
 
 #include <fmt/format.h>
-#include <langinfo.h>
 
 #include <algorithm>
-#include <clocale>
 
 #include "drawing.hpp"
 #include "extension.hpp"
 #include "gradwalk/files.hpp"
-#include "terminal.hpp"
+#include "system.hpp"
 
 namespace gradwalk::cli {
 namespace {
@@ -64,13 +62,6 @@ TrainingPlot plot_of(const Learned& learned) {
   plot.train = data.train;
   plot.test = data.test;
   return plot;
-}
-
-bool shows_unicode() {
-  std::setlocale(LC_CTYPE, "");
-  const bool result = std::string_view(nl_langinfo(CODESET)) == "UTF-8";
-  std::setlocale(LC_CTYPE, "C");
-  return result;
 }
 
 }  // namespace

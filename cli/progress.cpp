@@ -3,15 +3,14 @@
 #include "progress.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <string>
 
 #include "stopwatch.hpp"
+#include "system.hpp"
 #include "table.hpp"
-#include "terminal.hpp"
 
 namespace gradwalk::cli {
 Progress::Progress(std::uint64_t done, std::uint64_t steps, bool of_numbers, bool quiet)
@@ -20,7 +19,7 @@ Progress::Progress(std::uint64_t done, std::uint64_t steps, bool of_numbers, boo
       every_(std::max<std::uint64_t>(1, steps / 10)),
       of_numbers_(of_numbers),
       quiet_(quiet),
-      terminal_(isatty(STDOUT_FILENO) == 1) {}
+      terminal_(is_terminal()) {}
 
 void Progress::show(const TrainingRun::Report& report) {
   if (quiet_) return;

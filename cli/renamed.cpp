@@ -28,8 +28,7 @@ constexpr Renamed renamed[] = {
 
 }  // namespace
 
-std::vector<std::string> with_new_names(int argc, char** argv) {
-  std::vector<std::string> words(argv, argv + argc);
+std::vector<std::string> with_new_names(std::vector<std::string> words) {
   for (std::size_t i = 2; i < words.size() && words[i] != "--"; ++i) {
     const std::string name = words[i].substr(0, words[i].find('='));
     const auto found = std::find_if(std::begin(renamed), std::end(renamed), [&](const Renamed& option) {

@@ -9,6 +9,6 @@ namespace gradwalk::cli {
 
 // Returns the words of the command line with the new names of renamed options. Prints a note for each one it replaces,
 // to standard error.
-std::vector<std::string> with_new_names(int argc, char** argv);
+std::vector<std::string> with_new_names(std::vector<std::string> words);
 
 }  // namespace gradwalk::cli

@@ -3,11 +3,11 @@
 #include "saving.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <filesystem>
 
 #include "gradwalk/error.hpp"
+#include "system.hpp"
 
 namespace gradwalk::cli {
 namespace {
@@ -16,8 +16,8 @@ constexpr const char* recovery_name = "gradwalk-recovery.safetensors";
 
 // A path in a new private folder, where no other user can have placed a file or a link.
 std::string rescue_path() {
-  std::string folder = (std::filesystem::temp_directory_path() / "gradwalk-XXXXXX").string();
-  return ::mkdtemp(folder.data()) == nullptr ? recovery_name : folder + "/" + recovery_name;
+  const std::string folder = new_private_folder();
+  return folder.empty() ? recovery_name : folder + "/" + recovery_name;
 }
 
 // A name in the current folder that no earlier recovery file has.
@@ -38,7 +38,7 @@ void check_writable(const std::string& path) {
     throw Error("train", "the name of a file", "the folder '" + path + "'", "give the name of a file in it");
   if (!std::filesystem::is_directory(folder, error))
     throw Error("train", "a folder that exists", "'" + folder.string() + "'", "create it first, or save elsewhere");
-  if (::access(folder.c_str(), W_OK | X_OK) != 0)
+  if (!may_write_to(folder.string()))
     throw Error("train", "a folder it may write to", "'" + folder.string() + "'",
                 "check its permissions, or save elsewhere");
 }

@@ -3,9 +3,10 @@
 #include "style.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdlib>
+
+#include "system.hpp"
 
 namespace gradwalk::cli {
 
@@ -23,7 +24,7 @@ bool Style::is_on() const {
   const char* no_color = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");
   return (no_color == nullptr || *no_color == '\0') && terminal != nullptr && std::string_view(terminal) != "dumb" &&
-         isatty(STDOUT_FILENO) == 1;
+         is_terminal();
 }
 
 std::string Style::wrap(std::string_view code, std::string_view text) const {

@@ -2,7 +2,6 @@
 // Connects the processes that mpirun has started.
 #include "together.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -13,6 +12,7 @@
 #include <thread>
 
 #include "gradwalk/error.hpp"
+#include "mpi_library.hpp"
 
 namespace gradwalk::cli {
 namespace {
@@ -28,16 +28,15 @@ std::size_t from_environment(const char* open_mpi, const char* other, std::size_
 std::size_t processes() { return from_environment("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", 1); }
 
 const MpiCalls* loaded() {
-  constexpr const char* library = "libgradwalk-mpi.so." GRADWALK_SOVERSION;
-  void* handle = ::dlopen(library, RTLD_NOW | RTLD_GLOBAL);  // global, because MPI's own plug-ins need its symbols
-  const void* calls = handle == nullptr ? nullptr : ::dlsym(handle, "gradwalk_mpi_calls");
+  std::string reason;
+  const MpiCalls* const calls = load_mpi(reason);
   const bool is_first_here = from_environment("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", 0) == 0;
   if (calls == nullptr && !is_first_here) throw CLI::RuntimeError(silent_status);
   if (calls == nullptr)
     throw Error("train", fmt::format("gradwalk::mpi, for the {} processes of mpirun", processes()),
-                fmt::format("none ({})", ::dlerror()),
+                fmt::format("none ({})", reason),
                 "install libopenmpi-dev (tools/setup mpi) and build gradwalk with -DGRADWALK_MPI=ON");
-  return static_cast<const MpiCalls*>(calls);
+  return calls;
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "saving.hpp"
 #include "stopwatch.hpp"
 #include "style.hpp"
+#include "system.hpp"
 #include "table.hpp"
 #include "together.hpp"
 
@@ -34,11 +35,10 @@ struct TrainArguments {
 
 // The first Ctrl-C stops training after the current step. It restores the default action, so a second one ends the
 // program at once.
-constexpr int stopping[] = {SIGINT, SIGTERM, SIGHUP};
 volatile std::sig_atomic_t interrupted = 0;
 void interrupt(int by) {
   interrupted = by;
-  for (const int signal : stopping) std::signal(signal, SIG_DFL);
+  for (const int signal : stopping_signals()) std::signal(signal, SIG_DFL);
 }
 
 // The results of a run.
@@ -174,11 +174,11 @@ class Interrupts {
  public:
   Interrupts() {
     interrupted = 0;
-    for (const int signal : stopping) std::signal(signal, interrupt);
-    std::signal(SIGXFSZ, SIG_IGN);  // a file over the size limit is then an Error, and the model is saved elsewhere
+    for (const int signal : stopping_signals()) std::signal(signal, interrupt);
+    report_full_files();  // then the model is saved elsewhere
   }
   ~Interrupts() {
-    for (const int signal : stopping) std::signal(signal, SIG_DFL);
+    for (const int signal : stopping_signals()) std::signal(signal, SIG_DFL);
   }
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <gradwalk/gradwalk.hpp>
 #include <gradwalk/solve.hpp>
+#include <numbers>
 
 using namespace gradwalk;
 
@@ -72,7 +73,7 @@ int main() {
               found.compiled ? "compiled" : found.not_compiled.c_str());
 
   // The mean anomaly M grows evenly. The angle E of the planet solves E - e sin(E) = M.
-  const double eccentricity = 0.224, mean_anomaly = 3 * M_PI + 0.5;
+  const double eccentricity = 0.224, mean_anomaly = 3 * std::numbers::pi + 0.5;
   const Root angle = root([&](const Value& e) { return e - eccentricity * sin(e) - mean_anomaly; }, mean_anomaly);
   std::printf("E = %.12f, %s\n", angle.x[0], name(angle.stop).data());
 

@@ -3,8 +3,10 @@
 // that threads share.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#ifndef _WIN32
 #include <sys/wait.h>
 #include <unistd.h>
+#endif
 
 #include <atomic>
 #include <cmath>
@@ -204,6 +206,9 @@ TEST(ATrainerWithThreads, StepsOnAnyThread) {
   EXPECT_LT(trainer.step(rows), first);
 }
 
+#ifdef _WIN32
+TEST(AFork, IsNotOfWindows) { GTEST_SKIP() << "Windows has no fork()"; }
+#else
 TEST(AFork, LetsTheChildRunItsPrograms) {
   if (tests::sanitized) GTEST_SKIP() << "the thread sanitizer wants no threads in a child";
   const Network network;
@@ -243,5 +248,6 @@ TEST(AFork, LetsTheChildDestroyProgramsThatItHasNotUsed) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
+#endif
 
 }  // namespace gradwalk::compile_threads_test

@@ -14,15 +14,22 @@ namespace gradwalk::tests {
 
 inline std::atomic<std::size_t> bytes_in_use{0}, most_in_use{0};
 
+inline std::size_t size_of_allocation(void* at) {
+#ifdef _WIN32
+  return ::_msize(at);
+#else
+  return ::malloc_usable_size(at);
+#endif
+}
 inline void* counted_allocation(std::size_t size) {
   void* at = std::malloc(size);
   if (at == nullptr) throw std::bad_alloc();
-  const std::size_t in_use = bytes_in_use += ::malloc_usable_size(at);
+  const std::size_t in_use = bytes_in_use += size_of_allocation(at);
   most_in_use = std::max(most_in_use.load(), in_use);
   return at;
 }
 inline void counted_deallocation(void* at) {
-  if (at != nullptr) bytes_in_use -= ::malloc_usable_size(at);
+  if (at != nullptr) bytes_in_use -= size_of_allocation(at);
   std::free(at);
 }
 

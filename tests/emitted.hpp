@@ -3,30 +3,21 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp is POSIX's
 #include <sys/wait.h>
 
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "temporary_folder.hpp"
+
 namespace gradwalk::tests {
 
-// A folder of its own, which is removed at the end.
-class Folder {
+// A folder of its own, in which commands run.
+class Folder : public TemporaryFolder {
  public:
-  Folder() {
-    std::string name = testing::TempDir() + "gradwalk-emit-XXXXXX";
-    path_ = mkdtemp(name.data());
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { std::filesystem::remove_all(path_); }
-
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
   void write(const std::string& name, const std::string& text) const { std::ofstream(*this / name) << text; }
   std::string read(const std::string& name) const {
     std::stringstream text;
@@ -35,14 +26,11 @@ class Folder {
   }
   // Runs a command in the folder and returns what it prints. Fails the test if the command fails.
   std::string run(const std::string& command) const {
-    const int status = std::system(("cd '" + path_ + "' && " + command + " >out.txt 2>&1").c_str());
+    const int status = std::system(("cd '" + path() + "' && " + command + " >out.txt 2>&1").c_str());
     const std::string printed = read("out.txt");
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << command << "\n" << printed.substr(0, 4000);
     return printed;
   }
-
- private:
-  std::string path_;
 };
 
 // clang, where it is installed; otherwise gcc again.

@@ -20,6 +20,7 @@
 #include <random>
 
 #include "support.hpp"
+#include "temporary_folder.hpp"
 
 namespace gradwalk {
 namespace {
@@ -31,19 +32,10 @@ constexpr std::size_t most = 1 << 20;
 
 class Files : public testing::Test {
  protected:
-  Files() {
-    std::string name = testing::TempDir() + "gradwalk-files-XXXXXX";
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder for the test");
-    folder_ = name;
-  }
-  ~Files() override {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name) const { return folder_ / name; }
   std::vector<std::string> names() const {
     std::vector<std::string> all;
-    for (const auto& entry : fs::directory_iterator(folder_)) all.push_back(entry.path().filename());
+    for (const auto& entry : fs::directory_iterator(folder_.path())) all.push_back(entry.path().filename());
     std::sort(all.begin(), all.end());
     return all;
   }
@@ -52,7 +44,7 @@ class Files : public testing::Test {
     return ::stat(file.c_str(), &about) == 0 ? about.st_mode & 07777 : 0;
   }
 
-  fs::path folder_;
+  tests::TemporaryFolder folder_;
 };
 
 std::string message_reading(const std::string& path) {
@@ -83,7 +75,7 @@ TEST_F(Files, AreReadAsTheyWereWritten) {
 
 TEST_F(Files, CanBeInTheWorkingFolder) {
   const fs::path before = fs::current_path();
-  fs::current_path(folder_);
+  fs::current_path(folder_.path());
   write_file("here", "1");
   EXPECT_EQ(read_file("here", most), "1");
   fs::current_path(before);
@@ -99,7 +91,7 @@ TEST_F(Files, OfOtherKindsAreRefusedWithoutBlocking) {
   ASSERT_LT(socket_path.size(), sizeof address.sun_path);
   std::copy(socket_path.begin(), socket_path.end(), address.sun_path);
   ASSERT_EQ(::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-  const std::array<std::pair<std::string, const char*>, 5> cases{{{folder_.string(), "a folder"},
+  const std::array<std::pair<std::string, const char*>, 5> cases{{{folder_.path(), "a folder"},
                                                                   {path("pipe"), "a pipe"},
                                                                   {path("socket"), "a socket"},
                                                                   {"/dev/zero", "a device"},
@@ -203,7 +195,7 @@ TEST_F(Files, AreUnchangedIfTheDiskIsFull) {
 
 TEST_F(Files, AreUnchangedIfPermissionIsDenied) {
   write_file(path("a"), "old");
-  ASSERT_EQ(::chmod(folder_.c_str(), 0555), 0);
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0555), 0);
   ASSERT_EQ(::chmod(path("a").c_str(), 0666), 0);
   const auto as_nobody = [&](const std::string& expected) {
     return in_child([&] {
@@ -215,7 +207,7 @@ TEST_F(Files, AreUnchangedIfPermissionIsDenied) {
                                   "permissions, or choose another place"),
             0);
   ASSERT_EQ(::chmod(path("a").c_str(), 0444), 0);
-  ASSERT_EQ(::chmod(folder_.c_str(), 0777), 0);  // the folder is writable, the file is not
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0777), 0);  // the folder is writable, the file is not
   EXPECT_EQ(as_nobody(path("a") +
                       ": needs a file that may be written, got Permission denied; check the permissions, or choose "
                       "another place"),

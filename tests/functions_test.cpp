@@ -96,6 +96,8 @@ TYPED_TEST(FunctionsOf, HaveTheErrorsThatTheirTableStates) {
   const std::size_t n = tests::long_run() ? 2'000'000 : tests::sized(20'000, 2'000);
   std::mt19937_64 generator(11);
   for (const Row& row : rows) {
+    const bool is_of_angle = row.op == Op::sin || row.op == Op::cos || row.op == Op::tan;
+    if (is_of_angle && sizeof(T) == 8 && !tests::exact_angles) continue;  // there is nothing to compare with
     std::vector<T> x(n), y(n), got(n);
     std::vector<Wide> want(n);
     for (std::size_t i = 0; i < n; ++i) {

@@ -4,8 +4,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <bit>
 #include <cstdint>
@@ -18,6 +16,7 @@
 
 #include "gradwalk/error.hpp"
 #include "gradwalk/files.hpp"
+#include "temporary_folder.hpp"
 
 namespace gradwalk {
 namespace {
@@ -229,14 +228,7 @@ TEST(Safetensors, RejectTensorsThatCannotBeWritten) {
 
 class SafetensorsFiles : public testing::Test {
  protected:
-  SafetensorsFiles() {
-    std::string name = testing::TempDir() + "gradwalk-models-XXXXXX";
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder for the test");
-    folder_ = name;
-  }
-  ~SafetensorsFiles() override { std::filesystem::remove_all(folder_); }
-
-  std::filesystem::path folder_;
+  tests::TemporaryFolder folder_;
 };
 
 TEST_F(SafetensorsFiles, AreWrittenAndRead) {
@@ -253,9 +245,9 @@ TEST_F(SafetensorsFiles, AreNamedInMessages) {
             path +
                 ": needs 8 bytes with the header's length, got 5; the file is damaged or not a safetensors file: use "
                 "a copy, or save it again");
-  EXPECT_EQ(said([&] { SafetensorsFile::read(folder_); }),
-            folder_.string() +
-                ": needs a regular file, got a folder; name a file, or save what comes from there to one first");
+  EXPECT_EQ(
+      said([&] { SafetensorsFile::read(folder_.path()); }),
+      folder_.path() + ": needs a regular file, got a folder; name a file, or save what comes from there to one first");
 }
 
 // Makes one change like those of damaged or hostile files.

@@ -4,9 +4,11 @@
 #include "gradwalk/tapes.hpp"
 
 #include <gtest/gtest.h>
+#ifndef _WIN32
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#endif
 
 #include <atomic>
 #include <mutex>
@@ -97,6 +99,7 @@ TEST(ATape, IsFreedWithItsLastHandleOnAnyThread) {
   expect_resident_below(before + 5);
 }
 
+#ifndef _WIN32
 [[noreturn]] void run_twelve_threads_in_four_gigabytes() {
   const rlimit limits{std::size_t{4} << 30, std::size_t{4} << 30};
   setrlimit(RLIMIT_AS, &limits);
@@ -114,10 +117,15 @@ TEST(ATape, IsFreedWithItsLastHandleOnAnyThread) {
   for (int k = 0; k < 10000000; ++k) x = sin(x);
   std::_Exit(right == 12 ? 0 : 1);
 }
+#endif
 
 TEST(ManyThreads, FitUnderALimitOfTheAddressSpace) {
+#ifdef _WIN32
+  GTEST_SKIP() << "Windows has no limit of the address space";
+#else
   if (sanitized) GTEST_SKIP() << "sanitizers need address space of their own";
   EXPECT_EXIT(run_twelve_threads_in_four_gigabytes(), testing::ExitedWithCode(0), "");
+#endif
 }
 
 TEST(ASharedTape, IsUsedByThreadsInTurn) {
@@ -205,6 +213,9 @@ class Repeating {
 };
 
 TEST(AFork, WhileAnotherThreadReleasesValuesLeavesTheChildUsable) {
+#ifdef _WIN32
+  GTEST_SKIP() << "Windows has no fork()";
+#else
   if (emulated) GTEST_SKIP() << "qemu does not fork where there are threads";
   const Value kept{0.1};
   const Repeating other([] {
@@ -228,6 +239,7 @@ TEST(AFork, WhileAnotherThreadReleasesValuesLeavesTheChildUsable) {
     ASSERT_EQ(waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "child " << i;
   }
+#endif
 }
 
 }  // namespace

@@ -24,7 +24,11 @@ const std::string ended_thread =
 Value global{1.0};
 struct AfterMain {
   Value value = global * 2;
+#ifdef _WIN32
+  std::string wanted = "no error";  // global objects end before the main thread
+#else
   std::string wanted = "data" + ended_thread;
+#endif
   ~AfterMain() {
     const std::string got = error_of([&] { value.data(); });
     if (got == wanted) return;

@@ -77,8 +77,20 @@ namespace rules {
 
 using std::abs, std::acos, std::acosh, std::asin, std::asinh, std::atan, std::atan2, std::atanh, std::cbrt, std::ceil;
 using std::copysign, std::cos, std::cosh, std::erf, std::erfc, std::exp, std::exp2, std::expm1, std::floor, std::fmod;
-using std::hypot, std::log, std::log10, std::log1p, std::log2, std::round, std::sin, std::sinh, std::sqrt, std::tan;
-using std::tanh, std::trunc;
+using std::hypot, std::log, std::log10, std::log1p, std::log2, std::sin, std::sinh, std::sqrt, std::tan, std::tanh;
+using std::trunc;
+
+#ifdef __MINGW32__
+// mingw-w64's std::round rounds 0.49999999999999994 up.
+template <class T>
+  requires std::is_floating_point_v<T>
+T round(T x) {
+  const T whole = std::trunc(x);
+  return std::abs(x - whole) < T(0.5) ? whole : whole + std::copysign(T(1), x);
+}
+#else
+using std::round;
+#endif
 
 // pow is out of line: compilers that see the exponent turn pow(x, 2) into x * x, which may differ in the last bit.
 GRADWALK_EXPORT double pow(double x, double y);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -25,8 +24,7 @@ template <class T> class Buffer {
       return;
     }
     const std::size_t bytes = round_up((size + 1) * sizeof(T), cache_line);
-    at_.reset(static_cast<T*>(std::aligned_alloc(cache_line, bytes)));
-    if (at_ == nullptr) throw std::bad_alloc();
+    at_.reset(static_cast<T*>(::operator new(bytes, std::align_val_t{cache_line})));
     std::memset(static_cast<void*>(at_.get()), 0, bytes);
     size_ = room_ = size;
   }
@@ -37,7 +35,7 @@ template <class T> class Buffer {
 
  private:
   struct Free {
-    void operator()(T* at) const { std::free(at); }
+    void operator()(T* at) const { ::operator delete(at, std::align_val_t{cache_line}); }
   };
   std::unique_ptr<T[], Free> at_;
   std::size_t size_ = 0, room_ = 0;

@@ -471,7 +471,7 @@ template <class T> class Translator {
   Number operand(const Operand& from, std::uint32_t i) {
     if (!from.exists()) return constant_number(1);
     if (from.table == none && from.stride == 0) return number_at(at_(from, 0));
-    std::array<std::uint32_t, widest> at;
+    std::array<std::uint32_t, widest> at{};
     bool is_one = true, is_in_row = true;
     for (std::uint32_t k = 0; k < width_; ++k) {
       at[k] = at_(from, i + k);

@@ -4,13 +4,14 @@
 // waits are shorter than waking up takes, and then sleeps.
 #include "pool.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <exception>
 #include <memory>
 #include <utility>
+
+#include "platform/process.hpp"
+#include "platform/waiting.hpp"
 
 namespace gradwalk::compiler {
 namespace {
@@ -28,17 +29,17 @@ constexpr std::size_t longest_rest = 1024;  // rounds
 constexpr std::size_t most_in_vain = 16;    // rounds
 
 // Waits until the number changes, and returns the new one.
-template <class N> N wait_while(const std::atomic<N>& number, N is) {
+std::uint32_t wait_while(const std::atomic<std::uint32_t>& number, std::uint32_t is) {
   const Clock::time_point end = Clock::now() + longest_spin;
   do {
     for (int i = 0; i < 32; ++i) {
-      const N now = number.load(std::memory_order_acquire);
+      const std::uint32_t now = number.load(std::memory_order_acquire);
       if (now != is) return now;
       pause();
     }
   } while (Clock::now() < end);
-  N now = is;
-  while ((now = number.load(std::memory_order_acquire)) == is) number.wait(is, std::memory_order_acquire);
+  std::uint32_t now = is;
+  while ((now = number.load(std::memory_order_acquire)) == is) platform::wait_for_change(number, is);
   return now;
 }
 
@@ -49,7 +50,7 @@ Pool::Pool(std::size_t threads) : workers_(threads - 1), thrown_(threads), claim
 Pool::~Pool() { end(); }
 
 void Pool::start() {
-  process_ = getpid();
+  process_ = platform::process_number();
   ends_.store(false, std::memory_order_relaxed);
   const std::uint32_t round = round_.load(std::memory_order_relaxed);
   try {
@@ -64,10 +65,10 @@ void Pool::start() {
 
 void Pool::end() {
   if (workers_.empty()) return;
-  if (process_ != getpid()) return forget();
+  if (process_ != platform::process_number()) return forget();
   ends_.store(true, std::memory_order_release);
   round_.fetch_add(1, std::memory_order_release);
-  round_.notify_all();
+  platform::wake_all(round_);
   for (std::thread& worker : workers_)
     if (worker.joinable()) worker.join();
 }
@@ -97,7 +98,7 @@ void Pool::run(const std::function<void(std::size_t)>& work) {
     work(0);
     return;
   }
-  if (process_ != getpid()) {
+  if (process_ != platform::process_number()) {
     forget();
     start();
   }
@@ -114,7 +115,7 @@ void Pool::run(const std::function<void(std::size_t)>& work) {
 void Pool::run_together() {
   done_.store(0, std::memory_order_relaxed);
   const std::uint32_t round = round_.fetch_add(1, std::memory_order_release) + 1;
-  round_.notify_all();
+  platform::wake_all(round_);
   const Clock::time_point begin = Clock::now();
   std::uint32_t others = 0;
   for (std::size_t i = 0; i < size(); ++i)
@@ -152,7 +153,7 @@ void Pool::wait_for_work(std::size_t number, std::uint32_t round) {
     if (!claim(number, round)) continue;
     call(number);
     done_.fetch_add(1, std::memory_order_acq_rel);
-    done_.notify_all();
+    platform::wake_all(done_);
   }
 }
 

@@ -6,8 +6,6 @@
 // than the work, the caller works alone for a while. So threads cost little where they do not help.
 #pragma once
 
-#include <sys/types.h>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -61,7 +59,7 @@ class Pool {
   std::size_t alone_ = 0;    // the number of rounds to work alone
   std::size_t rest_ = 0;     // the number of rounds to work alone after the next one that waited too long
   std::size_t in_vain_ = 0;  // the number of rounds in a row in which no other thread was there in time
-  pid_t process_ = 0;        // whose threads the workers are
+  long process_ = 0;         // whose threads the workers are; 0: none
 };
 #endif
 

@@ -52,9 +52,30 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE && defined(GRADWALK_NUMBER)
 namespace gradwalk::detail {
 
+// The instruction sets of this processor, as bits of Highway.
+inline std::int64_t supported_targets() {
+#ifndef GRADWALK_HIGHWAY_HEADERS_ONLY
+  return hwy::SupportedTargets();
+#elif HWY_ARCH_X86
+  // Without Highway's library, we look ourselves for what it asks of each set.
+#define GRADWALK_HAS(part) (__builtin_cpu_supports(part) != 0)
+  const bool has_ssse3 = GRADWALK_HAS("ssse3");
+  const bool has_sse4 = has_ssse3 && GRADWALK_HAS("sse4.2") && GRADWALK_HAS("aes") && GRADWALK_HAS("pclmul");
+  const bool has_avx2 = has_sse4 && GRADWALK_HAS("avx2") && GRADWALK_HAS("fma") && GRADWALK_HAS("bmi") &&
+                        GRADWALK_HAS("bmi2") && GRADWALK_HAS("lzcnt") && GRADWALK_HAS("f16c");
+  const bool has_avx3 = has_avx2 && GRADWALK_HAS("avx512f") && GRADWALK_HAS("avx512vl") && GRADWALK_HAS("avx512dq") &&
+                        GRADWALK_HAS("avx512bw") && GRADWALK_HAS("avx512cd");
+#undef GRADWALK_HAS
+  return (has_ssse3 ? HWY_SSSE3 : 0) | (has_sse4 ? HWY_SSE4 : 0) | (has_avx2 ? HWY_AVX2 : 0) |
+         (has_avx3 ? HWY_AVX3 : 0);
+#else
+  return 0;
+#endif
+}
+
 // NOLINTNEXTLINE(misc-definitions-in-headers): HWY_ONCE
 template <> std::vector<Kernels<GRADWALK_NUMBER>> tables_of_this_machine() {
-  [[maybe_unused]] const std::int64_t has = hwy::SupportedTargets();
+  [[maybe_unused]] const std::int64_t has = supported_targets();
   std::vector<Kernels<GRADWALK_NUMBER>> tables;
 #if HWY_TARGETS & HWY_AVX3
   if (has & HWY_AVX3) tables.push_back(N_AVX3::table<GRADWALK_NUMBER>());

@@ -5,8 +5,9 @@
 
 namespace gradwalk::platform {
 
-// Calls work(data) when this thread ends, which for the main thread is the end of the program. The call that was
-// registered last comes first. A thread can register four calls.
+// Calls work(data) when this thread ends. For the main thread that is the end of the program: before the destructors of
+// global objects, but on Windows after them or, by g++, never. The call that was registered last comes first. A thread
+// can register four calls.
 void at_thread_end(void (*work)(void* data) noexcept, void* data);
 
 }  // namespace gradwalk::platform
