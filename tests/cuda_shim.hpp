@@ -17,9 +17,10 @@
 #define __shared__ static
 #define __launch_bounds__(threads)
 #define __align__(bytes) __attribute__((aligned(bytes)))
+#define gw_shared(name) real* const name = (real*)shim::dynamic_memory
 
 struct ShimIndex {
-  unsigned x;
+  unsigned x, y;
 };
 inline ShimIndex threadIdx, blockIdx, blockDim, gridDim;
 
@@ -33,6 +34,7 @@ inline std::vector<char> stacks;
 inline bool is_done[most_threads];
 inline const std::function<void()>* kernel;
 inline double lanes[most_threads];
+alignas(16) inline char dynamic_memory[256 * 1024];
 
 inline void run_thread() {
   (*kernel)();
@@ -41,30 +43,36 @@ inline void run_thread() {
 // Lets all other threads of the block come this far.
 inline void wait() { swapcontext(&contexts[threadIdx.x], &scheduler); }
 
-inline void launch(unsigned blocks, unsigned threads, const std::function<void()>& function) {
-  stacks.resize(most_threads * stack_bytes);
-  kernel = &function;
-  gridDim.x = blocks;
-  blockDim.x = threads;
-  for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
-    for (unsigned i = 0; i < threads; ++i) {
-      getcontext(&contexts[i]);
-      contexts[i].uc_stack.ss_sp = stacks.data() + i * stack_bytes;
-      contexts[i].uc_stack.ss_size = stack_bytes;
-      contexts[i].uc_link = &scheduler;
-      makecontext(&contexts[i], run_thread, 0);
-      is_done[i] = false;
-    }
-    for (bool is_running = true; is_running;) {
-      is_running = false;
-      for (unsigned i = 0; i < threads; ++i) {
-        if (is_done[i]) continue;
-        is_running = true;
-        threadIdx.x = i;
-        swapcontext(&scheduler, &contexts[i]);
-      }
+inline void run_block() {
+  for (unsigned i = 0; i < blockDim.x; ++i) {
+    getcontext(&contexts[i]);
+    contexts[i].uc_stack.ss_sp = stacks.data() + i * stack_bytes;
+    contexts[i].uc_stack.ss_size = stack_bytes;
+    contexts[i].uc_link = &scheduler;
+    makecontext(&contexts[i], run_thread, 0);
+    is_done[i] = false;
+  }
+  for (bool is_running = true; is_running;) {
+    is_running = false;
+    for (unsigned i = 0; i < blockDim.x; ++i) {
+      if (is_done[i]) continue;
+      is_running = true;
+      threadIdx.x = i;
+      swapcontext(&scheduler, &contexts[i]);
     }
   }
+}
+// The second dimension of the grid is `parts`.
+inline void launch(unsigned blocks, unsigned parts, unsigned threads, const std::function<void()>& function) {
+  stacks.resize(most_threads * stack_bytes);
+  kernel = &function;
+  gridDim = {blocks, parts};
+  blockDim = {threads, 1};
+  for (blockIdx.y = 0; blockIdx.y < parts; ++blockIdx.y)
+    for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) run_block();
+}
+inline void launch(unsigned blocks, unsigned threads, const std::function<void()>& function) {
+  launch(blocks, 1, threads, function);
 }
 
 // Rows, one after another, in tiles of 32: in a tile, the first input of all rows comes first.

@@ -365,10 +365,13 @@ TEST(EmitCuda, RefusesWhatItCannotEmit) {
   std::vector<Value> many(4000);
   Value sum = 0.0;
   for (const Value& one : many) sum = sum + x * one;
-  EXPECT_EQ(
-      error_of([&] { emit_cuda(sum * sum, {.inputs = {x}, .parameters = many, .ignore_comparisons = true}); }),
-      "emit_cuda: needs at most 3071 uniform numbers that rows read, got 4000; use compile() for a graph with more "
-      "parameters");
+  const auto refused = [&](CudaOptions::Rows rows) {
+    return error_of(
+        [&] { emit_cuda(sum * sum, {.inputs = {x}, .parameters = many, .rows = rows, .ignore_comparisons = true}); });
+  };
+  EXPECT_EQ(refused(CudaOptions::Rows::automatic), "no error");
+  EXPECT_EQ(refused(CudaOptions::Rows::by_threads),
+            "emit_cuda: needs at most 3071 uniform numbers that rows read, got 4000; leave .rows as it is");
 }
 
 }  // namespace gradwalk::emit_cuda_test

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "compile/passes.hpp"
+#include "cuda_layers.hpp"
 #include "cuda_prelude.hpp"
 #include "function_text.hpp"
 #include "gradients.hpp"
@@ -15,6 +16,7 @@
 #include "names.hpp"
 #include "parts.hpp"
 #include "random_words.hpp"
+#include "straight_text.hpp"
 
 namespace gradwalk {
 namespace emit {
@@ -30,6 +32,22 @@ constexpr std::size_t most_of_outer = 16, least_of_outer = 8;  // numbers of a s
 constexpr std::size_t stage = 36;  // numbers from one staged number to the next: 32 rows, and no bank conflicts
 constexpr std::size_t steps_between_reads = 32;  // for which numbers of shared memory stay in registers
 constexpr std::size_t most_kept = 1024;          // numbers of a row that the reverse mode keeps
+
+[[noreturn]] void refuse_tangents() {
+  throw Error("emit_cuda", "a loop, few uniform numbers, and no input gradients or guard for tangents",
+              "a graph or options without one of these", "leave .derivatives as it is");
+}
+
+// The number of parameters, and of numbers computed from them, that rows read.
+std::size_t uniform_numbers(const compiler::Scalars& scalars) {
+  std::vector<bool> is_read(scalars.nodes.size());
+  for (const compiler::Scalar& node : scalars.nodes) {
+    if (node.op == Op::leaf || node.op == Op::constant || node.rate != compiler::Rate::varying) continue;
+    for (const Id operand : node.operands)
+      if (operand != none && scalars.nodes[operand].rate == compiler::Rate::uniform) is_read[operand] = true;
+  }
+  return static_cast<std::size_t>(std::ranges::count(is_read, true));
+}
 
 // The backward pass of a part, with all its outputs or one.
 struct Backward {
@@ -48,37 +66,22 @@ struct Outer {
 
 class Kernels {
  public:
-  Kernels(std::span<const Value> outputs, const CudaOptions& options)
+  Kernels(compiler::Scalars scalars, const CudaOptions& options, std::string name)
       : options_(options),
         dialect_(options.precision == Precision::float32, options.exact),
-        name_(Names().unique(options.name, "model")) {
-    std::vector<Value> inputs = options.inputs;
-    for (const std::vector<Value>* random : {&options.normals, &options.uniforms})
-      inputs.insert(inputs.end(), random->begin(), random->end());
-    if (inputs.empty()) throw Error("emit_cuda", "inputs that differ from row to row", "none", "name them in .inputs");
-    has_random_ = inputs.size() > options.inputs.size();
-    if (has_random_ && options.input_gradients)
-      throw Error("emit_cuda", "inputs of the rows alone for input gradients", "random inputs",
-                  "leave out .input_gradients, or give the numbers in the rows");
-    compiler::Recorded recorded = compiler::record(outputs, inputs, options.parameters);
-    compiler::check_comparisons("emit_cuda", recorded.decisions, options.ignore_comparisons);
-    if (!recorded.scalars.index_sizes.empty())
-      throw Error("emit_cuda", "operations that are CUDA expressions", "a pick, whose index has to be checked",
-                  "write it as select(index == 0, a, select(index == 1, b, ...))");
-    cut_ = cut_at_loops(std::move(recorded.scalars), options.loops, unrolled);
-    if (mixes_inputs())
-      cut_ = cut_at_loops(compiler::record(outputs, inputs, options.parameters).scalars, false, unrolled);
+        name_(std::move(name)),
+        has_random_(options.normals.size() + options.uniforms.size() > 0) {
+    cut_ = cut_at_loops(scalars, options.loops, unrolled);
+    if (mixes_inputs()) cut_ = cut_at_loops(std::move(scalars), false, unrolled);
     sums_ = cut_.fronts.size() + 1;
     is_shared_ = sums_ > most_in_registers || cut_.has_round_fronts;
-    const std::size_t most = CudaSource::most_fronts(options.precision);
-    if (cut_.fronts.size() > most)
-      throw Error("emit_cuda", "at most " + to_string(most) + " uniform numbers that rows read", to_string(sums_ - 1),
-                  "use compile() for a graph with more parameters");
-    uses_tangents_ = chooses_tangents();
-    if (is_shared_ && cut_.rounds.loops.empty() && !options.guard_zeros) find_outers();
   }
+  // Whether rows read few enough uniform numbers.
+  bool fits() const { return cut_.fronts.size() <= CudaSource::most_fronts(options_.precision); }
 
   CudaSource run() {
+    uses_tangents_ = chooses_tangents();
+    if (is_shared_ && cut_.rounds.loops.empty() && !options_.guard_zeros) find_outers();
     std::string kernels = rows_kernel() + values_kernel() + sum_kernel();
     if (!cut_.fronts_are_parameters) kernels += uniform_kernels();
     CudaSource made;
@@ -286,31 +289,18 @@ class Kernels {
     calls_digamma_ |= code.calls_digamma;
     calls_trigamma_ |= code.calls_trigamma;
     calls_times_ |= code.calls_times;
-    std::vector<std::string> names(code.nodes), made(nodes.size());
-    const auto text_of = [&](const Operand& operand) {
-      switch (operand.array) {
-        case Array::number: return dialect_.literal(operand.number);
-        case Array::parameter: return leaf(leaves[operand.index], scope);
-        case Array::seed: return seeds[operand.index];
-        default: return names[operand.index];
-      }
-    };
-    for (const Item& item : code.items) {
-      const Statement& statement = item.statement;
-      const std::string& pattern = code.patterns[statement.value.pattern];
-      const std::string text = filled(pattern, [&](std::size_t k) { return text_of(statement.value.operands[k][0]); });
-      const Operand& target = statement.target[0];
-      std::string& name = target.array == Array::node ? names[target.index] : made[target.index];
-      if (pattern == hole(0)) {
-        name = text;
-        continue;
-      }
-      name = fresh("t");
-      line("const real " + name + " = " + text + ";");
-      // Weights are read again after this: compilers would keep all of them in registers, and spill.
-      if (reads_slots_ && fresh_ % steps_between_reads == 0) line("__syncwarp();");
-    }
-    return made;
+    return straight_text(
+        code, nodes.size(), dialect_,
+        [&](const Operand& operand) {
+          return operand.array == Array::seed ? seeds[operand.index] : leaf(leaves[operand.index], scope);
+        },
+        [&](const std::string& text) {
+          const std::string name = fresh("t");
+          line("const real " + name + " = " + text + ";");
+          // Weights are read again after this: compilers would keep all of them in registers, and spill.
+          if (reads_slots_ && fresh_ % steps_between_reads == 0) line("__syncwarp();");
+          return name;
+        });
   }
   Code lowered(const Terms& terms, const std::vector<Id>& nodes, bool has_seeds) const {
     std::vector<Store> stores;
@@ -348,9 +338,7 @@ class Kernels {
   bool chooses_tangents() const {
     const bool has_loop = !cut_.rounds.loops.empty();
     const bool can = has_loop && !is_shared_ && !options_.input_gradients && !options_.guard_zeros;
-    if (options_.derivatives == CudaOptions::Derivatives::tangents && !can)
-      throw Error("emit_cuda", "a loop, few uniform numbers, and no input gradients or guard for tangents",
-                  "a graph or options without one of these", "leave .derivatives as it is");
+    if (options_.derivatives == CudaOptions::Derivatives::tangents && !can) refuse_tangents();
     if (options_.derivatives == CudaOptions::Derivatives::reverse || !can) return false;
     if (options_.derivatives == CudaOptions::Derivatives::tangents) return true;
     // Costs in multiplications. A number that is read or written costs about as much as 24 of them.
@@ -1205,9 +1193,10 @@ class Kernels {
   const CudaOptions& options_;
   Cuda dialect_;
   std::string name_;
+  bool has_random_;
   Cut cut_;
   std::size_t sums_ = 0;
-  bool is_shared_ = false, uses_tangents_ = false, has_random_ = false;
+  bool is_shared_ = false, uses_tangents_ = false;
   std::vector<Outer> outers_;
   std::vector<std::uint32_t> slots_;  // with outer products: where each sum is in shared memory, and the front of it
   std::size_t slot_count_ = 0;
@@ -1224,7 +1213,29 @@ class Kernels {
 }  // namespace emit
 
 CudaSource emit_cuda(std::span<const Value> outputs, const CudaOptions& options) {
-  return emit::Kernels(outputs, options).run();
+  std::vector<Value> inputs = options.inputs;
+  for (const std::vector<Value>* random : {&options.normals, &options.uniforms})
+    inputs.insert(inputs.end(), random->begin(), random->end());
+  if (inputs.empty()) throw Error("emit_cuda", "inputs that differ from row to row", "none", "name them in .inputs");
+  if (inputs.size() > options.inputs.size() && options.input_gradients)
+    throw Error("emit_cuda", "inputs of the rows alone for input gradients", "random inputs",
+                "leave out .input_gradients, or give the numbers in the rows");
+  compiler::Recorded recorded = compiler::record(outputs, inputs, options.parameters);
+  compiler::check_comparisons("emit_cuda", recorded.decisions, options.ignore_comparisons);
+  if (!recorded.scalars.index_sizes.empty())
+    throw Error("emit_cuda", "operations that are CUDA expressions", "a pick, whose index has to be checked",
+                "write it as select(index == 0, a, select(index == 1, b, ...))");
+  const std::string name = emit::Names().unique(options.name, "model");
+  const std::size_t most = CudaSource::most_fronts(options.precision), read = emit::uniform_numbers(recorded.scalars);
+  if (options.rows != CudaOptions::Rows::by_blocks && read <= most) {
+    emit::Kernels kernels(recorded.scalars, options, name);
+    if (kernels.fits()) return kernels.run();
+  }
+  if (options.rows == CudaOptions::Rows::by_threads)
+    throw Error("emit_cuda", "at most " + std::to_string(most) + " uniform numbers that rows read",
+                std::to_string(read), "leave .rows as it is");
+  if (options.derivatives == CudaOptions::Derivatives::tangents) emit::refuse_tangents();
+  return emit::cuda_layers(std::move(recorded.scalars), options, name);
 }
 CudaSource emit_cuda(const Value& output, const CudaOptions& options) {
   return emit_cuda(std::span(&output, 1), options);

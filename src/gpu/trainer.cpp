@@ -117,7 +117,7 @@ struct Trainer::State : Machine {
     auto floats = detail::converted<float>(numbers);
     void* const typed = options.precision == Precision::float32 ? static_cast<void*>(&floats) : &numbers;
     Address p = parameters.address(), m = first.address(), v = second.address(), to = outcome.address();
-    launch(call, kernel, 1, update_threads,
+    launch(call, kernel, {1}, update_threads,
            {&count, &step, &checks, &share, &most_norm, typed, &results, &p, &m, &v, &to});
   }
   void begin(const char* call) {
