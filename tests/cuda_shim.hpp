@@ -14,6 +14,7 @@
 
 #define __global__
 #define __device__
+#define __forceinline__ inline
 #define __shared__ static
 #define __launch_bounds__(threads)
 #define __align__(bytes) __attribute__((aligned(bytes)))

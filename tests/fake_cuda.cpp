@@ -110,7 +110,7 @@ int cuModuleGetFunction(Handle* function, Handle module, const char* name) {
   return *function == nullptr ? no_such_kernel : 0;
 }
 int cuMemAlloc_v2(Address* address, size_t bytes) {
-  if (bytes > most_bytes() - used_bytes()) return out_of_memory;
+  if (used_bytes() + bytes > most_bytes()) return out_of_memory;
   *address = reinterpret_cast<Address>(std::malloc(bytes));
   allocated[*address] = bytes;
   return 0;

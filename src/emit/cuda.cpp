@@ -78,10 +78,14 @@ class Kernels {
   }
   // Whether rows read few enough uniform numbers.
   bool fits() const { return cut_.fronts.size() <= CudaSource::most_fronts(options_.precision); }
-
-  CudaSource run() {
+  // Whether the gradients of all uniform numbers are sums of a row, rather than some of them outer products.
+  bool has_many_sums() const { return is_shared_ && outers_.empty(); }
+  void plan() {
     uses_tangents_ = chooses_tangents();
     if (is_shared_ && cut_.rounds.loops.empty() && !options_.guard_zeros) find_outers();
+  }
+
+  CudaSource run() {
     std::string kernels = rows_kernel() + values_kernel() + sum_kernel();
     if (!cut_.fronts_are_parameters) kernels += uniform_kernels();
     CudaSource made;
@@ -1229,7 +1233,13 @@ CudaSource emit_cuda(std::span<const Value> outputs, const CudaOptions& options)
   const std::size_t most = CudaSource::most_fronts(options.precision), read = emit::uniform_numbers(recorded.scalars);
   if (options.rows != CudaOptions::Rows::by_blocks && read <= most) {
     emit::Kernels kernels(recorded.scalars, options, name);
-    if (kernels.fits()) return kernels.run();
+    if (kernels.fits()) {
+      kernels.plan();
+      // A thread with many sums spills its registers: a 2-40-40-1 network spilled 31 KB, and compiling it took 42 s.
+      const bool is_slow = options.rows == CudaOptions::Rows::automatic && kernels.has_many_sums() &&
+                           emit::is_mostly_layers(recorded.scalars);
+      if (!is_slow) return kernels.run();
+    }
   }
   if (options.rows == CudaOptions::Rows::by_threads)
     throw Error("emit_cuda", "at most " + std::to_string(most) + " uniform numbers that rows read",

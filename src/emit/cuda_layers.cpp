@@ -87,6 +87,8 @@ class LayerKernels {
     forward_ = pieces_of(program_, program_.varying, forward);
     backward_ = pieces_of(program_, program_.varying_backward, backward);
     uniform_backward_ = pieces_of(program_, program_.uniform_backward, backward);
+    advance_wide_layers(forward_);
+    advance_wide_layers(backward_);
     find_outers();
     choose_memory();
   }
@@ -298,6 +300,45 @@ class LayerKernels {
   std::size_t resident_bytes() const { return places_ * shared_pitch * number_size(); }
   std::size_t number_size() const { return dialect_.is_float() ? sizeof(float) : sizeof(double); }
   static bool is_wide(const Instruction& layer) { return std::size_t{layer.count} * layer.depth * layer.copies > wide; }
+  // A wide layer that comes before what it does not need leaves fewer kernels.
+  void advance_wide_layers(std::vector<Piece>& pieces) const {
+    const auto is_wide_layer = [](const Piece& piece) {
+      const auto* layer = std::get_if<Layer>(&piece);
+      return layer != nullptr && is_wide(layer->instruction);
+    };
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      if (!is_wide_layer(pieces[i])) continue;
+      std::size_t to = i;
+      while (to > 0 && !is_wide_layer(pieces[to - 1]) && are_independent(pieces[to - 1], pieces[i])) --to;
+      std::rotate(pieces.begin() + static_cast<std::ptrdiff_t>(to), pieces.begin() + static_cast<std::ptrdiff_t>(i),
+                  pieces.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    }
+  }
+  // Whether neither piece writes places that the other one reads or writes.
+  bool are_independent(const Piece& one, const Piece& other) const {
+    const auto [reads, writes] = places_of(one);
+    const auto [other_reads, other_writes] = places_of(other);
+    const auto meet = [](const std::set<std::uint32_t>& x, const std::set<std::uint32_t>& y) {
+      return std::ranges::any_of(x, [&](std::uint32_t place) { return y.contains(place); });
+    };
+    return !meet(reads, other_writes) && !meet(writes, other_reads) && !meet(writes, other_writes);
+  }
+  // The varying places that a piece reads, and those that it writes.
+  std::pair<std::set<std::uint32_t>, std::set<std::uint32_t>> places_of(const Piece& piece) const {
+    std::set<std::uint32_t> reads, writes;
+    if (const auto* layer = std::get_if<Layer>(&piece)) {
+      const Instruction& one = layer->instruction;
+      const std::vector<std::uint32_t> inputs = inputs_of(one);
+      reads.insert(inputs.begin(), inputs.end());
+      for (std::uint32_t i = 0; i < one.count * one.copies; ++i) writes.insert(one.out + i);
+    } else if (const auto* stretch = std::get_if<Stretch>(&piece)) {
+      for (const Column& leaf : stretch->leaves)
+        if (leaf.rate == Rate::varying) reads.insert(leaf.places.begin(), leaf.places.end());
+      for (const Stretch::Store& store : stretch->stores)
+        for (std::uint32_t i = 0; i < stretch->count; ++i) writes.insert(store.first + i);
+    }
+    return {reads, writes};
+  }
   std::size_t pitch() const { return is_resident_ ? shared_pitch : tile_rows; }
   bool is_in_rows(std::uint32_t place) const { return !copies_inputs_ && place < program_.inputs; }
 
@@ -861,6 +902,21 @@ class LayerKernels {
 };
 
 }  // namespace
+
+bool is_mostly_layers(const compiler::Scalars& scalars) {
+  constexpr std::size_t least_products = 512, least_width = 8;
+  const compiler::Terms terms = compiler::simplify(scalars);
+  std::size_t all = 0, of_layers = 0;
+  for (const compiler::Group& group : compiler::lift(terms).groups) {
+    if (group.rate != Rate::varying) continue;
+    std::size_t own = 0;
+    for (const Id id : group.members) own += std::max<std::size_t>(1, terms.nodes[id].count);
+    all += own;
+    if (group.form == compiler::Group::Form::layer && group.count >= least_width && group.members.size() >= least_width)
+      of_layers += own;
+  }
+  return of_layers >= least_products && 2 * of_layers >= all;
+}
 
 CudaSource cuda_layers(compiler::Scalars scalars, const CudaOptions& options, const std::string& name) {
   return LayerKernels(instructions_of(std::move(scalars)), options, name).run();

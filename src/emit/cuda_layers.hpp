@@ -7,6 +7,10 @@
 
 namespace gradwalk::emit {
 
+// Returns whether most of a row's work, and at least 512 products, are those of layers with 8 inputs and 8 outputs or
+// more.
+bool is_mostly_layers(const compiler::Scalars& scalars);
+
 // Returns kernels in which the 128 threads of a block compute 32 rows together. `name` is the first part of their
 // names.
 CudaSource cuda_layers(compiler::Scalars scalars, const CudaOptions& options, const std::string& name);

@@ -30,7 +30,7 @@ constexpr const char* layer = R"cuda(
 // Outputs first ... end of a layer for a tile of rows: y = bias + weights * x. Weight (o, t) is w[o * row + t * column].
 // Input t of row r is x[places[t] * x_pitch + r]; rows after `last` repeat that one. `staged` is shared memory.
 template <int each, unsigned count, unsigned depth, bool is_relu, bool is_careful>
-__device__ static inline void gw_layer(unsigned first, unsigned end, const real* w, unsigned row, unsigned column,
+__device__ static __forceinline__ void gw_layer(unsigned first, unsigned end, const real* w, unsigned row, unsigned column,
                                        const real* bias, unsigned bias_step, const real* x, unsigned x_pitch,
                                        gw_places places, unsigned last, real* y, unsigned y_pitch, real* staged) {
   constexpr unsigned width = 16 * each;
@@ -90,7 +90,7 @@ struct gw_rows {
 // and its sums are at bias + o * bias_step. Gradient o is at place g + o * g_step of the values; there are `copies` of
 // the layer, each with the next gradients and the next `copy_step` inputs. `rows` is how many there are.
 template <unsigned count, unsigned depth, unsigned copies, bool has_bias, bool is_careful>
-__device__ static inline void gw_weights(unsigned part, unsigned begin, unsigned end, unsigned rows, gw_rows values,
+__device__ static __forceinline__ void gw_weights(unsigned part, unsigned begin, unsigned end, unsigned rows, gw_rows values,
                                          unsigned g, unsigned g_step, gw_rows inputs, gw_places places, unsigned copy_step, real* to,
                                          unsigned row, unsigned column, real* bias, unsigned bias_step, bool is_first,
                                          real* staged) {
@@ -144,7 +144,7 @@ constexpr const char* own_sums = R"cuda(
 // Adds the products of gradients and inputs of a tile in shared memory to the sums of this thread: A x B
 // of them, for each of the `times`.
 template <int A, int B, unsigned count, unsigned depth, bool is_careful, int times>
-__device__ static inline void gw_add_outer(const real* g, unsigned g_step, const real* x, gw_places places,
+__device__ static __forceinline__ void gw_add_outer(const real* g, unsigned g_step, const real* x, gw_places places,
                                            real (&sum)[times][A][B]) {
   constexpr unsigned down = (count + A - 1) / A, across = (depth + B - 1) / B;
 #pragma unroll
@@ -174,7 +174,7 @@ __device__ static inline void gw_add_outer(const real* g, unsigned g_step, const
 }
 // Writes or adds these sums: that of output o and input t to to[o * row + t * column].
 template <int A, int B, unsigned count, unsigned depth, int times>
-__device__ static inline void gw_write_outer(const real (&sum)[times][A][B], real* to, unsigned row, unsigned column,
+__device__ static __forceinline__ void gw_write_outer(const real (&sum)[times][A][B], real* to, unsigned row, unsigned column,
                                              bool is_first) {
   constexpr unsigned down = (count + A - 1) / A, across = (depth + B - 1) / B;
 #pragma unroll

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How a machine runs the kernels of layers: all rows at once, or some after others where they need much memory.
+#include "layers.hpp"
+
 #include <algorithm>
 
 #include "machine.hpp"
@@ -7,7 +9,6 @@
 namespace gradwalk::gpu {
 namespace {
 
-constexpr std::size_t bytes_at_once = std::size_t{1} << 28;  // of the numbers that kernels hand on
 constexpr std::size_t wanted_blocks = 512, most_parts = 64;  // of NAME_weights
 constexpr unsigned layer_threads = CudaSource::block;
 
@@ -24,7 +25,7 @@ struct Machine::Parts {
 Machine::Parts Machine::parts_of(const Kernels& of, std::size_t rows) const {
   const CudaLayers& layers = of.source().layers;
   if (layers.weights == 0) return {rows, of.source().blocks(rows)};
-  const std::size_t fit = bytes_at_once / (layers.places * tile * number_size());
+  const std::size_t fit = layer_bytes_at_once / (layers.places * tile * number_size());
   const std::size_t tiles = std::min(tiles_of(rows), std::max<std::size_t>(fit, 1));
   return {tiles * tile, std::clamp<std::size_t>(wanted_blocks / layers.weights, 1, std::min(most_parts, tiles))};
 }

@@ -84,10 +84,13 @@ CudaSource Machine::emitted(bool guard_zeros) const {
                              .input_gradients = options.input_gradients,
                              .guard_zeros = guard_zeros,
                              .derivatives = guard_zeros ? CudaOptions::Derivatives::automatic : options.derivatives,
-                             .rows = options.rows,
+                             .rows = guard_zeros ? divided() : options.rows,
                              .ignore_comparisons = options.ignore_comparisons,
                              .normals = options.normals,
                              .uniforms = options.uniforms});
+}
+CudaOptions::Rows Machine::divided() const {
+  return source().has_layers() ? CudaOptions::Rows::by_blocks : CudaOptions::Rows::by_threads;
 }
 const Kernels& Machine::guarded(const char* call) {
   if (!guarded_) guarded_ = std::make_unique<const Kernels>(call, emitted(true), options);

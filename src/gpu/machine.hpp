@@ -114,6 +114,8 @@ struct Machine {
 
  private:
   CudaSource emitted(bool guard_zeros) const;
+  // Returns how the kernels divide rows. The guarded ones do it in the same way.
+  CudaOptions::Rows divided() const;
   void make_memory(const char* call);
   // Returns the address of the numbers that rows read, computed from the parameters.
   Address front_numbers(const char* call, const Kernels& of);
