@@ -75,6 +75,7 @@ struct Network {
 void expect_near(std::span<const double> got, std::span<const double> wanted, double tolerance, const char* what) {
   double largest = 1e-300, worst = 0;
   for (const double one : wanted) largest = std::max(largest, std::abs(one));
+  for (const double one : got) ASSERT_TRUE(std::isfinite(one)) << what;
   ASSERT_EQ(got.size(), wanted.size());
   for (std::size_t i = 0; i < got.size(); ++i) worst = std::max(worst, std::abs(got[i] - wanted[i]));
   EXPECT_LE(worst, tolerance * largest) << what;
@@ -291,6 +292,24 @@ TEST_F(OnAGpuLayers, FollowTheZeroGradientRule) {
       }
       EXPECT_TRUE(special != 0 || std::isfinite(got[0]));
     }
+  }
+}
+
+// Where an input is infinite, all neurons of the first layer are off: their gradients of 0 pass nothing on to weights.
+TEST_F(OnAGpuLayers, PassNothingOnFromNeuronsThatAreOff) {
+  for (const Precision precision : precisions) {
+    Network network({2, 64, 64, 1}, Last::squares);
+    for (std::size_t i = 0; i < 64; ++i) network.parameters[3 * i + 1].data() = -0.5;
+    std::vector<double> rows = network.rows(40);
+    rows[7 * 3] = std::numeric_limits<double>::infinity();
+    std::vector<double> wanted(network.parameters.size()), got(wanted.size());
+    Program on_cpu = network.on_cpu();
+    const double sum = on_cpu.gradients(rows, wanted);
+    ASSERT_TRUE(std::isfinite(sum + wanted[1]));
+    gpu::Program program = network.on_gpu(precision);
+    const double tolerance = precision == Precision::float64 ? 1e-13 : 1e-5;
+    EXPECT_NEAR(program.gradients(gpu::DeviceRows(rows, 3, precision), got), sum, tolerance * sum);
+    expect_near(got, wanted, tolerance, "gradient");
   }
 }
 
