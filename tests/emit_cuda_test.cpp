@@ -93,7 +93,7 @@ TEST(EmitCuda, RunsSimulationsWithLoops) {
     all.add("lotka", lotka, {.precision = precision, .input_gradients = true, .guard_zeros = true}, starts);
     all.add("heston straight", heston, {.precision = precision, .loops = false}, paths);
   }
-  const Recorded network = simulations::network(6);
+  const Recorded network = simulations::network({2, 6, 6, 1});
   all.add("network", network, {.precision = Precision::float64}, normal_rows(200, 3));
   EXPECT_THAT(all.source(0).about, HasSubstr("a loop of 36 rounds of 1"));
   EXPECT_THAT(all.source(0).about, HasSubstr("carries 2 values, derivatives carried along"));

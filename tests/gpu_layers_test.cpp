@@ -167,11 +167,12 @@ struct RandomLayers {
   }
 
   explicit RandomLayers(unsigned seed) : random(seed) {
-    inputs.resize(2 + below(6));
+    const bool is_wide = seed % 8 == 5;
+    inputs.resize(is_wide ? 530 : 2 + below(6));
     std::vector<Value> x = inputs, weights;
     const std::size_t depth = 2 + below(4), most = seed % 3 == 0 ? 90 : 30;
     for (std::size_t n = 0; n < depth; ++n) {
-      const std::size_t width = 2 + below(most), kind = below(6);
+      const std::size_t width = is_wide && n == 0 ? 40 : 2 + below(most), kind = below(6);
       weights.clear();
       std::vector<Value> next = layer(x, width, weights, below(3) != 0);
       for (Value& one : next) one = active(kind, one);

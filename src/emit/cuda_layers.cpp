@@ -28,6 +28,7 @@ using std::to_string;
 constexpr std::size_t threads = CudaSource::block, warps = threads / 32;
 constexpr std::size_t shared_bytes = 64 * 1024;     // of a block; every GPU that CUDA 13 supports has as much
 constexpr std::size_t wide = std::size_t{1} << 14;  // weights of a layer that is a kernel of its own
+constexpr std::uint32_t split_depth = 256;          // inputs of a wide layer that one block adds up
 constexpr std::size_t most_sums_of_thread = 80;     // that stay in registers
 constexpr std::size_t most_blocks = 512;            // that go from tile to tile
 
@@ -289,6 +290,9 @@ class LayerKernels {
         if (const auto* stretch = std::get_if<Stretch>(&piece))
           for (const Stretch::Store& store : stretch->stores) meet_store(store.first);
       }
+    for (auto* pieces : {&forward_, &backward_})
+      for (Piece& piece : *pieces)
+        if (auto* layer = std::get_if<Layer>(&piece)) split_inputs(*layer);
     shift_ = copies_inputs_ ? 0 : static_cast<std::uint32_t>(inputs);
     places_ -= shift_;
     each_read([&](const std::vector<std::uint32_t>& places) { read_.insert(places.begin(), places.end()); });
@@ -300,6 +304,14 @@ class LayerKernels {
   std::size_t resident_bytes() const { return places_ * shared_pitch * number_size(); }
   std::size_t number_size() const { return dialect_.is_float() ? sizeof(float) : sizeof(double); }
   static bool is_wide(const Instruction& layer) { return std::size_t{layer.count} * layer.depth * layer.copies > wide; }
+  // Blocks that divide the inputs of a layer among them take less time where rows are few.
+  void split_inputs(Layer& layer) {
+    const Instruction& one = layer.instruction;
+    if (!is_wide(one) || one.copies > 1 || one.count == 1) return;
+    layer.splits = std::max(one.depth / split_depth, std::uint32_t{1});
+    layer.sums = places_;
+    places_ += (layer.splits - 1) * one.count;
+  }
   // A wide layer that comes before what it does not need leaves fewer kernels.
   void advance_wide_layers(std::vector<Piece>& pieces) const {
     const auto is_wide_layer = [](const Piece& piece) {
@@ -491,6 +503,45 @@ class LayerKernels {
     }
     line("__syncthreads();");
   }
+  // A layer whose outputs, and inputs if they are many, are divided among blocks. Returns the number of blocks per
+  // tile.
+  std::size_t print_wide(const Layer& layer, bool is_backward) {
+    const Instruction& all = layer.instruction;
+    const std::size_t parts = (all.count + product_width - 1) / product_width;
+    line("const unsigned part = blockIdx.y % " + text(parts) + " * " + text(product_width) + ";");
+    const std::string end = "gw_least(part + " + text(product_width) + ", " + text(all.count) + ")";
+    if (layer.splits == 1) {
+      print_layer(all, is_backward, "part", end);
+      return parts;
+    }
+    for (std::uint32_t s = 0; s < layer.splits; ++s) {
+      const std::uint32_t first = all.depth * s / layer.splits;
+      Instruction one = all;
+      one.depth = all.depth * (s + 1) / layer.splits - first;
+      one.in[0].place += first * all.column;
+      if (one.in[1].table != none)
+        one.in[1].table += first;
+      else
+        one.in[1].place += first * one.in[1].stride;
+      one.relu = false;
+      if (s > 0) one.in[2] = {}, one.out = layer.sums + (s - 1) * all.count;
+      open("if (blockIdx.y / " + text(parts) + " == " + text(s) + ")");
+      print_layer(one, is_backward, "part", end);
+      close();
+    }
+    return parts * layer.splits;
+  }
+  void add_splits(const Layer& layer) {
+    const Instruction& one = layer.instruction;
+    open_places(one.count);
+    const std::string to = at("v", to_string(one.out - shift_) + " + i", pitch(), "r");
+    line("real sum = " + to + ";");
+    for (std::uint32_t s = 0; s + 1 < layer.splits; ++s)
+      line("sum += " + at("v", to_string(layer.sums + s * one.count - shift_) + " + i", pitch(), "r") + ";");
+    line(to + " = " + (one.relu ? "gw_relu(sum)" : "sum") + ";");
+    close();
+    line("__syncthreads();");
+  }
   std::string careful(bool is_backward) const { return is_backward && options_.guard_zeros ? "true" : "false"; }
   std::string places_text(const std::vector<std::uint32_t>& places) {
     if (places.empty()) return "gw_places{0, 0u, 0u}";
@@ -628,11 +679,11 @@ class LayerKernels {
         }
         finish();
         begin_kernel();
-        line("const unsigned part = blockIdx.y * " + text(product_width) + ";");
-        const std::size_t count = layer->instruction.count;
-        print_layer(layer->instruction, is_backward, "part",
-                    "gw_least(part + " + text(product_width) + ", " + text(count) + ")");
-        add_rows_kernel(made, layers, (count + product_width - 1) / product_width);
+        const std::size_t parts = print_wide(*layer, is_backward);
+        add_rows_kernel(made, layers, parts);
+        if (layer->splits == 1) continue;
+        begin();
+        add_splits(*layer);
       }
     };
     if (copies_inputs_) begin(), copy_inputs();

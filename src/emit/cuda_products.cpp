@@ -42,18 +42,36 @@ __device__ static __forceinline__ void gw_layer(unsigned first, unsigned end, co
     for (int k = 0; k < each; ++k)
 #pragma unroll
       for (int q = 0; q < 4; ++q) sum[k][q] = bias != 0 && o + own + k < count ? bias[(o + own + k) * bias_step] : 0;
+    // The next numbers are read while products of those in shared memory are added up.
+    real next_w[2 * each], next_x[4];
+    const auto read = [&](unsigned t) {
+#pragma unroll
+      for (int k = 0; k < 2 * each; ++k) {
+        const unsigned i = threadIdx.x + 128u * k, at = t + (column == 1u ? i % 16u : i / width),
+                       to = o + (column == 1u ? i / 16u : i % width);
+        next_w[k] = at < depth && to < count ? w[(unsigned long long)to * row + at * column] : 0;
+      }
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        const unsigned at = t + (threadIdx.x >> 5) + 4u * k;
+        next_x[k] =
+            at < depth ? x[(unsigned long long)places[at] * x_pitch + gw_least(threadIdx.x & 31u, last)] : 0;
+      }
+    };
+    __syncthreads();
+    read(0);
 #pragma unroll 1
     for (unsigned t = 0; t < depth; t += 16u) {
       __syncthreads();
-      for (unsigned i = threadIdx.x; i < 16u * width; i += 128u) {
-        const unsigned at = column == 1u ? i % 16u : i / width, to = column == 1u ? i / 16u : i % width;
-        ws[at * (width + 4u) + to] =
-            t + at < depth && o + to < count ? w[(unsigned long long)(o + to) * row + (t + at) * column] : 0;
+#pragma unroll
+      for (int k = 0; k < 2 * each; ++k) {
+        const unsigned i = threadIdx.x + 128u * k;
+        ws[(column == 1u ? i % 16u : i / width) * (width + 4u) + (column == 1u ? i / 16u : i % width)] = next_w[k];
       }
-      for (unsigned i = threadIdx.x; i < 16u * 32u; i += 128u)
-        xs[(i >> 5) * 36u + (i & 31u)] =
-            t + (i >> 5) < depth ? x[(unsigned long long)places[t + (i >> 5)] * x_pitch + gw_least(i & 31u, last)] : 0;
+#pragma unroll
+      for (int k = 0; k < 4; ++k) xs[((threadIdx.x >> 5) + 4u * k) * 36u + (threadIdx.x & 31u)] = next_x[k];
       __syncthreads();
+      if (t + 16u < depth) read(t + 16u);
       const unsigned here = depth - t < 16u ? depth - t : 16u;
 #pragma unroll 4
       for (unsigned at = 0; at < here; ++at) {

@@ -225,7 +225,7 @@ class Cutter {
         case Instruction::Form::steps: add_steps(one); break;
         case Instruction::Form::layer:
           finish();
-          pieces_.push_back(Layer{one});
+          pieces_.push_back(Layer{one, 1, 0});
           break;
         case Instruction::Form::dot:
           finish();

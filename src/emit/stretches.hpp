@@ -37,6 +37,8 @@ struct Dot {
 };
 struct Layer {
   compiler::Instruction instruction;
+  std::uint32_t splits = 1;  // parts of the inputs, whose products are computed side by side
+  std::uint32_t sums = 0;    // where the sums of the second part begin; those of the next parts follow
 };
 using Piece = std::variant<Stretch, Layer, Dot>;
 
