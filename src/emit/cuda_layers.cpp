@@ -12,11 +12,9 @@
 
 #include "cuda_prelude.hpp"
 #include "cuda_products.hpp"
-#include "function_text.hpp"
 #include "gradwalk/error.hpp"
-#include "lower.hpp"
+#include "kernel_text.hpp"
 #include "random_words.hpp"
-#include "straight_text.hpp"
 #include "stretches.hpp"
 
 namespace gradwalk::emit {
@@ -71,13 +69,10 @@ Instructions instructions_of(compiler::Scalars scalars) {
   return compiler::schedule(terms, groups);
 }
 
-class LayerKernels {
+class LayerKernels : KernelText {
  public:
   LayerKernels(Instructions program, const CudaOptions& options, std::string name)
-      : options_(options),
-        dialect_(options.precision == Precision::float32, options.exact),
-        name_(std::move(name)),
-        program_(std::move(program)) {
+      : KernelText(options, std::move(name)), program_(std::move(program)) {
     if (program_.outputs.empty() || program_.outputs[0].rate != Rate::varying)
       throw Error("emit_cuda", "a first output that depends on the inputs, where blocks compute rows",
                   "one that does not", "use compile() for this graph");
@@ -356,24 +351,6 @@ class LayerKernels {
 
   // ---- text ----
 
-  void line(const std::string& more) { text_ += std::string(2 * depth_, ' ') + more + "\n"; }
-  void open(const std::string& more) { line(more + " {"), ++depth_; }
-  void close() { --depth_, line("}"); }
-  std::string fresh(const char* prefix) { return prefix + to_string(fresh_++); }
-  void begin_text() { text_.clear(), depth_ = 1, fresh_ = 0; }
-  std::string kernel(const std::string& what, std::size_t block, const std::string& arguments) const {
-    return "extern \"C\" __global__ void __launch_bounds__(" + to_string(block) + ") " + name_ + "_" + what + "(" +
-           arguments + ") {\n" + text_ + "}\n\n";
-  }
-  std::string device(std::string functions) const {
-    for (std::size_t at = functions.find("static "); at != std::string::npos; at = functions.find("static ", at + 18))
-      functions.insert(at, "__device__ ");
-    return functions;
-  }
-  std::string functions() const {
-    return device((calls_times_ ? times_text(dialect_) : "") + (calls_digamma_ ? digamma_text(dialect_.prefix()) : "") +
-                  (calls_trigamma_ ? trigamma_text(dialect_.prefix()) : ""));
-  }
   // The rule of relu, which layers apply to their outputs.
   std::string relu_function() {
     compiler::Terms terms;
@@ -442,16 +419,9 @@ class LayerKernels {
     for (std::uint32_t i = 0; i < nodes.size(); ++i) stores.push_back({{Array::output, i, 0}, nodes[i]});
     const Code code =
         lower(terms, stores, dialect_, {terms.parameters, true, false, is_backward && options_.guard_zeros});
-    calls_digamma_ |= code.calls_digamma;
-    calls_trigamma_ |= code.calls_trigamma;
-    calls_times_ |= code.calls_times;
-    return straight_text(
-        code, nodes.size(), dialect_, [&](const Operand& operand) { return leaf_text(operand.index); },
-        [&](const std::string& value) {
-          const std::string name = fresh("t");
-          line("const real " + name + " = " + value + ";");
-          return name;
-        });
+    return print_code(
+        code, nodes.size(), [&](const Operand& operand) { return leaf_text(operand.index); },
+        [&](const std::string& value) { return assign(value); });
   }
   void print_body(const Stretch& one, bool is_backward) {
     std::vector<std::string> leaves;
@@ -928,9 +898,6 @@ class LayerKernels {
                   "const real* __restrict__ u, const real* __restrict__ sums, real* __restrict__ result");
   }
 
-  const CudaOptions& options_;
-  Cuda dialect_;
-  std::string name_;
   Instructions program_;
   std::vector<Piece> uniform_, forward_, backward_, uniform_backward_;
   std::uint32_t places_ = 0;  // of a row, without inputs that are read where the rows are
@@ -946,10 +913,7 @@ class LayerKernels {
   std::size_t weights_blocks_ = 0;
   std::vector<std::uint32_t> tables_;
   std::map<std::pair<std::vector<std::uint32_t>, std::uint32_t>, std::uint32_t> table_of_;
-  bool calls_digamma_ = false, calls_trigamma_ = false, calls_times_ = false, reads_constants_ = false;
-
-  std::string text_;  // of the kernel at hand
-  std::size_t depth_ = 1, fresh_ = 0;
+  bool reads_constants_ = false;
 };
 
 }  // namespace

@@ -4,7 +4,7 @@
 namespace gradwalk::emit {
 namespace {
 
-constexpr const char* common = R"cuda(
+constexpr const char* product_helpers = R"cuda(
 #ifndef gw_shared  // shared memory whose size the launch determines
 #define gw_shared(name) extern __shared__ __align__(16) real name[]
 #endif
@@ -26,7 +26,7 @@ template <bool is_careful> __device__ static inline real gw_more(real gradient, 
 )cuda";
 
 // Each thread computes `each` outputs of four rows. The order of the sums is that of the inputs.
-constexpr const char* layer = R"cuda(
+constexpr const char* layer_product = R"cuda(
 // Outputs first ... end of a layer for a tile of rows: y = bias + weights * x. Weight (o, t) is w[o * row + t * column].
 // Input t of row r is x[places[t] * x_pitch + r]; rows after `last` repeat that one. `staged` is shared memory.
 template <int each, unsigned count, unsigned depth, bool is_relu, bool is_careful>
@@ -96,7 +96,7 @@ __device__ static __forceinline__ void gw_layer(unsigned first, unsigned end, co
 )cuda";
 
 // Gradients of weights whose sums over rows are divided among blocks.
-constexpr const char* weights = R"cuda(
+constexpr const char* sums_of_weights = R"cuda(
 // The numbers of some rows: those of each tile of 32 follow those of the tile before.
 struct gw_rows {
   const real* numbers;
@@ -158,7 +158,7 @@ __device__ static __forceinline__ void gw_weights(unsigned part, unsigned begin,
 )cuda";
 
 // Gradients of small layers, whose sums stay in registers while a block goes from tile to tile.
-constexpr const char* own_sums = R"cuda(
+constexpr const char* own_sums_of_weights = R"cuda(
 // Adds the products of gradients and inputs of a tile in shared memory to the sums of this thread: A x B
 // of them, for each of the `times`.
 template <int A, int B, unsigned count, unsigned depth, bool is_careful, int times>
@@ -213,8 +213,8 @@ __device__ static __forceinline__ void gw_write_outer(const real (&sum)[times][A
 
 std::string cuda_products(bool is_float) {
   const std::string fused = is_float ? "fmaf" : "fma";
-  return "__device__ static inline real gw_fma(real x, real y, real z) { return " + fused + "(x, y, z); }" + common +
-         layer + weights + own_sums;
+  return "__device__ static inline real gw_fma(real x, real y, real z) { return " + fused + "(x, y, z); }" +
+         product_helpers + layer_product + sums_of_weights + own_sums_of_weights;
 }
 
 }  // namespace gradwalk::emit

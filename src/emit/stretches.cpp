@@ -14,7 +14,7 @@ namespace {
 using namespace compiler;
 
 // An instruction with the columns that it reads.
-struct Line {
+struct VectorLine {
   Kind kind = Kind::function;  // or local, sum, extreme or share
   Op op = Op::leaf;
   std::uint8_t by = 0;
@@ -30,13 +30,13 @@ struct Line {
 };
 
 // Collects lines of one loop.
-class Loop {
+class LoopOfLines {
  public:
-  Loop(const Instructions& program, bool is_backward) : program_(program), is_backward_(is_backward) {}
+  LoopOfLines(const Instructions& program, bool is_backward) : program_(program), is_backward_(is_backward) {}
 
   bool is_empty() const { return lines_.empty(); }
   // Whether the loop can compute this line, too: it must not read or change what another iteration computes or reads.
-  bool takes(const Line& line) const {
+  bool takes(const VectorLine& line) const {
     if (is_empty()) return true;
     if (line.count != lines_[0].count || line.rate != lines_[0].rate) return false;
     bool is_free = true;
@@ -54,7 +54,7 @@ class Loop {
       }
     return is_free;
   }
-  void add(Line line) {
+  void add(VectorLine line) {
     each_column(line, [&](const Column& column) {
       if (column.rate != line.rate) return;
       if (is_stored(column)) return;
@@ -81,7 +81,7 @@ class Loop {
       if (column.rate == Rate::constant && is_one_number(column)) return;
       leaf(made, column);
     };
-    for (const Line& line : lines_) {
+    for (const VectorLine& line : lines_) {
       each_column(line, number);
       made_places.insert(line.outs.begin(), line.outs.end());
     }
@@ -89,7 +89,7 @@ class Loop {
     terms.parameters = made.leaves.size();
     for (std::size_t i = 0; i < made.leaves.size(); ++i) terms.nodes.push_back({Kind::parameter});
     std::map<std::uint64_t, Id> constants;  // by their bits
-    for (const Line& line : lines_)
+    for (const VectorLine& line : lines_)
       each_column(line, [&](const Column& column) {
         if (column.rate != Rate::constant || !is_one_number(column)) return;
         if (!constants.try_emplace(bits_of(column.places[0]), static_cast<Id>(terms.nodes.size())).second) return;
@@ -106,7 +106,7 @@ class Loop {
       if (column->rate == Rate::constant && is_one_number(*column)) return constants.at(bits_of(column->places[0]));
       return leaf_numbers_.at(*column);
     };
-    for (const Line& line : lines_) {
+    for (const VectorLine& line : lines_) {
       if (line.kind == Kind::extreme || line.kind == Kind::share) {
         const std::vector<Id> ids = extreme(terms, line, id_of);
         for (std::size_t k = 0; k < ids.size(); ++k) nodes[line.outs[k]] = ids[k];
@@ -120,11 +120,11 @@ class Loop {
 
  private:
   static constexpr std::uint32_t several = none;
-  template <class Meet> static void each_column(const Line& line, Meet meet) {
+  template <class Meet> static void each_column(const VectorLine& line, Meet meet) {
     for (const auto& one : line.in)
       if (one) meet(*one);
     if (line.start) meet(*line.start);
-    for (const Line::Term& term : line.terms)
+    for (const VectorLine::Term& term : line.terms)
       for (const auto* one : {&term.factor, &term.a, &term.b})
         if (*one) meet(**one);
   }
@@ -144,7 +144,7 @@ class Loop {
     const auto [known, is_new] = leaf_numbers_.try_emplace(column, static_cast<Id>(made.leaves.size()));
     if (is_new) made.leaves.push_back(column);
   }
-  template <class IdOf> Id call(Terms& terms, const Line& line, IdOf id_of) const {
+  template <class IdOf> Id call(Terms& terms, const VectorLine& line, IdOf id_of) const {
     Node node{line.kind, line.op, Rate::uniform, line.by, static_cast<std::uint32_t>(terms.operands.size())};
     const std::size_t operands =
         line.kind == Kind::local ? local_operands : static_cast<std::size_t>(info(line.op).operands);
@@ -154,7 +154,7 @@ class Loop {
     return static_cast<Id>(terms.nodes.size() - 1);
   }
   // A max/min reduction, or the shares in it of all operands. The backward pass computes the reduction again.
-  template <class IdOf> std::vector<Id> extreme(Terms& terms, const Line& line, IdOf id_of) const {
+  template <class IdOf> std::vector<Id> extreme(Terms& terms, const VectorLine& line, IdOf id_of) const {
     const auto add = [&](Kind kind, const std::vector<Id>& operands) {
       terms.nodes.push_back({kind, line.op, Rate::uniform, 0, static_cast<std::uint32_t>(terms.operands.size()),
                              static_cast<std::uint32_t>(operands.size())});
@@ -162,14 +162,14 @@ class Loop {
       return static_cast<Id>(terms.nodes.size() - 1);
     };
     std::vector<Id> operands;
-    for (const Line::Term& term : line.terms) operands.push_back(id_of(term.a));
+    for (const VectorLine::Term& term : line.terms) operands.push_back(id_of(term.a));
     const Id whole = add(Kind::extreme, operands);
     if (line.kind == Kind::extreme) return {whole};
     std::vector<Id> shares;
     for (const Id operand : operands) shares.push_back(add(Kind::share, {id_of(line.in[0]), whole, operand}));
     return shares;
   }
-  template <class IdOf> Id sum(Terms& terms, const Line& line, IdOf id_of) const {
+  template <class IdOf> Id sum(Terms& terms, const VectorLine& line, IdOf id_of) const {
     std::vector<Product> products;
     const auto add = [&](const std::vector<Product>& all) {
       Node node{Kind::sum, Op::leaf, Rate::uniform, 0, static_cast<std::uint32_t>(terms.products.size())};
@@ -179,7 +179,7 @@ class Loop {
       return static_cast<Id>(terms.nodes.size() - 1);
     };
     if (line.start) products.push_back({1, id_of(line.start), none});
-    for (const Line::Term& term : line.terms) {
+    for (const VectorLine::Term& term : line.terms) {
       Product product{1, id_of(term.a), id_of(term.b)};
       if (product.a == none) std::swap(product.a, product.b);
       if (term.factor && is_one_number(*term.factor)) {
@@ -198,15 +198,15 @@ class Loop {
 
   const Instructions& program_;
   bool is_backward_;
-  std::vector<Line> lines_;
+  std::vector<VectorLine> lines_;
   std::map<std::uint32_t, std::uint32_t> reads_, writes_;  // by place: in which iteration
   std::set<std::uint32_t> stored_;                         // the first place of each line
   std::map<Column, Id> leaf_numbers_;
 };
 
-class Cutter {
+class PieceCutter {
  public:
-  Cutter(const Instructions& program, const StretchOptions& options)
+  PieceCutter(const Instructions& program, const StretchOptions& options)
       : program_(program),
         options_(options),
         next_sum_(options.first_sum),
@@ -239,7 +239,7 @@ class Cutter {
   }
 
  private:
-  void add(Line line) {
+  void add(VectorLine line) {
     if (!loop_->takes(line)) finish();
     loop_->add(std::move(line));
   }
@@ -249,12 +249,12 @@ class Cutter {
     loop_.emplace(program_, options_.is_backward);
   }
 
-  std::optional<Column> column(const Operand& operand, std::uint32_t count) const {
+  std::optional<Column> column(const compiler::Operand& operand, std::uint32_t count) const {
     if (!operand.exists()) return std::nullopt;
     return column_of(program_, operand, count);
   }
-  Line line_of(const Instruction& one) {
-    Line made;
+  VectorLine line_of(const Instruction& one) {
+    VectorLine made;
     const bool is_row_sum = one.form == Instruction::Form::row_sums;
     const bool is_sum = is_row_sum || one.form == Instruction::Form::sums;
     made.kind = is_sum ? Kind::sum : one.form == Instruction::Form::local ? Kind::local : Kind::function;
@@ -276,8 +276,8 @@ class Cutter {
 
   // The operands of a single max/min reduction follow each other. Several reductions side by side have a column per
   // operand.
-  Line extreme_line(const Instruction& one) const {
-    Line made;
+  VectorLine extreme_line(const Instruction& one) const {
+    VectorLine made;
     const bool is_single = one.terms == 0, has_shares = one.form == Instruction::Form::shares;
     made.kind = has_shares ? Kind::share : Kind::extreme;
     made.op = one.op;
@@ -294,37 +294,37 @@ class Cutter {
 
   // Each step is a loop of one iteration.
   void add_steps(const Instruction& steps) {
-    each_step(std::span(program_.steps).subspan(steps.begin, steps.count),
-              [&](StepHead head, const std::uint32_t* words) {
-                Line made;
-                made.rate = Rate::uniform;
-                made.count = 1;
-                made.outs = {words[0]};
-                if (head.is_sum()) {
-                  made.kind = Kind::sum;
-                  std::uint32_t k = 1;
-                  if (head.has_start()) made.start = at(words[k++]);
-                  for (; k < head.words(); k += head.has_factors() ? 3 : 2) {
-                    const std::uint32_t a = k + (head.has_factors() ? 1 : 0);
-                    Line::Term term{head.has_factors() ? at(words[k]) : std::nullopt, at(words[a]), at(words[a + 1])};
-                    made.terms.push_back(std::move(term));
-                  }
-                } else {
-                  made.kind = head.is_local() ? Kind::local : Kind::function;
-                  made.op = head.op();
-                  made.by = static_cast<std::uint8_t>(head.is_local() ? head.by() : 0);
-                  const auto operands = static_cast<std::size_t>(info(made.op).operands);
-                  if (head.is_local()) {
-                    made.in[0] = at(words[1]);
-                    if (operands == 2) made.in[1] = at(words[2]);
-                    if (operands < 3) made.in[3] = at(words[head.words() - 2]);
-                    made.in[4] = at(words[head.words() - 1]);
-                  } else {
-                    for (std::size_t q = 0; q < operands; ++q) made.in[q] = at(words[q + 1]);
-                  }
-                }
-                add(std::move(made));
-              });
+    each_step(
+        std::span(program_.steps).subspan(steps.begin, steps.count), [&](StepHead head, const std::uint32_t* words) {
+          VectorLine made;
+          made.rate = Rate::uniform;
+          made.count = 1;
+          made.outs = {words[0]};
+          if (head.is_sum()) {
+            made.kind = Kind::sum;
+            std::uint32_t k = 1;
+            if (head.has_start()) made.start = at(words[k++]);
+            for (; k < head.words(); k += head.has_factors() ? 3 : 2) {
+              const std::uint32_t a = k + (head.has_factors() ? 1 : 0);
+              VectorLine::Term term{head.has_factors() ? at(words[k]) : std::nullopt, at(words[a]), at(words[a + 1])};
+              made.terms.push_back(std::move(term));
+            }
+          } else {
+            made.kind = head.is_local() ? Kind::local : Kind::function;
+            made.op = head.op();
+            made.by = static_cast<std::uint8_t>(head.is_local() ? head.by() : 0);
+            const auto operands = static_cast<std::size_t>(info(made.op).operands);
+            if (head.is_local()) {
+              made.in[0] = at(words[1]);
+              if (operands == 2) made.in[1] = at(words[2]);
+              if (operands < 3) made.in[3] = at(words[head.words() - 2]);
+              made.in[4] = at(words[head.words() - 1]);
+            } else {
+              for (std::size_t q = 0; q < operands; ++q) made.in[q] = at(words[q + 1]);
+            }
+          }
+          add(std::move(made));
+        });
   }
   // The number at an address of steps, or nothing for the 1 that stands for a missing operand.
   std::optional<Column> at(std::uint32_t address) const {
@@ -340,13 +340,13 @@ class Cutter {
   const Instructions& program_;
   const StretchOptions& options_;
   std::uint32_t next_sum_;
-  std::optional<Loop> loop_;
+  std::optional<LoopOfLines> loop_;
   std::vector<Piece> pieces_;
 };
 
 }  // namespace
 
-Column column_of(const Instructions& program, const Operand& operand, std::uint32_t count) {
+Column column_of(const Instructions& program, const compiler::Operand& operand, std::uint32_t count) {
   Column made{operand.rate, {}};
   made.places.reserve(count);
   for (std::uint32_t i = 0; i < count; ++i) made.places.push_back(program.place(operand, i));
@@ -355,7 +355,7 @@ Column column_of(const Instructions& program, const Operand& operand, std::uint3
 
 std::vector<Piece> pieces_of(const Instructions& program, std::span<const Instruction> list,
                              const StretchOptions& options) {
-  return Cutter(program, options).run(list);
+  return PieceCutter(program, options).run(list);
 }
 
 }  // namespace gradwalk::emit
