@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "../objectives/kinds.hpp"
-#include "gradwalk/loss.hpp"
-#include "gradwalk/value.hpp"
+#include "gradwalk/gradwalk.hpp"
 
 namespace gradwalk::simulations {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "compile/passes.hpp"
-#include "cuda_layers.hpp"
 #include "gradwalk/emit_cuda.hpp"
 #include "gradwalk/error.hpp"
+#include "layer_kernels.hpp"
 #include "names.hpp"
 #include "row_kernels.hpp"
 
@@ -58,7 +58,7 @@ CudaSource emit_cuda(std::span<const Value> outputs, const CudaOptions& options)
     throw Error("emit_cuda", "at most " + std::to_string(most) + " uniform numbers that rows read",
                 std::to_string(read), "leave .rows as it is");
   if (options.derivatives == CudaOptions::Derivatives::tangents) emit::refuse_tangents();
-  return emit::cuda_layers(std::move(recorded.scalars), options, name);
+  return emit::LayerKernels(std::move(recorded.scalars), options, name).run();
 }
 CudaSource emit_cuda(const Value& output, const CudaOptions& options) {
   return emit_cuda(std::span(&output, 1), options);

@@ -88,9 +88,9 @@ std::size_t RowKernels::staged_numbers() const {
 bool RowKernels::is_of_outer(const Leaf& one) const {
   if (one.from != Leaf::From::front) return false;
   const std::uint32_t slot = slots_[one.index + 1];
-  return std::ranges::any_of(outers_, [&](const Outer& outer) {
-    return (slot >= outer.at && slot < outer.at + outer.a.size() * outer.width) ||
-           (outer.bias != none && slot >= outer.bias && slot < outer.bias + outer.a.size());
+  return std::ranges::any_of(outers_, [&](const Outer& made) {
+    return (slot >= made.at && slot < made.at + made.a.size() * made.width) ||
+           (made.bias != none && slot >= made.bias && slot < made.bias + made.a.size());
   });
 }
 
