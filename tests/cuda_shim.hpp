@@ -37,6 +37,8 @@ inline const std::function<void()>* kernel;
 inline double lanes[most_threads];
 alignas(16) inline char dynamic_memory[256 * 1024];
 
+inline unsigned tensor_a[most_threads][4], tensor_b[most_threads][2];
+
 inline void run_thread() {
   (*kernel)();
   is_done[threadIdx.x] = true;
@@ -99,6 +101,9 @@ template <class T> T __shfl_down_sync(unsigned, T x, int offset) {
   shim::wait();
   return found;
 }
+// Tensor cores read the upper 19 bits of a float, and add up with more of them.
+#define gw_mma gw_mma
+inline void gw_mma(float (&sum)[4], const unsigned (&a)[4], const unsigned (&b)[2]);
 template <class T> T __ldcs(const T* from) { return *from; }
 template <class To, class From> To shim_bits(From from) {
   static_assert(sizeof(To) == sizeof(From));
@@ -107,6 +112,21 @@ template <class To, class From> To shim_bits(From from) {
   return to;
 }
 inline float __uint_as_float(unsigned bits) { return shim_bits<float>(bits); }
+inline void gw_mma(float (&sum)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  const unsigned own = threadIdx.x, warp = own / 32 * 32, lane = own % 32;
+  for (unsigned i = 0; i < 4; ++i) shim::tensor_a[own][i] = a[i] & 0xffffe000u;
+  for (unsigned i = 0; i < 2; ++i) shim::tensor_b[own][i] = b[i] & 0xffffe000u;
+  shim::wait();
+  for (unsigned e = 0; e < 4; ++e) {
+    const unsigned row = lane / 4 + 8 * (e / 2), column = lane % 4 * 2 + e % 2;
+    double all = sum[e];
+    for (unsigned k = 0; k < 8; ++k)
+      all += (double)__uint_as_float(shim::tensor_a[warp + row % 8 * 4 + k % 4][row / 8 + k / 4 * 2]) *
+             __uint_as_float(shim::tensor_b[warp + column * 4 + k % 4][k / 4]);
+    sum[e] = (float)all;
+  }
+  shim::wait();
+}
 inline unsigned __float_as_uint(float number) { return shim_bits<unsigned>(number); }
 inline double __longlong_as_double(long long bits) { return shim_bits<double>(bits); }
 inline long long __double_as_longlong(double number) { return shim_bits<long long>(number); }

@@ -63,10 +63,12 @@ struct Network {
     }
     return made;
   }
-  gpu::Program on_gpu(Precision precision, bool input_gradients = false) const {
-    return gpu::compile(
-        outputs,
-        {.inputs = inputs, .parameters = parameters, .precision = precision, .input_gradients = input_gradients});
+  gpu::Program on_gpu(Precision precision, bool input_gradients = false, bool exact = true) const {
+    return gpu::compile(outputs, {.inputs = inputs,
+                                  .parameters = parameters,
+                                  .precision = precision,
+                                  .exact = exact,
+                                  .input_gradients = input_gradients});
   }
   Program on_cpu() const { return compile(outputs, {.inputs = inputs, .parameters = parameters}); }
 };
@@ -82,9 +84,10 @@ void expect_near(std::span<const double> got, std::span<const double> wanted, do
 }
 
 // Sum, gradient, gradients of inputs, outputs of a run and of evaluate().
-void expect_like_cpu(const Network& network, Precision precision, std::size_t count, const char* memory) {
+void expect_like_cpu(const Network& network, Precision precision, std::size_t count, const char* memory,
+                     bool exact = true) {
   SCOPED_TRACE(std::to_string(count) + " rows");
-  const double tolerance = precision == Precision::float64 ? 1e-13 : 1e-5;
+  const double tolerance = precision == Precision::float64 ? 1e-13 : 2e-6;
   const std::vector<double> rows = network.rows(count);
   const std::size_t parameters = network.parameters.size(), each = network.outputs.size();
   std::vector<double> wanted(parameters), got(parameters), wanted_inputs(rows.size()), inputs(rows.size()),
@@ -92,7 +95,7 @@ void expect_like_cpu(const Network& network, Precision precision, std::size_t co
   Program on_cpu = network.on_cpu();
   const double sum = on_cpu.gradients(rows, wanted, {.input_gradients = wanted_inputs, .outputs = wanted_outputs});
   for (const bool has_inputs : {false, true}) {
-    gpu::Program program = network.on_gpu(precision, has_inputs);
+    gpu::Program program = network.on_gpu(precision, has_inputs, exact);
     EXPECT_THAT(program.source().about, HasSubstr(memory));
     const gpu::DeviceRows on_device(rows, network.inputs.size(), precision);
     gpu::RunOptions options{.outputs = outputs};
@@ -130,6 +133,15 @@ TEST_F(OnAGpuLayers, GiveTheNumbersOfTheCpuInTheMemoryOfTheDevice) {
 TEST_F(OnAGpuLayers, ClassifyPictures) {
   const Network network({784, 128, 64, 10}, Last::softmax);
   for (const Precision precision : precisions) expect_like_cpu(network, precision, 40, "memory of the device");
+}
+
+// In fast mode, products of float32 run on tensor cores.
+TEST_F(OnAGpuLayers, GiveTheNumbersOfTheCpuOnTensorCores) {
+  const Network small({2, 64, 64, 1}, Last::hinge), odd({3, 57, 70, 5}, Last::softmax, true),
+      large({784, 128, 64, 10}, Last::softmax);
+  expect_like_cpu(small, Precision::float32, 75, "in shared memory on tensor cores", false);
+  expect_like_cpu(odd, Precision::float32, 40, "on tensor cores", false);
+  expect_like_cpu(large, Precision::float32, 40, "in the memory of the device on tensor cores", false);
 }
 
 // Layers of random widths with other things between them: several activations, inputs that skip a layer, weights that

@@ -41,7 +41,7 @@ CudaSource LayerKernels::run() {
   made.layers.has_finish = has_finish();
   made.text = "// Written by emit_cuda(): " + about() + ".\n" + cuda_prelude(dialect_.is_float()) + relu_function() +
               functions() + (has_random() ? cuda_random(dialect_.is_float()) : "") +
-              cuda_products(dialect_.is_float()) + tables() + kernels;
+              cuda_products(dialect_.is_float(), has_tensors()) + tables() + kernels;
   return made;
 }
 
@@ -49,7 +49,8 @@ std::string LayerKernels::about() const {
   std::size_t layers = 0;
   for (const Instruction& one : program_.varying) layers += one.form == Instruction::Form::layer ? 1 : 0;
   return "32 rows per block, " + to_string(layers) + (layers == 1 ? " layer" : " layers") +
-         (is_resident_ ? " in shared memory" : " in the memory of the device");
+         (is_resident_ ? " in shared memory" : " in the memory of the device") +
+         (has_tensors() ? " on tensor cores" : "");
 }
 
 std::string LayerKernels::relu_function() {

@@ -35,6 +35,7 @@ class LayerKernels : LayerPlan, KernelText {
   // ---- text (layer_kernels.cpp) ----
 
   static std::string text(std::size_t number) { return std::to_string(number) + "u"; }
+  static std::string tensors(bool are_used) { return are_used ? "gw_tensors" : "false"; }
   std::string about() const;
   // The rule of relu, which layers apply to their outputs.
   std::string relu_function();
@@ -70,6 +71,8 @@ class LayerKernels : LayerPlan, KernelText {
   // tile.
   std::size_t print_wide(const Layer& layer, bool is_backward);
   void add_splits(const Layer& layer);
+  // Whether products run on tensor cores.
+  bool has_tensors() const { return dialect_.is_float() && !options_.exact && !options_.guard_zeros; }
   std::string careful(bool is_backward) const { return is_backward && options_.guard_zeros ? "true" : "false"; }
   std::string places_text(const std::vector<std::uint32_t>& places);
   void print_piece(const Piece& piece, bool is_backward);
@@ -97,7 +100,7 @@ class LayerKernels : LayerPlan, KernelText {
 
   // One kernel for a small graph: a block goes from tile to tile.
   std::string resident_kernel(CudaLayers& layers);
-  static std::string shape(const Share& share, std::uint32_t count, std::uint32_t depth);
+  std::string shape(const Share& share, std::uint32_t count, std::uint32_t depth) const;
   void add_own_sums(const std::vector<std::string>& sums);
   void write_own_sums(const std::vector<std::string>& sums);
 

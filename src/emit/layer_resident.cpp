@@ -50,8 +50,11 @@ std::string LayerKernels::resident_kernel(CudaLayers& layers) {
   return kernel("rows", threads, rows_arguments());
 }
 
-std::string LayerKernels::shape(const Share& share, std::uint32_t count, std::uint32_t depth) {
-  return to_string(share.a) + ", " + to_string(share.b) + ", " + text(count) + ", " + text(depth);
+// A product on tensor cores has 64 x 64 sums, of which each thread has as many as one of 8 x 4 in other places.
+std::string LayerKernels::shape(const Share& share, std::uint32_t count, std::uint32_t depth) const {
+  const bool is_large = share.a == 8 && share.b == 4 && share.times == 1 && count > product_width / 4;
+  return to_string(share.a) + ", " + to_string(share.b) + ", " + text(count) + ", " + text(depth) + ", " +
+         tensors(has_tensors() && is_large && count <= product_width && depth <= product_width);
 }
 
 void LayerKernels::add_own_sums(const std::vector<std::string>& sums) {

@@ -26,11 +26,11 @@ void LayerKernels::print_layer(const Instruction& one, bool is_backward, const s
     const std::string bias = one.in[2].exists() ? pointer(one.in[2], c * one.bias_copy) : "0";
     const std::vector<std::uint32_t> own(inputs.begin() + c * one.depth, inputs.begin() + (c + 1) * one.depth);
     line("gw_layer<" + to_string(each) + ", " + text(one.count) + ", " + text(one.depth) + ", " +
-         (one.relu ? "true" : "false") + ", " + careful(is_backward) + ">(" + first + ", " + end + ", " +
-         pointer(one.in[0], 0) + ", " + text(one.row) + ", " + text(one.column) + ", " + bias + ", " +
-         text(one.in[2].stride) + ", " + (in_rows ? "z" : "v") + ", " + text(in_rows ? tile_rows : pitch()) + ", " +
-         places_text(own) + ", " + (in_rows ? "last" : "31u") + ", v + " + to_string((one.out - shift_ + c) * pitch()) +
-         ", " + text(one.copies * pitch()) + ", staged);");
+         (one.relu ? "true" : "false") + ", " + careful(is_backward) + ", " + tensors(has_tensors() && each == 4) +
+         ">(" + first + ", " + end + ", " + pointer(one.in[0], 0) + ", " + text(one.row) + ", " + text(one.column) +
+         ", " + bias + ", " + text(one.in[2].stride) + ", " + (in_rows ? "z" : "v") + ", " +
+         text(in_rows ? tile_rows : pitch()) + ", " + places_text(own) + ", " + (in_rows ? "last" : "31u") + ", v + " +
+         to_string((one.out - shift_ + c) * pitch()) + ", " + text(one.copies * pitch()) + ", staged);");
   }
   line("__syncthreads();");
 }

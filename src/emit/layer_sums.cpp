@@ -27,11 +27,11 @@ std::string LayerKernels::weights_kernel() {
       const Outer& one = outers_[n];
       const bool in_rows = one.depth > 0 && is_in_rows(one.inputs[0]);
       line("gw_weights<" + text(one.count) + ", " + text(one.depth) + ", " + text(one.copies) + ", " +
-           (one.has_bias ? "true" : "false") + ", " + careful(true) + ">(part, begin, end, count, v, " +
-           text(one.g - shift_) + ", " + text(one.g_step) + ", " + (in_rows ? "inputs" : "v") + ", " +
-           places_text(one.inputs) + ", " + text(one.depth) + ", to + " + to_string(one.at) + ", " + text(one.row) +
-           ", " + text(one.column) + ", to + " + to_string(one.bias) + ", " + text(one.bias_step) +
-           ", is_first != 0u, staged);");
+           (one.has_bias ? "true" : "false") + ", " + careful(true) + ", " + tensors(has_tensors()) +
+           ">(part, begin, end, count, v, " + text(one.g - shift_) + ", " + text(one.g_step) + ", " +
+           (in_rows ? "inputs" : "v") + ", " + places_text(one.inputs) + ", " + text(one.depth) + ", to + " +
+           to_string(one.at) + ", " + text(one.row) + ", " + text(one.column) + ", to + " + to_string(one.bias) + ", " +
+           text(one.bias_step) + ", is_first != 0u, staged);");
     }
     line(overlap_ ? "__syncthreads();" : "return;");
     close();
