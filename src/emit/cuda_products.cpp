@@ -9,7 +9,7 @@ constexpr const char* product_helpers = R"cuda(
 #define gw_shared(name) extern __shared__ __align__(16) real name[]
 #endif
 template <int N>
-struct __align__(N * sizeof(real)) gw_some {
+struct __align__(N * sizeof(real) < 16 ? N * sizeof(real) : 16) gw_some {
   real at[N];
 };
 // Where some numbers of a row are: evenly spaced places, or those of a table.
