@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <random>
 
@@ -132,16 +133,15 @@ TEST_F(OnAGpuLayers, GiveTheNumbersOfTheCpuInTheMemoryOfTheDevice) {
 
 TEST_F(OnAGpuLayers, ClassifyPictures) {
   const Network network({784, 128, 64, 10}, Last::softmax);
-  for (const Precision precision : precisions) expect_like_cpu(network, precision, 40, "memory of the device");
+  expect_like_cpu(network, Precision::float64, 40, "in the memory of the device");
+  expect_like_cpu(network, Precision::float32, 40, "in the memory of the device on tensor cores", false);
 }
 
 // In fast mode, products of float32 run on tensor cores.
 TEST_F(OnAGpuLayers, GiveTheNumbersOfTheCpuOnTensorCores) {
-  const Network small({2, 64, 64, 1}, Last::hinge), odd({3, 57, 70, 5}, Last::softmax, true),
-      large({784, 128, 64, 10}, Last::softmax);
+  const Network small({2, 64, 64, 1}, Last::hinge), odd({3, 57, 70, 5}, Last::softmax, true);
   expect_like_cpu(small, Precision::float32, 75, "in shared memory on tensor cores", false);
   expect_like_cpu(odd, Precision::float32, 40, "on tensor cores", false);
-  expect_like_cpu(large, Precision::float32, 40, "in the memory of the device on tensor cores", false);
 }
 
 // Layers of random widths with other things between them: several activations, inputs that skip a layer, weights that
@@ -209,7 +209,8 @@ struct RandomLayers {
 
 TEST_F(OnAGpuLayers, RandomLayersGiveTheNumbersOfTheCpu) {
   std::size_t in_memory = 0;
-  for (unsigned seed = 0; seed < tests::sized(24, 8); ++seed) {
+  const std::size_t graphs = std::getenv("GRADWALK_LONG") != nullptr ? 200 : tests::sized(10, 4);
+  for (unsigned seed = 0; seed < graphs; ++seed) {
     SCOPED_TRACE(seed);
     RandomLayers graph(seed);
     const std::size_t count = 1 + graph.below(80);
@@ -239,7 +240,7 @@ TEST_F(OnAGpuLayers, RandomLayersGiveTheNumbersOfTheCpu) {
     expect_near(outputs, wanted_outputs, tolerance, "evaluate");
     if (HasFailure()) break;
   }
-  EXPECT_GT(in_memory, 5);
+  EXPECT_GT(in_memory, 1);
 }
 
 TEST_F(OnAGpuLayers, RunManyRowsInParts) {
