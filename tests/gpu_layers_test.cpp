@@ -123,12 +123,13 @@ class OnAGpuLayers : public testing::Test {
 
 TEST_F(OnAGpuLayers, GiveTheNumbersOfTheCpuInSharedMemory) {
   const Network network({2, 64, 64, 1}, Last::hinge);
-  for (const std::size_t count : {1, 32, 75}) expect_like_cpu(network, Precision::float32, count, "in shared memory");
+  for (const std::size_t count : {1U, 32U, 75U})
+    expect_like_cpu(network, Precision::float32, count, "in shared memory");
 }
 
 TEST_F(OnAGpuLayers, GiveTheNumbersOfTheCpuInTheMemoryOfTheDevice) {
   const Network network({2, 64, 64, 1}, Last::hinge);
-  for (const std::size_t count : {1, 75}) expect_like_cpu(network, Precision::float64, count, "memory of the device");
+  for (const std::size_t count : {1U, 75U}) expect_like_cpu(network, Precision::float64, count, "memory of the device");
 }
 
 TEST_F(OnAGpuLayers, ClassifyPictures) {
@@ -277,7 +278,7 @@ TEST_F(OnAGpuLayers, GiveZeroForNoRows) {
 // The root of 0 has an infinite derivative, and relu passes nothing on to it. Rows that are not finite give what the
 // CPU gives, too.
 TEST_F(OnAGpuLayers, FollowTheZeroGradientRule) {
-  for (const std::size_t width : {20, 80}) {
+  for (const std::size_t width : {20U, 80U}) {
     Network network({2, width, width, 1}, Last::squares);
     Value sum = 0.0;
     for (std::size_t i = 0; i < network.parameters.size(); i += 7)

@@ -82,13 +82,17 @@ TEST(Gpu, CompilesEveryOperation) {
         ++ops;
       }
       EXPECT_GT(ops, 45);
-      const CudaSource source = emit_cuda(sum, {.inputs = inputs,
-                                                .parameters = parameters,
-                                                .precision = precision,
-                                                .exact = exact,
-                                                .input_gradients = true,
-                                                .guard_zeros = exact});
-      EXPECT_THAT(gpu::machine_code(source, "compute_90", exact), HasSubstr(".visible .entry model_rows("));
+      for (const CudaOptions::Rows rows : {CudaOptions::Rows::by_threads, CudaOptions::Rows::by_blocks}) {
+        const CudaSource source = emit_cuda(sum, {.inputs = inputs,
+                                                  .parameters = parameters,
+                                                  .precision = precision,
+                                                  .exact = exact,
+                                                  .input_gradients = true,
+                                                  .guard_zeros = exact,
+                                                  .rows = rows});
+        EXPECT_EQ(source.has_layers(), rows == CudaOptions::Rows::by_blocks);
+        EXPECT_THAT(gpu::machine_code(source, "compute_90", exact), HasSubstr(".visible .entry model_rows("));
+      }
     }
 }
 
