@@ -265,6 +265,39 @@ TEST_F(OnAGpuLayers, RandomLayersGiveTheNumbersOfTheCpu) {
   EXPECT_GT(in_memory, 1);
 }
 
+// A decoder whose weights are those of the encoder, transposed: the sums over rows overlap.
+TEST_F(OnAGpuLayers, AddUpGradientsOfTiedWeights) {
+  for (const std::size_t hidden : {12U, 90U}) {
+    const std::size_t size = 14;
+    std::vector<Value> inputs(size), weights, code;
+    for (std::size_t i = 0; i < size * hidden; ++i)
+      weights.emplace_back(static_cast<double>(i * 37 % 101) / 300.0 - 0.16);
+    for (std::size_t k = 0; k < hidden; ++k) {
+      Value sum = 0.0;
+      for (std::size_t i = 0; i < size; ++i) sum = sum + weights[k * size + i] * inputs[i];
+      code.push_back(tanh(sum));
+    }
+    Value loss = 0.0;
+    for (std::size_t i = 0; i < size; ++i) {
+      Value sum = 0.0;
+      for (std::size_t k = 0; k < hidden; ++k) sum = sum + weights[k * size + i] * code[k];
+      loss = loss + pow(sum - inputs[i], 2.0);
+    }
+    std::vector<double> rows(70 * size), wanted(weights.size()), got(weights.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<double>(i * 29 % 64) / 32.0 - 1;
+    Program on_cpu = compile(loss, {.inputs = inputs, .parameters = weights});
+    gpu::Program program = gpu::compile(loss, {.inputs = inputs,
+                                               .parameters = weights,
+                                               .precision = Precision::float64,
+                                               .rows = CudaOptions::Rows::by_blocks});
+    EXPECT_EQ(program.source().layers.places > 0, hidden == 90);
+    EXPECT_TRUE(program.source().layers.fills_sums);
+    const double sum = on_cpu.gradients(rows, wanted);
+    EXPECT_NEAR(program.gradients(gpu::DeviceRows(rows, size, Precision::float64), got), sum, 1e-13 * sum);
+    expect_near(got, wanted, 1e-13, "gradient");
+  }
+}
+
 TEST_F(OnAGpuLayers, RunManyRowsInParts) {
   const Network network({3, 70, 70, 1}, Last::squares, true);
   const std::vector<double> rows = network.rows(200);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cuda_products.hpp"
 
+#include "cuda_prelude.hpp"
+
 namespace gradwalk::emit {
 namespace {
 
@@ -320,10 +322,8 @@ __device__ static __forceinline__ void gw_write_outer(const real (&sum)[times][A
 }  // namespace
 
 std::string cuda_products(bool is_float, bool has_tensors) {
-  const std::string fused = is_float ? "fmaf" : "fma";
-  return "__device__ static inline real gw_fma(real x, real y, real z) { return " + fused + "(x, y, z); }" +
-         product_helpers + (has_tensors ? tensor_products : no_tensor_products) + tensor_places + layer_product +
-         sums_of_weights + own_sums_of_weights;
+  return cuda_fused(is_float) + product_helpers + (has_tensors ? tensor_products : no_tensor_products) + tensor_places +
+         layer_product + sums_of_weights + own_sums_of_weights;
 }
 
 }  // namespace gradwalk::emit
