@@ -23,10 +23,13 @@ class KernelText {
   void open(const std::string& more) { line(more + " {"), ++depth_; }
   void close() { --depth_, line("}"); }
   std::string fresh(const char* prefix) { return prefix + std::to_string(fresh_++); }
-  // Returns the lines as a kernel with this number of threads per block.
-  std::string kernel(const std::string& what, std::size_t block, const std::string& arguments) const {
-    return "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(block) + ") " + name_ + "_" + what + "(" +
-           arguments + ") {\n" + text_ + "}\n\n";
+  // Returns the lines as a kernel with this number of threads per block. If `blocks` is not 0, a kernel uses few enough
+  // registers that as many blocks can run on a multiprocessor.
+  std::string kernel(const std::string& what, std::size_t block, const std::string& arguments,
+                     std::size_t blocks = 0) const {
+    const std::string least = blocks == 0 ? "" : ", " + std::to_string(blocks);
+    return "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(block) + least + ") " + name_ + "_" +
+           what + "(" + arguments + ") {\n" + text_ + "}\n\n";
   }
   // Prints a line for a value, and returns its name.
   std::string assign(const std::string& value) {

@@ -31,6 +31,8 @@ class LayerKernels : LayerPlan, KernelText {
  private:
   static constexpr std::size_t threads = CudaSource::block, warps = threads / 32;
   static constexpr std::size_t most_blocks = 512;  // that go from tile to tile
+  // Without this bound, compilers chose fewer registers, and spilled some.
+  std::size_t blocks_at_once() const { return dialect_.is_float() ? 5 : 0; }
 
   // ---- text (layer_kernels.cpp) ----
 

@@ -231,7 +231,7 @@ std::string LayerKernels::rows_kernels(CudaLayers& layers) {
 
 void LayerKernels::add_rows_kernel(std::string& made, CudaLayers& layers, std::size_t parts) {
   const std::string what = "rows" + to_string(layers.rows.size());
-  made += kernel(what, threads, rows_arguments());
+  made += kernel(what, threads, rows_arguments(), blocks_at_once());
   layers.rows.push_back({name_ + "_" + what, 0, parts});
 }
 

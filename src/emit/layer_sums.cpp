@@ -41,7 +41,8 @@ std::string LayerKernels::weights_kernel() {
   if (overlap_) weights_blocks_ = 1;
   return kernel("weights", threads,
                 "unsigned count, unsigned is_first, const real* __restrict__ rows, const real* __restrict__ values, "
-                "real* partial");
+                "real* partial",
+                blocks_at_once());
 }
 
 std::string LayerKernels::sum_kernel() {
