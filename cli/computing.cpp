@@ -92,13 +92,7 @@ void Computing::check_device(std::size_t processes) const {
 }
 
 MakeStep Computing::on_device() const {
-  return [device = *device_, option = "--device " + device_name_](const Model& model) {
-    const std::size_t parameters = model.network.parameter_count(), most = CudaSource::most_fronts(Precision::float32);
-    if (parameters > most)
-      throw Error("train", fmt::format("a network of at most {} parameters for {}", most, option),
-                  std::to_string(parameters), "give smaller --hidden layers, or omit --device");
-    return gpu_step(model, {.device = device});
-  };
+  return [device = *device_](const Model& model) { return gpu_step(model, {.device = device}); };
 }
 
 #else

@@ -14,12 +14,14 @@
 
 #define __global__
 #define __device__
+#define __forceinline__ inline
 #define __shared__ static
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
+#define gw_shared(name) real* const name = (real*)shim::dynamic_memory
 
 struct ShimIndex {
-  unsigned x;
+  unsigned x, y;
 };
 inline ShimIndex threadIdx, blockIdx, blockDim, gridDim;
 
@@ -33,6 +35,9 @@ inline std::vector<char> stacks;
 inline bool is_done[most_threads];
 inline const std::function<void()>* kernel;
 inline double lanes[most_threads];
+alignas(16) inline char dynamic_memory[256 * 1024];
+
+inline unsigned tensor_a[most_threads][4], tensor_b[most_threads][2];
 
 inline void run_thread() {
   (*kernel)();
@@ -41,30 +46,36 @@ inline void run_thread() {
 // Lets all other threads of the block come this far.
 inline void wait() { swapcontext(&contexts[threadIdx.x], &scheduler); }
 
-inline void launch(unsigned blocks, unsigned threads, const std::function<void()>& function) {
-  stacks.resize(most_threads * stack_bytes);
-  kernel = &function;
-  gridDim.x = blocks;
-  blockDim.x = threads;
-  for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
-    for (unsigned i = 0; i < threads; ++i) {
-      getcontext(&contexts[i]);
-      contexts[i].uc_stack.ss_sp = stacks.data() + i * stack_bytes;
-      contexts[i].uc_stack.ss_size = stack_bytes;
-      contexts[i].uc_link = &scheduler;
-      makecontext(&contexts[i], run_thread, 0);
-      is_done[i] = false;
-    }
-    for (bool is_running = true; is_running;) {
-      is_running = false;
-      for (unsigned i = 0; i < threads; ++i) {
-        if (is_done[i]) continue;
-        is_running = true;
-        threadIdx.x = i;
-        swapcontext(&scheduler, &contexts[i]);
-      }
+inline void run_block() {
+  for (unsigned i = 0; i < blockDim.x; ++i) {
+    getcontext(&contexts[i]);
+    contexts[i].uc_stack.ss_sp = stacks.data() + i * stack_bytes;
+    contexts[i].uc_stack.ss_size = stack_bytes;
+    contexts[i].uc_link = &scheduler;
+    makecontext(&contexts[i], run_thread, 0);
+    is_done[i] = false;
+  }
+  for (bool is_running = true; is_running;) {
+    is_running = false;
+    for (unsigned i = 0; i < blockDim.x; ++i) {
+      if (is_done[i]) continue;
+      is_running = true;
+      threadIdx.x = i;
+      swapcontext(&scheduler, &contexts[i]);
     }
   }
+}
+// The second dimension of the grid is `parts`.
+inline void launch(unsigned blocks, unsigned parts, unsigned threads, const std::function<void()>& function) {
+  stacks.resize(most_threads * stack_bytes);
+  kernel = &function;
+  gridDim = {blocks, parts};
+  blockDim = {threads, 1};
+  for (blockIdx.y = 0; blockIdx.y < parts; ++blockIdx.y)
+    for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) run_block();
+}
+inline void launch(unsigned blocks, unsigned threads, const std::function<void()>& function) {
+  launch(blocks, 1, threads, function);
 }
 
 // Rows, one after another, in tiles of 32: in a tile, the first input of all rows comes first.
@@ -90,6 +101,9 @@ template <class T> T __shfl_down_sync(unsigned, T x, int offset) {
   shim::wait();
   return found;
 }
+// Tensor cores read the upper 19 bits of a float, and add up with more of them.
+#define gw_mma gw_mma
+inline void gw_mma(float (&sum)[4], const unsigned (&a)[4], const unsigned (&b)[2]);
 template <class T> T __ldcs(const T* from) { return *from; }
 template <class To, class From> To shim_bits(From from) {
   static_assert(sizeof(To) == sizeof(From));
@@ -98,6 +112,21 @@ template <class To, class From> To shim_bits(From from) {
   return to;
 }
 inline float __uint_as_float(unsigned bits) { return shim_bits<float>(bits); }
+inline void gw_mma(float (&sum)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  const unsigned own = threadIdx.x, warp = own / 32 * 32, lane = own % 32;
+  for (unsigned i = 0; i < 4; ++i) shim::tensor_a[own][i] = a[i] & 0xffffe000u;
+  for (unsigned i = 0; i < 2; ++i) shim::tensor_b[own][i] = b[i] & 0xffffe000u;
+  shim::wait();
+  for (unsigned e = 0; e < 4; ++e) {
+    const unsigned row = lane / 4 + 8 * (e / 2), column = lane % 4 * 2 + e % 2;
+    double all = sum[e];
+    for (unsigned k = 0; k < 8; ++k)
+      all += (double)__uint_as_float(shim::tensor_a[warp + row % 8 * 4 + k % 4][row / 8 + k / 4 * 2]) *
+             __uint_as_float(shim::tensor_b[warp + column * 4 + k % 4][k / 4]);
+    sum[e] = (float)all;
+  }
+  shim::wait();
+}
 inline unsigned __float_as_uint(float number) { return shim_bits<unsigned>(number); }
 inline double __longlong_as_double(long long bits) { return shim_bits<double>(bits); }
 inline long long __double_as_longlong(double number) { return shim_bits<long long>(number); }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Compares emitted CUDA text, run on the CPU, with the engine on 500 random graphs, in both precisions and modes.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "cuda_text.hpp"
@@ -12,10 +13,15 @@ using tests::Compared, tests::Results, tests::Rounded, tests::Shimmed, tests::Su
 
 constexpr std::size_t shards = 10, stride = 11;  // every fifth random function has no inputs
 
-class RandomGraphsAsCuda : public testing::TestWithParam<std::size_t> {};
+class RandomGraphsAsCuda : public testing::TestWithParam<std::size_t> {
+ protected:
+  void compare(CudaOptions::Rows divided);
+};
 
-TEST_P(RandomGraphsAsCuda, GiveTheNumbersOfTheEngine) {
-  const std::size_t shard = GetParam(), wanted_graphs = tests::sized(500, 40) / shards;
+void RandomGraphsAsCuda::compare(CudaOptions::Rows divided) {
+  const bool by_blocks = divided == CudaOptions::Rows::by_blocks;
+  const std::size_t shard = GetParam();
+  const std::size_t wanted_graphs = (by_blocks ? tests::sized(200, 20) : tests::sized(500, 40)) / shards;
   const Precision precision = shard % 2 == 0 ? Precision::float64 : Precision::float32;
   std::vector<Subject> subjects;
   std::vector<Shimmed> texts;
@@ -28,13 +34,22 @@ TEST_P(RandomGraphsAsCuda, GiveTheNumbersOfTheEngine) {
       continue;
     }
     const Subject::Recorded graph = subject.recorded();
-    sources.push_back(emit_cuda(graph.outputs, {.name = "g" + std::to_string(seed),
-                                                .inputs = graph.inputs,
-                                                .parameters = graph.parameters,
-                                                .precision = precision,
-                                                .exact = seed % 4 < 2,
-                                                .input_gradients = seed / stride % 2 == 0,
-                                                .guard_zeros = true}));
+    const CudaOptions options{.name = "g" + std::to_string(seed),
+                              .inputs = graph.inputs,
+                              .parameters = graph.parameters,
+                              .precision = precision,
+                              .exact = seed % 4 < 2,
+                              .input_gradients = seed / stride % 2 == 0,
+                              .guard_zeros = true,
+                              .rows = divided};
+    try {
+      sources.push_back(emit_cuda(graph.outputs, options));
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr("needs a first output that depends on the inputs"));
+      EXPECT_TRUE(by_blocks);
+      subjects.pop_back();
+      continue;
+    }
     texts.push_back(tests::shimmed(sources.back(), subject.function().parameters, subject.rows()));
   }
   const std::vector<double> numbers = tests::run_on_shim(texts);
@@ -57,6 +72,9 @@ TEST_P(RandomGraphsAsCuda, GiveTheNumbersOfTheEngine) {
   EXPECT_EQ(at, numbers.size());
   EXPECT_GT(compared.closely, compared.all / 2);
 }
+
+TEST_P(RandomGraphsAsCuda, GiveTheNumbersOfTheEngine) { compare(CudaOptions::Rows::automatic); }
+TEST_P(RandomGraphsAsCuda, GiveTheNumbersOfTheEngineByBlocks) { compare(CudaOptions::Rows::by_blocks); }
 INSTANTIATE_TEST_SUITE_P(EmitCuda, RandomGraphsAsCuda, testing::Range<std::size_t>(0, shards));
 
 }  // namespace gradwalk::emit_cuda_random_test

@@ -19,7 +19,7 @@
 
 using Handle = void*;
 using Address = unsigned long long;
-using Kernel = void (*)(void** arguments, unsigned blocks, unsigned threads);
+using Kernel = void (*)(void** arguments, unsigned blocks, unsigned parts, unsigned threads);
 
 namespace {
 
@@ -56,19 +56,22 @@ struct NvrtcProgram {
 
 // A function per kernel that takes its arguments as the driver passes them.
 std::string with_launchers(const std::string& text) {
-  std::string made = "#include \"" SHIM "\"\n" + text +
-                     "\n#include <utility>\ntemplate <class... A, size_t... i>\nvoid gw_launch(void (*kernel)(A...), "
-                     "void** a, unsigned "
-                     "blocks, unsigned threads, std::index_sequence<i...>) {\n  shim::launch(blocks, threads, [&] { "
-                     "kernel(*static_cast<A*>(a[i])...); });\n}\ntemplate <class... A>\nvoid gw_launch(void "
-                     "(*kernel)(A...), void** a, "
-                     "unsigned blocks, unsigned threads) {\n  gw_launch(kernel, a, blocks, threads, "
-                     "std::index_sequence_for<A...>());\n}\n";
+  std::string made =
+      "#include \"" SHIM "\"\n" + text +
+      "\n#include <utility>\ntemplate <class... A, size_t... i>\nvoid gw_launch(void (*kernel)(A...), "
+      "void** a, unsigned "
+      "blocks, unsigned parts, unsigned threads, std::index_sequence<i...>) {\n  shim::launch(blocks, "
+      "parts, threads, [&] { "
+      "kernel(*static_cast<A*>(a[i])...); });\n}\ntemplate <class... A>\nvoid gw_launch(void "
+      "(*kernel)(A...), void** a, "
+      "unsigned blocks, unsigned parts, unsigned threads) {\n  gw_launch(kernel, a, blocks, parts, threads, "
+      "std::index_sequence_for<A...>());\n}\n";
   const std::regex kernel(R"(__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\()");
   for (std::sregex_iterator found(text.begin(), text.end(), kernel), end; found != end; ++found) {
     const std::string name = (*found)[1];
-    made += "extern \"C\" void launch_" + name + "(void** a, unsigned blocks, unsigned threads) { gw_launch(" + name +
-            ", a, blocks, threads); }\n";
+    made += "extern \"C\" void launch_" + name +
+            "(void** a, unsigned blocks, unsigned parts, unsigned threads) { gw_launch(" + name +
+            ", a, blocks, parts, threads); }\n";
   }
   return made;
 }
@@ -107,7 +110,7 @@ int cuModuleGetFunction(Handle* function, Handle module, const char* name) {
   return *function == nullptr ? no_such_kernel : 0;
 }
 int cuMemAlloc_v2(Address* address, size_t bytes) {
-  if (bytes > most_bytes() - used_bytes()) return out_of_memory;
+  if (used_bytes() + bytes > most_bytes()) return out_of_memory;
   *address = reinterpret_cast<Address>(std::malloc(bytes));
   allocated[*address] = bytes;
   return 0;
@@ -133,10 +136,14 @@ int cuMemsetD32Async(Address to, unsigned value, size_t count, Handle) {
   for (size_t i = 0; i < count; ++i) static_cast<unsigned*>(at(to))[i] = value;
   return 0;
 }
-int cuLaunchKernel(Handle function, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned,
-                   Handle, void** arguments, void**) {
-  reinterpret_cast<Kernel>(function)(arguments, blocks, threads);
+int cuLaunchKernel(Handle function, unsigned blocks, unsigned parts, unsigned, unsigned threads, unsigned, unsigned,
+                   unsigned, Handle, void** arguments, void**) {
+  reinterpret_cast<Kernel>(function)(arguments, blocks, parts, threads);
   return 0;
+}
+int cuFuncSetAttribute(Handle, int attribute, int bytes) {
+  constexpr int most_dynamic_shared_bytes = 8, most = 64 * 1024;
+  return attribute == most_dynamic_shared_bytes && bytes <= most ? 0 : invalid_value;
 }
 int cuStreamCreate(Handle* stream, unsigned) { return *stream = nullptr, 0; }
 int cuStreamDestroy_v2(Handle) { return 0; }

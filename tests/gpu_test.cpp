@@ -15,6 +15,8 @@
 #include "emitted.hpp"
 #include "gpu/cache.hpp"
 #include "gpu/update_text.hpp"
+#include "gradwalk/loss.hpp"
+#include "gradwalk/nn.hpp"
 #include "random_subject.hpp"
 #include "support.hpp"
 
@@ -80,13 +82,17 @@ TEST(Gpu, CompilesEveryOperation) {
         ++ops;
       }
       EXPECT_GT(ops, 45);
-      const CudaSource source = emit_cuda(sum, {.inputs = inputs,
-                                                .parameters = parameters,
-                                                .precision = precision,
-                                                .exact = exact,
-                                                .input_gradients = true,
-                                                .guard_zeros = exact});
-      EXPECT_THAT(gpu::machine_code(source, "compute_90", exact), HasSubstr(".visible .entry model_rows("));
+      for (const CudaOptions::Rows rows : {CudaOptions::Rows::by_threads, CudaOptions::Rows::by_blocks}) {
+        const CudaSource source = emit_cuda(sum, {.inputs = inputs,
+                                                  .parameters = parameters,
+                                                  .precision = precision,
+                                                  .exact = exact,
+                                                  .input_gradients = true,
+                                                  .guard_zeros = exact,
+                                                  .rows = rows});
+        EXPECT_EQ(source.has_layers(), rows == CudaOptions::Rows::by_blocks);
+        EXPECT_THAT(gpu::machine_code(source, "compute_90", exact), HasSubstr(".visible .entry model_rows("));
+      }
     }
 }
 
@@ -119,11 +125,12 @@ TEST(Gpu, ShowsTheMessagesOfNvrtc) {
 struct Resources {
   int registers = 0, spills = 0;
 };
-Resources resources_of(const CudaSource& source, bool exact) {
+Resources resources_of(const CudaSource& source, bool exact, const std::string& kernel = "rows") {
   const tests::Folder folder;
   folder.write("a.ptx", gpu::machine_code(source, "compute_90", exact));
   const std::string text = folder.run(ptxas() + " -v -arch=sm_90 a.ptx -o a.cubin");
-  const std::size_t begin = text.find("'" + source.name + "_rows'");
+  const std::size_t begin = text.find("'" + source.name + "_" + kernel + "'");
+  EXPECT_NE(begin, std::string::npos) << kernel;
   const auto number_before = [&](const char* what) {
     const std::size_t end = text.find(what, begin);
     std::size_t at = end - 1;
@@ -157,6 +164,54 @@ TEST(Gpu, KeepsReferenceProgramsInRegisters) {
   expect("heston, float64", simulations::heston(64), Precision::float64, true, 128);
   expect("heston, random", simulations::heston(64), Precision::float32, true, 64, true);
   expect("lotka_volterra", simulations::lotka_volterra(100), Precision::float32, true, 128);
+}
+
+// A classifier or a network with a hinge loss.
+CudaSource network(const std::vector<std::size_t>& widths, Precision precision, bool exact, bool guard_zeros = false) {
+  const MLP model(widths[0], {widths.begin() + 1, widths.end()});
+  const std::vector<Value> inputs(widths[0] + 1), scores = model(std::span(inputs).first(widths[0]));
+  const Value loss =
+      widths.back() == 1 ? hinge(scores[0], inputs.back()) : softmax_cross_entropy(scores, inputs.back());
+  return emit_cuda(loss, {.inputs = inputs,
+                          .parameters = model.parameters(),
+                          .precision = precision,
+                          .exact = exact,
+                          .guard_zeros = guard_zeros});
+}
+
+TEST(Gpu, ChoosesHowRowsAreDivided) {
+  const auto about = [](const std::vector<std::size_t>& widths) {
+    return network(widths, Precision::float32, true).about;
+  };
+  EXPECT_EQ(about({2, 16, 16, 1}), "one row per thread, gradients added up as 3 outer products");
+  EXPECT_EQ(about({2, 40, 40, 1}), "32 rows per block, 3 layers in shared memory");
+  EXPECT_EQ(about({2, 64, 64, 1}), "32 rows per block, 3 layers in shared memory");
+  EXPECT_EQ(about({784, 128, 64, 10}), "32 rows per block, 3 layers in the memory of the device");
+}
+
+TEST(Gpu, KeepsLayersInRegisters) {
+  if (const std::string reason = missing_nvrtc(); !reason.empty()) GTEST_SKIP() << reason;
+  if (ptxas().empty()) GTEST_SKIP() << "ptxas is not installed";
+  const auto expect = [](const std::vector<std::size_t>& widths, Precision precision, bool exact, bool guard_zeros) {
+    const CudaSource source = network(widths, precision, exact, guard_zeros);
+    std::vector<std::string> kernels;
+    for (const CudaLayers::Step& one : source.layers.rows) kernels.push_back(one.kernel.substr(source.name.size() + 1));
+    if (source.layers.weights > 0) kernels.emplace_back("weights");
+    EXPECT_EQ(kernels.size(), widths[0] == 2 && precision == Precision::float32 ? 1 : widths[0] == 2 ? 2 : 3);
+    for (const std::string& kernel : kernels) {
+      const Resources used = resources_of(source, exact, kernel);
+      std::cout << source.about << ", " << kernel << ": " << used.registers << " registers, " << used.spills
+                << " bytes spilled\n";
+      EXPECT_LE(used.registers, 168) << kernel;
+      EXPECT_EQ(used.spills, 0) << kernel;
+    }
+  };
+  for (const std::vector<std::size_t>& widths : {std::vector<std::size_t>{2, 64, 64, 1}, {784, 128, 64, 10}}) {
+    expect(widths, Precision::float32, true, false);
+    expect(widths, Precision::float32, false, false);
+    expect(widths, Precision::float32, true, true);
+    expect(widths, Precision::float64, true, false);
+  }
 }
 
 TEST(Gpu, CompilesLoopsOfAnyLengthInTheSameTime) {

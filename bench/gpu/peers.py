@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Measures JAX on bench/gpu's cases, over a million rows: value and gradient of simulations in several ways each, with
-numbers that are in memory or drawn by JAX, and steps of Adam on a network.
+numbers that are in memory or drawn by JAX, and value, gradient and steps of Adam of networks. A classifier of pictures
+has small batches.
 
 usage: peers.py [ROWS]
 """
@@ -143,30 +144,36 @@ def with_random_numbers(model, steps, count, dtype):
     return parameters, drawn | {"drawn in rounds, forward": forward, "drawn in rounds, reverse": jax.value_and_grad(in_rounds)}
 
 
-def network(width, dtype):
-    """A network with two hidden layers, and its loss as value and gradient."""
-    sizes = [2, width, width, 1]
-    keys = jax.random.split(jax.random.PRNGKey(1), 3)
+def network(sizes, dtype):
+    """A network with relu in the hidden layers, and its loss as value and gradient. Rows are numbers and classes."""
+    keys = jax.random.split(jax.random.PRNGKey(1), len(sizes) - 1)
     parameters = [
         (jax.random.normal(k, (m, n), dtype) / math.sqrt(m), jnp.zeros(n, dtype))
         for k, m, n in zip(keys, sizes, sizes[1:])
     ]
 
     def loss(p, z):
-        values = z[:2].T
+        x, y = z
         for i, (weights, bias) in enumerate(p):
-            values = values @ weights + bias
-            values = jnp.maximum(values, 0) if i < 2 else values
-        return jnp.maximum(1 - z[2] * values[:, 0], 0).sum()
+            x = x @ weights + bias
+            x = jnp.maximum(x, 0) if i + 1 < len(p) else x
+        if sizes[-1] == 1:
+            return jnp.maximum(1 - y * x[:, 0], 0).sum()
+        return -(jax.nn.log_softmax(x) * jax.nn.one_hot(y, sizes[-1])).sum()
 
     return parameters, {"value_and_grad": jax.value_and_grad(loss)}
 
 
+def rows_of(sizes, count, dtype):
+    """Rows of a network: numbers, and the class."""
+    x = jax.random.normal(jax.random.PRNGKey(0), (count, sizes[0]), dtype)
+    if sizes[-1] == 1:
+        return x, jnp.where(jnp.arange(count) % 3 == 0, 1, -1).astype(dtype)
+    return x, jnp.arange(count) * 7 % sizes[-1]
+
+
 def measure(name, model, steps, count, has_inputs, dtype, has_unrolled):
-    if model is network:
-        parameters, functions = network(steps, dtype)
-    else:
-        parameters, functions = ways(model, steps, has_inputs, dtype, has_unrolled)
+    parameters, functions = ways(model, steps, has_inputs, dtype, has_unrolled)
     key = jax.random.PRNGKey(0)
     z = jax.random.normal(key, (2 * steps if has_inputs else 3, count), dtype)
     if not has_inputs:
@@ -174,11 +181,19 @@ def measure(name, model, steps, count, has_inputs, dtype, has_unrolled):
     measure_ways(name, parameters, functions, z)
 
 
-def measure_training(name, width, count, dtype):
+def measure_network(sizes, count, dtype):
+    """Value, gradient and training, with products in float32 and in the precision of tensor cores."""
+    name = "-".join(map(str, sizes)) + f" x {count} {jnp.dtype(dtype).name}"
+    rows = rows_of(sizes, count, dtype)
+    for precision in ("highest", "tensorfloat32"):
+        with jax.default_matmul_precision(precision):
+            parameters, functions = network(sizes, dtype)
+            measure_ways(f"{name}, {precision}", parameters, functions, rows)
+            measure_training(f"{name}, {precision}", parameters, functions["value_and_grad"], rows, count, dtype)
+
+
+def measure_training(name, parameters, loss, rows, count, dtype):
     """Steps of Adam over all rows, each of which needs the one before it."""
-    parameters, functions = network(width, dtype)
-    loss = functions["value_and_grad"]
-    rows = 0.5 + 0.25 * jnp.abs(jax.random.normal(jax.random.PRNGKey(0), (3, count), dtype))
 
     @jax.jit
     def step(state, z):
@@ -243,9 +258,14 @@ def main():
         measure(f"heston {steps} float32", heston, steps, count, True, jnp.float32, True)
         parameters, functions = with_random_numbers(heston, steps, count, jnp.float32)
         measure_ways(f"heston {steps}, random float32", parameters, functions, jax.random.PRNGKey(0))
-    for width in (16, 64):
-        measure_training(f"2-{width}-{width}-1 float32", width, count, jnp.float32)
-    measure("network 2-16-16-1 float32", network, 16, count, False, jnp.float32, True)
+    for sizes, rows in (
+        ([2, 16, 16, 1], count),
+        ([2, 64, 64, 1], count),
+        ([784, 128, 64, 10], 64),
+        ([784, 128, 64, 10], 1024),
+        ([784, 128, 64, 10], 16384),
+    ):
+        measure_network(sizes, rows, jnp.float32)
     measure("lotka 100 float32", lotka, 100, count, False, jnp.float32, False)
     for steps in (64, 252):
         measure(f"heston {steps} float64", heston, steps, count, True, jnp.float64, False)

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "../objectives/kinds.hpp"
-#include "gradwalk/value.hpp"
+#include "gradwalk/gradwalk.hpp"
 
 namespace gradwalk::simulations {
 
@@ -49,26 +49,29 @@ inline Recorded lotka_volterra(int steps) {
   return made;
 }
 
-// The loss of a network with one output on a row: two coordinates and the class, 1 or -1. Two hidden layers of `width`
-// neurons with relu, and the hinge loss. It has no time steps, and many parameters.
-inline Recorded network(int width) {
+// The loss of a network on a row, with relu in the hidden layers. The last input is the class: with one output, 1 or
+// -1, and the loss is the hinge loss; otherwise a number from 0 on, and the loss is the cross-entropy of softmax. A
+// network has no time steps, and many parameters.
+inline Recorded network(const std::vector<std::size_t>& widths) {
   Recorded made;
-  for (const double number : {0.5, -0.25, 1.0}) made.inputs.emplace_back(number);
-  std::vector<Value> values{made.inputs[0], made.inputs[1]};
+  for (std::size_t i = 0; i < widths[0]; ++i) made.inputs.emplace_back(i % 2 == 0 ? 0.5 : -0.25);
+  made.inputs.emplace_back(1.0);
+  std::vector<Value> values(made.inputs.begin(), made.inputs.end() - 1);
   const auto weight = [&](std::size_t inputs) {
     const auto i = static_cast<double>(made.parameters.size());
     return made.parameters.emplace_back(std::sin(12.9898 * i) / std::sqrt(static_cast<double>(inputs)));
   };
-  for (const int outputs : {width, width, 1}) {
+  for (std::size_t layer = 1; layer < widths.size(); ++layer) {
     std::vector<Value> next;
-    for (int k = 0; k < outputs; ++k) {
+    for (std::size_t k = 0; k < widths[layer]; ++k) {
       Value sum = weight(values.size());
       for (const Value& value : values) sum = sum + weight(values.size()) * value;
-      next.push_back(outputs == 1 ? sum : relu(sum));
+      next.push_back(layer + 1 == widths.size() ? sum : relu(sum));
     }
     values = next;
   }
-  made.loss = relu(1.0 - made.inputs[2] * values[0]);
+  made.loss =
+      widths.back() == 1 ? hinge(values[0], made.inputs.back()) : softmax_cross_entropy(values, made.inputs.back());
   return made;
 }
 

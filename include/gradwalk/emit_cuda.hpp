@@ -5,8 +5,8 @@
 //   Value x = 1.0, y = 2.0, w = 0.5, b = 0.0;
 //   CudaSource source = emit_cuda(pow(w * x + b - y, 2), {.inputs = {x, y}, .parameters = {w, b}});
 //
-// One thread computes one row. The time steps of a simulation, which the graph has one after another, become loops
-// again. docs/gpu.md describes the kernels and the layout of rows.
+// One thread computes one row; in graphs with large layers, a block computes 32 rows. The time steps of a simulation,
+// which the graph has one after another, become loops again. docs/gpu.md describes the kernels and the layout of rows.
 #pragma once
 
 #include <cstddef>
@@ -44,11 +44,36 @@ struct CudaOptions {
     tangents,                              // carried along with the values: nothing is stored, inputs are read once
     reverse,                               // backward, from values that are kept every few rounds
   } derivatives = Derivatives::automatic;  // tangents need few parameters and no input gradients
-  bool loops = true;                       // whether repeated time steps become loops
-  bool ignore_comparisons = false;         // accept a graph that was recorded while comparisons of Values became bools
+  // How rows are divided among threads.
+  enum class Rows {
+    automatic,   // by blocks if a thread cannot read as many uniform numbers
+    by_threads,  // a thread computes a row; parameters are few
+    by_blocks,   // a block computes 32 rows together
+  } rows = Rows::automatic;
+  bool loops = true;                // whether repeated time steps become loops, if a thread computes a row
+  bool ignore_comparisons = false;  // accept a graph that was recorded while comparisons of Values became bools
   // Inputs that the rows do not have: the kernels make their numbers, which depend on a seed and on the row.
   std::vector<Value> normals = {};   // those with normally distributed numbers
   std::vector<Value> uniforms = {};  // those with uniformly distributed numbers
+};
+
+// The kernels of a graph with large layers. A block computes a tile of 32 rows, or a part of one.
+struct CudaLayers {
+  // A kernel of 128 threads per block.
+  struct Step {
+    std::string kernel;
+    std::size_t blocks = 0;  // the first dimension of its grid, at most; 0: one block per tile
+    std::size_t parts = 1;   // the second dimension
+  };
+  std::vector<Step> uniform;     // compute uniform numbers from the parameters, which come first in u
+  std::vector<Step> rows;        // compute the rows
+  std::vector<Step> backward;    // compute the gradients of uniform numbers
+  std::size_t forward = 0;       // how many kernels of `rows` compute the outputs
+  std::size_t weights = 0;       // blocks of NAME_weights for each part of the rows; 0: there is no such kernel
+  std::size_t places = 0;        // numbers per row that kernels hand on, in tiles of 32 rows
+  std::size_t shared_bytes = 0;  // dynamic shared memory of the kernels of `rows`
+  bool fills_sums = false;       // whether `partial` must be 0 before
+  bool has_finish = false;       // whether NAME_finish exists; otherwise, the sums are the result
 };
 
 // The text of the kernels, and what a caller needs to know to launch them.
@@ -68,6 +93,7 @@ struct CudaSource {
   std::string about;                         // how it is computed, in one line
   std::size_t normals = 0, uniforms = 0;  // random inputs. If there are any, NAME_rows and NAME_values take a seed and
                                           // the number of the first row, both unsigned long long, at the end
+  CudaLayers layers;                      // without kernels unless the graph has large layers
   static constexpr unsigned block = 128;  // threads of NAME_rows and NAME_values, one per row
   static constexpr unsigned sum_block = 256;  // threads of NAME_sum, which has one block per sum
 
@@ -76,9 +102,11 @@ struct CudaSource {
     constexpr std::size_t shared_bytes = 48 * 1024, warps = block / 32;
     return shared_bytes / warps / (precision == Precision::float32 ? sizeof(float) : sizeof(double)) - 1;
   }
+  // Returns whether the kernels are those of `layers`.
+  bool has_layers() const { return !layers.rows.empty(); }
   // Returns how many blocks NAME_rows needs for this many rows.
   std::size_t blocks(std::size_t rows) const {
-    const std::size_t all = (rows + block - 1) / block;
+    const std::size_t each = has_layers() ? 32 : block, all = (rows + each - 1) / each;
     return most_blocks != 0 && all > most_blocks ? most_blocks : all;
   }
 };

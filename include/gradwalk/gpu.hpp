@@ -44,6 +44,7 @@ struct Options {
   bool input_gradients = false;     // whether gradients with respect to the inputs of each row can be asked for
   bool ignore_comparisons = false;  // accept a graph that was recorded while comparisons of Values became bools
   CudaOptions::Derivatives derivatives = CudaOptions::Derivatives::automatic;  // how those of loops are computed
+  CudaOptions::Rows rows = CudaOptions::Rows::automatic;                       // how they are divided among threads
   int device = 0;                                                              // one of devices()
   std::string cache = {};  // the folder for machine code; empty: cache_folder()
   // Inputs that the rows do not have: the device makes their numbers, which depend on the seed of a run and on the

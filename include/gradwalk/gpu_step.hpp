@@ -19,7 +19,7 @@ struct GpuStepOptions {
 
 // Returns a step that computes the sums of eager_step() on a device, up to rounding. Each run reads the parameters from
 // the model's Values and leaves the gradients of these Values unchanged. Throws an Error if there is no such device,
-// driver or NVRTC, and for a model with too many parameters (docs/gpu.md). A batch with dropout is an Error, too.
+// driver or NVRTC. A batch with dropout is an Error, too.
 GRADWALK_EXPORT std::unique_ptr<BatchStep> gpu_step(const Model& model, const GpuStepOptions& options = {});
 
 }  // namespace gradwalk

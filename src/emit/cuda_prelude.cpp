@@ -184,10 +184,11 @@ std::string shared_function(std::string_view name, bool is_float) {
 
 }  // namespace
 
-std::string cuda_outer(bool is_float) {
+std::string cuda_fused(bool is_float) {
   const std::string fused = is_float ? "fmaf" : "fma";
-  return "__device__ static inline real gw_fma(real x, real y, real z) { return " + fused + "(x, y, z); }" + outer;
+  return "__device__ static inline real gw_fma(real x, real y, real z) { return " + fused + "(x, y, z); }";
 }
+std::string cuda_outer(bool is_float) { return cuda_fused(is_float) + outer; }
 std::string cuda_prelude(bool is_float) {
   return std::string(is_float ? of_float : of_double) + shared_function("gw_log", is_float) + common;
 }

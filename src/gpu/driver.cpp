@@ -42,6 +42,7 @@ Driver::Driver(const char* call)
   library_.find(to_host_async, "cuMemcpyDtoHAsync_v2");
   library_.find(fill, "cuMemsetD32Async");
   library_.find(launch, "cuLaunchKernel");
+  library_.find(set_function_attribute, "cuFuncSetAttribute");
   library_.find(create_stream, "cuStreamCreate");
   library_.find(destroy_stream, "cuStreamDestroy_v2");
   library_.find(wait, "cuStreamSynchronize");

@@ -51,6 +51,7 @@ class Driver {
   int (*fill)(Address, unsigned, std::size_t, Handle) = nullptr;
   int (*launch)(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle, void**,
                 void**) = nullptr;
+  int (*set_function_attribute)(Handle, int, int) = nullptr;
   int (*create_stream)(Handle*, unsigned) = nullptr;
   int (*destroy_stream)(Handle) = nullptr;
   int (*wait)(Handle) = nullptr;

@@ -95,13 +95,7 @@ struct Program::State : Machine {
   void evaluate_to(const char* call, const StoredRows& rows, std::uint64_t seed, Address out) {
     driver.use(call, options.device);
     upload(call, parameters, parameter_values());
-    Address u = front_numbers(call, *kernels), z = rows.address;
-    auto count = static_cast<unsigned>(rows.count);
-    unsigned long long key = seed, first = 0;
-    std::vector<void*> arguments{&count, &u, &z, &out};
-    if (has_random_inputs()) arguments.insert(arguments.end(), {&key, &first});
-    launch(call, kernels->values(), (rows.count + CudaSource::block - 1) / CudaSource::block, CudaSource::block,
-           arguments);
+    Machine::evaluate(call, {rows.count, rows.address}, seed, out);
     wait(call);
   }
   void evaluate(const char* call, const StoredRows* rows, std::uint64_t seed, std::span<double> to) {

@@ -24,12 +24,22 @@ class Kernels {
   Handle values() const { return values_; }
   Handle sum() const { return sum_; }
   Handle uniform() const { return uniform_; }  // null unless source().has_uniform
-  Handle finish() const { return finish_; }    // null unless source().has_uniform
+  Handle finish() const { return finish_; }    // null unless source().has_uniform or layers.has_finish
+  // Kernels of layers.
+  struct Step {
+    Handle kernel;
+    std::size_t blocks, parts;  // as in CudaLayers::Step
+  };
+  const std::vector<Step>& layer_uniform() const { return layer_uniform_; }
+  const std::vector<Step>& layer_rows() const { return layer_rows_; }
+  const std::vector<Step>& layer_backward() const { return layer_backward_; }
+  Handle weights() const { return weights_; }  // null unless source().layers.weights is not 0
 
  private:
   CudaSource source_;
   LoadedCode code_;
-  Handle rows_ = nullptr, values_ = nullptr, sum_ = nullptr, uniform_ = nullptr, finish_ = nullptr;
+  Handle rows_ = nullptr, values_ = nullptr, sum_ = nullptr, uniform_ = nullptr, finish_ = nullptr, weights_ = nullptr;
+  std::vector<Step> layer_uniform_, layer_rows_, layer_backward_;
 };
 
 // Numbers of the device in its precision, read by index.
@@ -70,11 +80,15 @@ struct Machine {
   void check_rows(const char* call, const StoredRows* rows) const;
 
   // The following functions put work on the stream. The device of this thread has to be the machine's.
-  void launch(const char* call, Handle kernel, std::size_t blocks, unsigned threads, std::vector<void*> arguments);
+  struct Grid {
+    std::size_t blocks, parts = 1;  // its two dimensions
+    std::size_t shared_bytes = 0;   // dynamic shared memory of a block
+  };
+  void launch(const char* call, Handle kernel, Grid grid, unsigned threads, std::vector<void*> arguments);
   // Copies at most one number per parameter to the device. Wait for the stream before the next upload.
   void upload(const char* call, const DeviceMemory& to, std::span<const double> numbers);
-  // Returns the address of the numbers that rows read, computed from the parameters.
-  Address front_numbers(const char* call, const Kernels& of);
+  // Computes the outputs of the rows.
+  void evaluate(const char* call, RowRange rows, std::uint64_t seed, Address outputs);
   // Computes the sum over the rows and then its gradient, and returns their address. `outputs` can be 0.
   Address run(const char* call, const Kernels& of, RowRange rows, std::uint64_t seed, Address outputs,
               Address input_gradients);
@@ -94,11 +108,26 @@ struct Machine {
   std::shared_ptr<const Kernels> kernels;
   PinnedMemory staging;  // parameters, then results
   Handle stream = nullptr;
-  DeviceMemory parameters, fronts, sums, result, partial;
+  DeviceMemory parameters;  // with layers, other uniform numbers follow them
+  DeviceMemory fronts, sums, result, partial;
+  DeviceMemory values;  // of rows, which kernels of layers hand on
 
  private:
   CudaSource emitted(bool guard_zeros) const;
+  // Returns how the kernels divide rows. The guarded ones do it in the same way.
+  CudaOptions::Rows divided() const;
   void make_memory(const char* call);
+  // Returns the address of the numbers that rows read, computed from the parameters.
+  Address front_numbers(const char* call, const Kernels& of);
+  // The following functions are those of kernels of layers (layers.cpp).
+  struct Parts;
+  Parts parts_of(const Kernels& of, std::size_t rows) const;
+  void reserve_layers(const char* call, const Kernels& of, std::size_t rows);
+  void run_layers(const char* call, const Kernels& of, RowRange rows, std::uint64_t seed, Address outputs,
+                  Address input_gradients, bool has_gradients);
+  void run_uniform(const char* call, const std::vector<Kernels::Step>& steps, Address sums);
+  Address run_all_layers(const char* call, const Kernels& of, RowRange rows, std::uint64_t seed, Address outputs,
+                         Address input_gradients);
   std::unique_ptr<const Kernels> guarded_;
 };
 

@@ -61,11 +61,13 @@ struct Trainer::State : Machine {
         code(construction, update_text(rule, options.precision),
              flags_for(source(), architecture_of(construction, options.device), true), options.device,
              options.cache.empty() ? cache_folder() : options.cache),
-        kernel(code.find(construction, "gradwalk_update")) {
+        check_kernel(code.find(construction, "gradwalk_check")),
+        update_kernel(code.find(construction, "gradwalk_update")) {
     const std::size_t bytes = source().parameters * number_size();
     if (has_first(rule)) first = DeviceMemory(construction, options.device, bytes);
     if (has_second(rule)) second = DeviceMemory(construction, options.device, bytes);
     outcome = DeviceMemory(construction, options.device, 2 * number_size());
+    seen = DeviceMemory(construction, options.device, 2 * most_check_blocks * sizeof(double));
     set(construction, initial_state(config, source().parameters));
     load(construction);
   }
@@ -116,9 +118,13 @@ struct Trainer::State : Machine {
     auto numbers = detail::numbers_of(config, rate, steps + number + 1);
     auto floats = detail::converted<float>(numbers);
     void* const typed = options.precision == Precision::float32 ? static_cast<void*>(&floats) : &numbers;
-    Address p = parameters.address(), m = first.address(), v = second.address(), to = outcome.address();
-    launch(call, kernel, 1, update_threads,
-           {&count, &step, &checks, &share, &most_norm, typed, &results, &p, &m, &v, &to});
+    Address p = parameters.address(), m = first.address(), v = second.address(), to = outcome.address(),
+            squares = seen.address();
+    constexpr unsigned results_of_block = 4 * update_threads;
+    unsigned blocks = std::min(count / results_of_block + 1, most_check_blocks);
+    launch(call, check_kernel, {blocks}, update_threads, {&count, &step, &checks, &share, &results, &to, &squares});
+    launch(call, update_kernel, {count / update_threads + 1}, update_threads,
+           {&count, &step, &share, &most_norm, typed, &blocks, &squares, &results, &p, &m, &v, &to});
   }
   void begin(const char* call) {
     driver.check(call, driver.fill(outcome.address(), 0, 2 * number_size() / sizeof(unsigned), stream),
@@ -175,8 +181,8 @@ struct Trainer::State : Machine {
   Schedule schedule;
   detail::UpdateRule rule;
   LoadedCode code;
-  Handle kernel;
-  DeviceMemory first, second, outcome;
+  Handle check_kernel, update_kernel;
+  DeviceMemory first, second, outcome, seen;
   std::uint64_t steps = 0;
   double loss = 0;  // in the last step
   double most_norm = std::numeric_limits<double>::infinity();

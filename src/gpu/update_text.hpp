@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The kernel that makes a step of an optimizer on a device, as text.
+// The kernels that make a step of an optimizer on a device, as text.
 #pragma once
 
 #include <string>
@@ -9,10 +9,12 @@
 
 namespace gradwalk::gpu {
 
-// The threads of the kernel, which is one block.
-inline constexpr unsigned update_threads = 256;
+// The threads of a block, and the most blocks of gradwalk_check.
+inline constexpr unsigned update_threads = 256, most_check_blocks = 64;
 
-// Returns the text of gradwalk_update for one rule and a number type. Its arguments:
+// Returns the text of gradwalk_check and gradwalk_update for one rule and a number type. Each block of gradwalk_check
+// writes two numbers: 1 if the step cannot be made, and a sum of squares. gradwalk_update has a thread per parameter,
+// at least one. The arguments are:
 //
 //   count       how many parameters there are
 //   step        how many steps must have been made before this one; if there are others, it does nothing
@@ -20,6 +22,7 @@ inline constexpr unsigned update_threads = 256;
 //   share       what each result is multiplied by: 1, or 1 over the number of rows
 //   most        the largest norm of the gradient, or infinity
 //   numbers     StepNumbers
+//   blocks, seen   the blocks of gradwalk_check, and what they have written
 //   results     the sum, then the gradient
 //   parameters, first, second    what the rule changes; moments that it does not keep can be 0
 //   outcome     two numbers: the sum in the last step, and how many steps were made
