@@ -5,7 +5,9 @@ set(CMAKE_SYSTEM_NAME Windows)
 set(CMAKE_SYSTEM_PROCESSOR x86_64)
 set(CMAKE_C_COMPILER x86_64-w64-mingw32-gcc-posix) # for GoogleTest's project
 set(CMAKE_CXX_COMPILER x86_64-w64-mingw32-g++-posix)
-set(CMAKE_EXE_LINKER_FLAGS_INIT -static)
+if(DEFINED BUILD_SHARED_LIBS AND NOT BUILD_SHARED_LIBS) # with DLLs, programs and DLLs need the same C++ library
+  set(CMAKE_EXE_LINKER_FLAGS_INIT -static)
+endif()
 set(CMAKE_RC_COMPILER x86_64-w64-mingw32-windres)
 set(CMAKE_FIND_ROOT_PATH /usr/x86_64-w64-mingw32)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
