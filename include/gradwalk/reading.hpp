@@ -61,7 +61,7 @@ class GRADWALK_EXPORT Reading {
   Value node(std::size_t i) const;
   double data(std::size_t i) const;
   double grad(std::size_t i) const;
-  bool is_held(std::size_t i) const;  // whether a Value refers to it; if not, nobody can change it any more
+  bool is_held(std::size_t i) const;        // whether a Value refers to it; if not, nobody can change it any more
   bool is_unrecorded(std::size_t i) const;  // whether it is a leaf because it was computed under NoGrad
   // The number of a node's record, or nothing if the graph does not contain it.
   std::optional<std::size_t> find(const Value& node) const;
