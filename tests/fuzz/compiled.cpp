@@ -277,7 +277,11 @@ void Session::compile(Bytes& bytes) {
   options.instruction_set = sets[bytes.next() % sets.size()];
   std::optional<Program> program;
   const std::string refused = refusal([&] { program.emplace(gradwalk::compile(values(roots), options)); });
+  // The plain evaluator takes a number that was computed under NoGrad for a leaf.
+  const bool has_leaf = std::any_of(roots.begin(), roots.end(),
+                                    [&](const Slot* root) { return twin_.at(root->node).op == gradwalk::Op::leaf; });
   check(refused.find("custom") != std::string::npos        ? of.has_custom
+        : refused.find("NoGrad") != std::string::npos      ? has_leaf
         : refused.find("LookupTable") != std::string::npos ? of.lacks_table
                                                            : refused.empty() && !of.has_custom && !of.lacks_table,
         "which graphs compile() refuses");
