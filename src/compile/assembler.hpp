@@ -95,7 +95,7 @@ class Assembler {
     put_number(static_cast<std::uint32_t>(loop_ - size_ - 4));
   }
 
-  // An argument of a call. In a loop, it grows by so many bytes from round to round.
+  // An argument of a call. In a loop, `by` bytes are added to it after each round.
   struct Argument {
     Argument(const void* pointer, std::int32_t grows = 0)
         : number(reinterpret_cast<std::uintptr_t>(pointer)), by(grows) {}
