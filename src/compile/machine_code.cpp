@@ -273,6 +273,7 @@ template <class T> class Translator {
     write(StepHead(*words), words + 1);
   }
 
+  static_assert(most_strides <= Assembler::moving.size());
   void begin_loop(const Repeat& repeat) {
     forget_all();
     std::vector<std::int32_t> strides;
