@@ -4,6 +4,7 @@
 // says where. A varying place is used again after the last instruction, of either pass, that reads it.
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <unordered_map>
 
 #include "first_writers.hpp"
@@ -425,6 +426,66 @@ class Scheduler {
     return {Rate::constant, at, 1, none};
   }
 
+  // ---- operands that are evenly spaced ----
+
+  // Coordinates are often recorded point by point, so the x of one point after another lie three places apart. If a
+  // column reads such numbers again and again, in long runs, it reads copies that lie side by side.
+  void close_up(std::span<Column> columns) {
+    constexpr std::size_t long_run = 32, reads = 4;  // numbers in a run; reads of each number
+    for (Column& column : columns) {
+      const std::uint32_t step = most_frequent_step(column);
+      if (step < 2) continue;
+      const std::size_t in_step = count_steps(column, step);
+      if ((column.size() - in_step) * long_run > column.size()) continue;
+      const auto is_before = [](Place x, Place y) { return x.at < y.at; };
+      const auto [least, most] = std::minmax_element(column.begin(), column.end(), is_before);
+      const std::uint32_t first = least->at, size = most->at - first + 1, row = (size + step - 1) / step;
+      if (size > column.size() / reads) continue;
+      // Number i of row r is that of place first + i * step + r. What the column does not read may not be computed yet.
+      std::vector<std::uint32_t> places(std::size_t{row} * step, first);
+      for (Place& one : column) {
+        const std::uint32_t at = one.at - first, copy = at % step * row + at / step;
+        places[copy] = one.at;
+        one.at = copy;
+      }
+      const std::uint32_t copies = copies_side_by_side(std::move(places));
+      for (Place& one : column) one.at += copies;
+    }
+  }
+  static std::size_t count_steps(const Column& column, std::uint32_t step) {
+    std::size_t found = 0;
+    for (std::size_t i = 1; i < column.size(); ++i) found += column[i].at == column[i - 1].at + step ? 1 : 0;
+    return found;
+  }
+  // The distance of neighbours that a sample has most often, or 0 if the column is not one of uniform numbers.
+  static std::uint32_t most_frequent_step(const Column& column) {
+    constexpr std::size_t sample = 64;
+    std::uint32_t step = 0;
+    std::size_t votes = 0;
+    if (column.size() < sample) return 0;
+    for (std::size_t i = 1; i < column.size(); i += column.size() / sample) {
+      const std::uint32_t here = column[i].at - column[i - 1].at;
+      if (votes == 0) step = here;
+      here == step ? ++votes : --votes;
+    }
+    const bool is_uniform = std::all_of(column.begin(), column.end(), [](const Place& one) {
+      return one.rate == Rate::uniform && one.at != none;
+    });
+    constexpr std::uint32_t largest = 64;
+    return is_uniform && step <= largest ? step : 0;
+  }
+  // New uniform places for the numbers of these places; the same ones for the same.
+  std::uint32_t copies_side_by_side(std::vector<std::uint32_t> places) {
+    const auto [known, is_new] = side_by_side_.try_emplace(std::move(places), all_.uniform_places);
+    if (!is_new) return known->second;
+    Column column;
+    for (const std::uint32_t at : known->first) column.push_back({Rate::uniform, at});
+    const Instruction made = scaled(column, {});
+    known->second = made.out;
+    add(made);
+    return made.out;
+  }
+
   // Where to cut a vector so that in each piece every column stays where it is or goes on to the next place. Pieces
   // that would be short are joined to their neighbours that are short, too.
   std::vector<std::size_t> cuts(std::span<const Column> columns, std::size_t count) {
@@ -587,7 +648,9 @@ class Scheduler {
       columns_[k].clear();
       for (const Id id : members_) columns_[k].push_back(place(terms_.operands[node(id).begin + k]));
     }
-    const std::vector<std::size_t> pieces = cuts(std::span(columns_).first(group.count), members_.size());
+    const std::span operands = std::span(columns_).first(group.count);
+    if (group.rate == Rate::uniform) close_up(operands);
+    const std::vector<std::size_t> pieces = cuts(operands, members_.size());
     for (std::size_t p = 0; p + 1 < pieces.size(); ++p) {
       if (are_few(group, pieces[p], pieces[p + 1])) {
         for (std::size_t i = pieces[p]; i < pieces[p + 1]; ++i) emit_step(members_[i]);
@@ -806,6 +869,7 @@ class Scheduler {
         columns_[2 * t + 1].push_back(place(all[t].b));
       }
     }
+    close_up(columns_);
     const std::vector<std::size_t> pieces = cuts(columns_, members_.size());
     for (std::size_t p = 0; p + 1 < pieces.size(); ++p) {
       const std::size_t begin = pieces[p], end = pieces[p + 1];
@@ -1064,6 +1128,14 @@ class Scheduler {
     std::uint32_t& known = packed_[hash];
     if (known != none) return packs_[known].out;
     known = static_cast<std::uint32_t>(packs_.size());
+    const Instruction made = scaled(column, factor(numbers_));
+    packs_.push_back(made);
+    all_.packs.push_back({made.out, made.count, all_.factors.back().factor, all_.factors.back().a});
+    return made.out;
+  }
+
+  // factor * column, in new uniform places.
+  Instruction scaled(const Column& column, Operand factor) {
     all_.uniform_places = (all_.uniform_places + alignment - 1) / alignment * alignment;
     Instruction made;
     made.form = Instruction::Form::sums;
@@ -1073,10 +1145,8 @@ class Scheduler {
     all_.uniform_places += made.count;
     made.begin = static_cast<std::uint32_t>(all_.factors.size());
     made.terms = 1;
-    all_.factors.push_back({factor(numbers_), operand(column, 0, column.size()), {}, 0});
-    packs_.push_back(made);
-    all_.packs.push_back({made.out, made.count, all_.factors.back().factor, all_.factors.back().a});
-    return made.out;
+    all_.factors.push_back({factor, operand(column, 0, column.size()), {}, 0});
+    return made;
   }
 
   // Whether the pack holds numbers_[i] * column[i].
@@ -1107,6 +1177,7 @@ class Scheduler {
   std::vector<bool> is_copied_;
   std::vector<Id> holders_;  // in builds that verify: for each varying place, which node's number it has
   NumberMap constants_, packed_, copies_;
+  std::map<std::vector<std::uint32_t>, std::uint32_t> side_by_side_;  // places of copies, by what they are copies of
   std::unordered_map<Id, TablePlaces> tables_;  // of picks
   std::vector<Instruction> constant_copies_;    // before all that is uniform
   std::vector<Instruction> packs_;              // after all that is uniform
