@@ -343,16 +343,16 @@ class Differentiator {
   Groups& groups_;
   Id end_;
   Id zero_ = none;
-  std::vector<Rate> domains_;         // of each node; they stay in the cache, where the nodes do not
-  std::vector<std::uint32_t> first_;  // for each node: its first contribution, or none
-  std::vector<std::uint32_t> rows_;   // for each uniform node: which list of pending_ it has, from 1, or 0
+  List<Rate> domains_;         // of each node; they stay in the cache, where the nodes do not
+  List<std::uint32_t> first_;  // for each node: its first contribution, or none
+  List<std::uint32_t> rows_;   // for each uniform node: which list of pending_ it has, from 1, or 0
   std::vector<std::vector<Product>> pending_;
   std::vector<bool> has_rows_;               // whether rows add to its gradient
-  std::vector<Contribution> contributions_;  // to all but parameters
-  std::vector<ContributionToParameter> to_parameters_;
-  std::vector<Product> sorted_;        // the same, by parameters
+  List<Contribution> contributions_;  // to all but parameters
+  List<ContributionToParameter> to_parameters_;
+  List<Product> sorted_;        // the same, by parameters
   std::vector<std::uint32_t> starts_;  // in sorted_, for each parameter
-  std::vector<Product> singles_;       // of gradient_of(), kept for its memory
+  List<Product> singles_;       // of gradient_of(), kept for its memory
   NumberMap scaled_;                   // by the hash of a product factor * gradient: the last node that is it
 };
 

@@ -17,15 +17,12 @@
 #include <vector>
 
 #include "gradwalk/value.hpp"
+#include "list.hpp"
 
 namespace gradwalk::compiler {
 
 using Id = std::uint32_t;
 inline constexpr Id none = 0xffffffff;
-
-// Appends an element, field by field. push_back() would write the fields to the stack and copy them from there by wider
-// loads, which wait for these stores: simplify took twice as long.
-template <class T> inline void append(std::vector<T>& list, const T& element) { list.emplace_back() = element; }
 
 // What a number depends on: nothing, parameters, or inputs, which differ from row to row.
 // The last is for operands of instructions alone: the gradient of a uniform number, as far as rows have added it up.
@@ -46,7 +43,7 @@ struct Frozen {  // a leaf that is neither input nor parameter
 };
 struct Scalars {
   std::size_t parameters = 0, inputs = 0;
-  std::vector<Scalar> nodes;
+  List<Scalar> nodes;
   std::vector<double> numbers;
   std::vector<Id> outputs;
   std::size_t recorded = 0;  // nodes of the graph
@@ -100,9 +97,9 @@ struct Node {
 };
 struct Terms {
   std::size_t parameters = 0, inputs = 0, constants = 0;
-  std::vector<Node> nodes;
-  std::vector<Id> operands;
-  std::vector<Product> products;
+  List<Node> nodes;
+  List<Id> operands;
+  List<Product> products;
   std::vector<Id> outputs;
   std::vector<std::vector<Id>> tables;  // constant and uniform nodes
   Id backward = none;                   // the first node of the backward pass, or none before differentiate

@@ -189,7 +189,7 @@ void Joiner::join(Id id) {
 
 Joiner::Ranges Joiner::ranges(Id begin, Id end) {
   const std::size_t count = end - begin;
-  Ranges all{std::vector<std::uint32_t>(count, none), std::vector<std::uint32_t>(count), {}, {}};
+  Ranges all{List<std::uint32_t>(count, none), List<std::uint32_t>(count), {}, {}};
   std::uint32_t last = 0;
   for (Id id = begin; id < end; ++id) {
     if (is_leaf(terms_.nodes[id].kind)) continue;
@@ -245,7 +245,7 @@ Joiner::Levels Joiner::assign(Id begin, Id end, const Ranges& ranges, std::uint3
   constexpr std::size_t few = 4096;  // groups that an insertion may move
   Levels made;
   made.group_of.resize(end - begin, none);
-  std::vector<std::uint32_t> level_of(end - begin, 0);
+  List<std::uint32_t> level_of(end - begin, 0);
   for (Alike& one : kinds_) one.levels.clear(), one.last = 0;
   for (Id id = begin; id < end; ++id) {
     const std::size_t i = id - begin;

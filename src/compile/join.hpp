@@ -48,7 +48,7 @@ class Joiner {
     bool operator==(const Extreme&) const = default;
   };
   struct Ranges {  // for each node: its kind, and the levels at which it can be computed
-    std::vector<std::uint32_t> kind, earliest, latest;
+    List<std::uint32_t> kind, earliest, latest;
     std::vector<bool> is_better_late;
   };
   struct Levels {
@@ -57,7 +57,7 @@ class Joiner {
       Id first;  // a member
     };
     std::vector<Made> groups;
-    std::vector<std::uint32_t> group_of;  // for each node, or none
+    List<std::uint32_t> group_of;  // for each node, or none
   };
 
   std::uint64_t exact_key_of(Id id) const;
@@ -74,7 +74,7 @@ class Joiner {
   const Terms& terms_;
   Groups& groups_;
   std::uint64_t hash_mask_;
-  std::vector<std::uint32_t> group_of_;  // for each node: its group from 1, or 0
+  List<std::uint32_t> group_of_;  // for each node: its group from 1, or 0
   std::unordered_map<Id, std::uint32_t> group_of_extreme_;
   NumberMap number_of_key_;  // in kinds_
   std::vector<Alike> kinds_;

@@ -31,7 +31,7 @@ class Known {
   }
 
   // The node's place in the list if it is known; otherwise `fresh`, which is known from now on.
-  Id find(const std::vector<Scalar>& nodes, const Scalar& node, Id fresh) {
+  Id find(const List<Scalar>& nodes, const Scalar& node, Id fresh) {
     const std::uint64_t hash = hash_of(node.op, node.operands);
     Bucket& bucket = buckets_[hash >> (64 - bits_)];
     const auto tag = static_cast<std::uint32_t>(hash >> 8) | 1;
@@ -60,7 +60,7 @@ class Known {
     std::array<std::uint32_t, ways> tags{};
     std::array<Id, ways> ids{};
   };
-  static bool is(const Bucket& bucket, std::size_t place, std::uint32_t tag, const std::vector<Scalar>& nodes,
+  static bool is(const Bucket& bucket, std::size_t place, std::uint32_t tag, const List<Scalar>& nodes,
                  const Scalar& node) {
     if (bucket.tags[place] != tag) return false;
     const Scalar& other = nodes[bucket.ids[place]];
@@ -194,7 +194,7 @@ class Recorder {
   }
 
   Scalars& all_;
-  std::vector<Rate> domains_;
+  List<Rate> domains_;
   Known known_;
   NumberMap constants_;
   std::map<std::vector<Id>, Id> tables_;                // of picks, and their numbers
@@ -212,7 +212,7 @@ std::string named(const Value& value) {
 
 // The places in the listing of the leaves that are inputs or parameters, and what they are.
 // Those on which nothing depends are added to `unused`.
-void mark(std::span<const Value> leaves, const Reading& reading, const char* what, Id first, std::vector<Id>& places,
+void mark(std::span<const Value> leaves, const Reading& reading, const char* what, Id first, List<Id>& places,
           std::vector<const Value*>& unused) {
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     if (leaves[i].op() != Op::leaf)
@@ -266,7 +266,7 @@ Recorded record(std::span<const Value> outputs, std::span<const Value> inputs, s
     all.nodes.push_back({Op::leaf, Rate::varying, {static_cast<Id>(i), none, none}});
 
   Recorder recorder(all);
-  std::vector<Id> places(listing.nodes.size(), none);  // where the nodes of the listing are in ours
+  List<Id> places(listing.nodes.size(), none);  // where the nodes of the listing are in ours
   std::vector<const Value*> unused;
   mark(parameters, reading, "parameters", 0, places, unused);
   mark(inputs, reading, "inputs", static_cast<Id>(parameters.size()), places, unused);

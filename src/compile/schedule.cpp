@@ -29,7 +29,7 @@ struct Place {
 };
 
 // One operand, or factor, of each number of a vector.
-using Column = std::vector<Place>;
+using Column = List<Place>;
 
 class Scheduler {
  public:
@@ -284,11 +284,25 @@ class Scheduler {
     return k;
   }
 
+  // Asks for the memory of a member that a loop over members reads a little later. Most of the time of such a loop is
+  // waiting for memory.
+  void expect_member(std::size_t i) const {
+    constexpr std::size_t ahead = 8;
+    if (i + 2 * ahead >= members_.size()) return;
+    __builtin_prefetch(&node(members_[i + 2 * ahead]));
+    const Node& next = node(members_[i + ahead]);
+    if (next.has_products())
+      __builtin_prefetch(terms_.products.data() + next.begin);
+    else
+      __builtin_prefetch(terms_.operands.data() + next.begin);
+  }
+
   // By the place of operand k; of a product without b, by that of a.
   void sort_by(std::size_t k) {
     order_.clear();
     bool sorted = true;
     for (std::size_t i = 0; i < members_.size(); ++i) {
+      expect_member(i);
       Id key = operand_of(members_[i], k);
       if (key == none && k % 2 == 1) key = operand_of(members_[i], k - 1);
       order_.push_back(std::uint64_t{place(key).at} << 32 | i);
@@ -644,9 +658,11 @@ class Scheduler {
 
   void emit_functions(const Group& group, Instruction::Form form) {
     columns_.resize(group.count);
-    for (std::uint32_t k = 0; k < group.count; ++k) {
-      columns_[k].clear();
-      for (const Id id : members_) columns_[k].push_back(place(terms_.operands[node(id).begin + k]));
+    for (std::uint32_t k = 0; k < group.count; ++k) columns_[k].resize(members_.size());
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      expect_member(i);
+      const std::span from = terms_.operands_of(members_[i]);
+      for (std::uint32_t k = 0; k < group.count; ++k) columns_[k][i] = place(from[k]);
     }
     const std::span operands = std::span(columns_).first(group.count);
     if (group.rate == Rate::uniform) close_up(operands);
@@ -860,13 +876,19 @@ class Scheduler {
 
   void emit_vertical(const Group& group) {
     const std::uint32_t terms = group.count;
+    const std::size_t count = members_.size();
     columns_.resize(2 * terms);
-    for (Column& column : columns_) column.clear();
-    for (const Id id : members_) {
-      const auto all = products(id);
+    for (Column& column : columns_) column.resize(count);
+    starts_.resize(count);
+    factors_.resize(terms * count);  // term by term
+    for (std::size_t i = 0; i < count; ++i) {
+      expect_member(i);
+      starts_[i] = node(members_[i]).number;
+      const auto all = products(members_[i]);
       for (std::uint32_t t = 0; t < terms; ++t) {
-        columns_[2 * t].push_back(place(all[t].a));
-        columns_[2 * t + 1].push_back(place(all[t].b));
+        columns_[2 * t][i] = place(all[t].a);
+        columns_[2 * t + 1][i] = place(all[t].b);
+        factors_[t * count + i] = all[t].factor;
       }
     }
     close_up(columns_);
@@ -880,15 +902,12 @@ class Scheduler {
       Instruction made = instruction(group, Instruction::Form::sums);
       made.out += static_cast<std::uint32_t>(begin);
       made.count = static_cast<std::uint32_t>(end - begin);
-      made.start = start(starts(begin, end));
+      made.start = start(std::span(starts_).subspan(begin, end - begin));
       made.begin = static_cast<std::uint32_t>(all_.factors.size());
       made.terms = terms;
-      for (std::uint32_t t = 0; t < terms; ++t) {
-        numbers_.clear();
-        for (std::size_t i = begin; i < end; ++i) numbers_.push_back(products(members_[i])[t].factor);
-        all_.factors.push_back(
-            {factor(numbers_), operand(columns_[2 * t], begin, end), operand(columns_[2 * t + 1], begin, end), 0});
-      }
+      for (std::uint32_t t = 0; t < terms; ++t)
+        all_.factors.push_back({factor(std::span(factors_).subspan(t * count + begin, end - begin)),
+                                operand(columns_[2 * t], begin, end), operand(columns_[2 * t + 1], begin, end), 0});
       add(made);
     }
   }
@@ -1164,7 +1183,7 @@ class Scheduler {
   const Terms& terms_;
   const Groups& groups_;
   std::uint64_t hash_mask_;
-  std::vector<Place> places_;
+  List<Place> places_;
   Instructions all_;
   static constexpr std::uint32_t first_for_inputs = 0x40000000;  // until the number of other varying places is known
   Slots slots_{0};
@@ -1185,6 +1204,7 @@ class Scheduler {
   bool is_backward_ = false;
   std::vector<Column> columns_;
   std::vector<double> numbers_;
+  std::vector<double> starts_, factors_;  // of the sums at hand
   std::vector<Product> sorted_;
   std::vector<std::uint32_t> strides_;
   std::vector<std::uint64_t> order_;

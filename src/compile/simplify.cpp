@@ -239,7 +239,7 @@ class Simplifier {
     return start;
   }
 
-  Id add_sum(Id id, Rate rate, double start, const std::vector<Product>& products) {
+  Id add_sum(Id id, Rate rate, double start, const List<Product>& products) {
     const auto begin = static_cast<std::uint32_t>(terms_.products.size());
     for (const Product& product : products) {
       need(product.a);
@@ -320,7 +320,7 @@ class Simplifier {
   // The nodes were made from the last to the first.
   Terms finished() {
     terms_.constants = constants_.size();
-    std::vector<Node>& nodes = terms_.nodes;
+    List<Node>& nodes = terms_.nodes;
     for (std::size_t i = constants_.size(); i-- > 0;)
       nodes.push_back({Kind::constant, Op::leaf, Rate::constant, 0, 0, 0, none, number(constants_[i])});
     nodes.insert(nodes.end(), terms_.inputs, {Kind::input, Op::leaf, Rate::varying, 0, 0, 0, none, 0});
@@ -353,13 +353,13 @@ class Simplifier {
   static constexpr Id own = 0x80000000;  // from here on: nodes by their place in terms_, the last made first in the end
 
   const Scalars& scalars_;
-  std::vector<std::uint32_t> uses_;
+  List<std::uint32_t> uses_;
   std::vector<bool> has_factor_;  // whether a node is another one times a constant, or the negative of it
-  std::vector<Id> made_as_;       // none, needed, a mark, or the place in terms_.nodes
+  List<Id> made_as_;       // none, needed, a mark, or the place in terms_.nodes
   std::vector<Id> constants_;
   std::vector<Id> stands_for_;  // for what became nothing but another node, as -(-x): that node
-  std::vector<Part> parts_;
-  std::vector<Product> found_, weighted_, rest_, uniform_;
+  List<Part> parts_;
+  List<Product> found_, weighted_, rest_, uniform_;
   Terms terms_;
 };
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "platform/large_pages.hpp"
 #include "platform/memory.hpp"
 
 namespace gradwalk::detail {

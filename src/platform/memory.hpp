@@ -21,8 +21,6 @@ void give_back_addresses(void* begin, std::size_t bytes);
 // Provides memory, full of zeros, for a part of reserved addresses. Returns false if the system has none.
 bool commit(void* begin, std::size_t bytes);
 
-// Asks for pages of 2 MiB, so that large graphs cost fewer page faults. The system may refuse.
-void prefer_large_pages(void* begin, std::size_t bytes);
 // Sets memory to 0 and returns its pages to the system.
 void discard(void* begin, std::size_t bytes);
 

@@ -54,8 +54,6 @@ bool commit(void* begin, std::size_t bytes) { return mprotect(begin, bytes, prot
 
 #ifdef __linux__
 
-void prefer_large_pages(void* begin, std::size_t bytes) { madvise(begin, bytes, MADV_HUGEPAGE); }
-
 void discard(void* begin, std::size_t bytes) { madvise(begin, bytes, MADV_DONTNEED); }
 
 void keep_from_leak_checks(void* begin, std::size_t bytes) {
@@ -69,8 +67,6 @@ void leave_to_leak_checks(void* begin, std::size_t bytes) {
 bool must_let_system_choose() { return __tsan_acquire != nullptr; }
 
 #else
-
-void prefer_large_pages(void*, std::size_t) {}
 
 // Maps new memory over the old, because MADV_DONTNEED sets memory to 0 only on Linux.
 void discard(void* begin, std::size_t bytes) { mmap(begin, bytes, protection, kind | MAP_FIXED, -1, 0); }

@@ -22,8 +22,6 @@ bool commit(void* begin, std::size_t bytes) {
   return VirtualAlloc(begin, bytes, MEM_COMMIT, PAGE_READWRITE) != nullptr;
 }
 
-void prefer_large_pages(void*, std::size_t) {}
-
 // Memory that was decommitted and committed again is full of zeros.
 void discard(void* begin, std::size_t bytes) {
   VirtualFree(begin, bytes, MEM_DECOMMIT);
