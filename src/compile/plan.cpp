@@ -103,6 +103,7 @@ template <class T> class Planner {
     list_row_sums();
     plan_outers();
     find_overlaps();
+    count_work();
     return std::move(made_);
   }
 
@@ -202,6 +203,16 @@ template <class T> class Planner {
       if (has_bias(one))
         for (std::size_t i = 0; i < biases_of(one); ++i) meet(bias_at(one, i));
     }
+  }
+
+  void count_work() {
+    for (const auto* list : {&program_.varying, &program_.varying_backward, &program_.outers})
+      for (const Instruction& one : *list) {
+        if (one.form == Instruction::Form::layer || one.form == Instruction::Form::outer)
+          made_.work += 2 * weights_of(one) * one.copies;
+        else
+          made_.work += std::size_t{one.count} * (one.terms > 0 ? 5 * one.terms : 20);
+      }
   }
 
   const Instructions& program_;
