@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// Describes the operands of vector instructions: side by side, one for all, or as a table says.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <span>
+#include <vector>
+
+#include "ir.hpp"
+#include "number_map.hpp"
+
+namespace gradwalk::compiler {
+
+struct Place {
+  Rate rate = Rate::constant;
+  std::uint32_t at = none;
+  bool is_like(const Place& other) const { return rate == other.rate && (at == none) == (other.at == none); }
+};
+
+// One operand, or factor, of each number of a vector.
+using Column = std::vector<Place>;
+
+class OperandWriter {
+ public:
+  static constexpr std::size_t short_run = 8;  // numbers; neighbours shorter than this share an instruction with tables
+  static constexpr std::uint32_t alignment = 8;  // places: a group that fills a vector begins where one does
+
+  explicit OperandWriter(Instructions& program) : program_(program) {}
+
+  Place constant(double number) {
+    std::uint32_t& at = constants_[std::bit_cast<std::uint64_t>(number)];
+    if (at == none) {
+      at = static_cast<std::uint32_t>(program_.constants.size());
+      program_.constants.push_back(number);
+    }
+    return {Rate::constant, at};
+  }
+  // Returns the first of `count` new uniform places.
+  std::uint32_t uniform_places(std::uint32_t count, bool is_aligned) {
+    const std::uint32_t next = program_.uniform_places;
+    const std::uint32_t first = is_aligned ? (next + alignment - 1) / alignment * alignment : next;
+    program_.uniform_places = first + count;
+    return first;
+  }
+
+  // The operand that the numbers [begin, end) of a column are, or all of them.
+  Operand operand(const Column& column, std::size_t begin, std::size_t end) {
+    const Place first = column[begin];
+    if (first.at == none) return {};
+    bool same = true, next = true;
+    for (std::size_t i = begin + 1; i < end; ++i) {
+      same &= column[i].at == first.at;
+      next &= column[i].at == first.at + (i - begin);
+    }
+    if (same || next) return {first.rate, first.at, same ? 0u : 1u, none};
+    return {first.rate, first.at, 0, table(std::span(column).subspan(begin, end - begin))};
+  }
+  Operand operand(const Column& column) { return operand(column, 0, column.size()); }
+  // The same for what is read number by number, also where it is one number again and again.
+  Operand listed(const Column& column) {
+    Operand result = operand(column);
+    if (result.table == none && result.stride == 0 && column.size() > 1) result.table = table(column);
+    return result;
+  }
+  // Constants; no operand if all of them are the default.
+  Operand factor(std::span<const double> factors) { return constants(factors, 1); }
+  Operand start(std::span<const double> starts) { return constants(starts, 0); }
+
+  // A column that an instruction does not cut has to be of one rate: constants get uniform places of their own.
+  void make_uniform(Column& column) {
+    if (std::all_of(column.begin(), column.end(), [&](const Place& place) { return place.rate == column[0].rate; }))
+      return;
+    for (Place& place : column) {
+      if (place.rate != Rate::constant) continue;
+      std::uint32_t& copy = copies_[place.at];
+      if (copy == none) {
+        Instruction& instruction = constant_copies_.emplace_back();
+        instruction.form = Instruction::Form::sums;
+        instruction.count = 1;
+        instruction.out = copy = uniform_places(1, false);
+        instruction.start = {Rate::constant, place.at, 0, none};
+      }
+      place = {Rate::uniform, copy};
+    }
+  }
+  // Instructions that come before all others of the uniform part.
+  const std::vector<Instruction>& constant_copies() const { return constant_copies_; }
+
+  // Where to cut a vector so that in each piece every column stays where it is or goes on to the next place. Pieces
+  // that would be short are joined to their neighbours that are short, too.
+  std::vector<std::size_t> cuts(std::span<const Column> columns, std::size_t count) {
+    std::vector<std::size_t> runs{0};
+    strides_.assign(columns.size(), none);
+    for (std::size_t i = 1; i < count; ++i) {
+      bool goes_on = true;
+      for (std::size_t c = 0; goes_on && c < columns.size(); ++c) {
+        const std::uint32_t stride = columns[c][i].at - columns[c][i - 1].at;
+        goes_on =
+            stride <= 1 && (strides_[c] == none || strides_[c] == stride) && columns[c][i].is_like(columns[c][i - 1]);
+        strides_[c] = stride;
+      }
+      if (!goes_on) {
+        runs.push_back(i);
+        std::fill(strides_.begin(), strides_.end(), none);
+      }
+    }
+    runs.push_back(count);
+    std::vector<std::size_t> pieces{0};
+    bool last_is_short = false;
+    for (std::size_t r = 0; r + 1 < runs.size(); ++r) {
+      const bool is_short = runs[r + 1] - runs[r] < short_run;
+      const bool are_like = r == 0 || std::all_of(columns.begin(), columns.end(), [&](const Column& column) {
+                              return column[runs[r]].is_like(column[runs[r] - 1]);
+                            });
+      if (r > 0 && !(is_short && last_is_short && are_like)) pieces.push_back(runs[r]);
+      last_is_short = is_short;
+    }
+    pieces.push_back(count);
+    return pieces;
+  }
+
+ private:
+  Operand constants(std::span<const double> numbers, double absent) {
+    if (std::all_of(numbers.begin(), numbers.end(), [&](double number) { return number == numbers[0]; }))
+      return numbers[0] == absent ? Operand{} : Operand{Rate::constant, constant(numbers[0]).at, 0, none};
+    const auto at = static_cast<std::uint32_t>(program_.constants.size());
+    program_.constants.insert(program_.constants.end(), numbers.begin(), numbers.end());
+    return {Rate::constant, at, 1, none};
+  }
+  std::uint32_t table(std::span<const Place> places) {
+    const auto first = static_cast<std::uint32_t>(program_.tables.size());
+    for (const Place& place : places) program_.tables.push_back(place.at);
+    return first;
+  }
+
+  Instructions& program_;
+  NumberMap constants_, copies_;
+  std::vector<Instruction> constant_copies_;
+  std::vector<std::uint32_t> strides_;
+};
+
+// An instruction of a group whose first result is at `out`.
+inline Instruction instruction_of(const Group& group, Instruction::Form form, std::uint32_t out, std::size_t count) {
+  Instruction instruction;
+  instruction.form = form;
+  instruction.op = group.op;
+  instruction.by = group.by;
+  instruction.rate = group.rate;
+  instruction.for_inputs = group.for_inputs;
+  instruction.count = static_cast<std::uint32_t>(count);
+  instruction.out = out;
+  return instruction;
+}
+
+}  // namespace gradwalk::compiler
