@@ -119,7 +119,12 @@ template <class T> void Block<T>::run_instructions(Worker& worker, const std::ve
       case Instruction::Form::layer: run_layer(worker, one, plans[n], pass.skip_zeros); break;
       case Instruction::Form::row_sums: run_row_sums(worker, one, pass.skip_zeros); break;
       case Instruction::Form::pick: run_pick(worker, one); break;
-      default: break;  // never of rows
+      case Instruction::Form::dot:
+      case Instruction::Form::extreme:
+      case Instruction::Form::shares:
+      case Instruction::Form::steps: break;  // of uniform numbers
+      case Instruction::Form::outer:
+      case Instruction::Form::scatter: break;  // run after the columns
     }
   }
 }

@@ -78,9 +78,21 @@ template <class T> class Translator {
   }
   static std::size_t numbers_of(const Instruction& one) { return std::size_t{one.count} * std::max(one.terms, 1U); }
   static bool has_written_form(const Instruction& one) {
-    using Is = Instruction::Form;
-    return one.form == Is::sums || (one.form == Is::function && is_written(one.op)) ||
-           (one.form == Is::local && is_local_written(one.op, one.by)) || (one.form == Is::extreme && one.terms > 0);
+    switch (one.form) {
+      case Instruction::Form::sums: return true;
+      case Instruction::Form::function: return is_written(one.op);
+      case Instruction::Form::local: return is_local_written(one.op, one.by);
+      case Instruction::Form::extreme: return one.terms > 0;
+      case Instruction::Form::dot:
+      case Instruction::Form::layer:
+      case Instruction::Form::shares:
+      case Instruction::Form::row_sums:
+      case Instruction::Form::outer:
+      case Instruction::Form::steps:
+      case Instruction::Form::pick:
+      case Instruction::Form::scatter: break;
+    }
+    return false;
   }
   bool has_table(const Instruction& one) const {
     const auto is_table = [](const Operand& operand) { return operand.table != none; };

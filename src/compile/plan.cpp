@@ -125,7 +125,13 @@ template <class T> class Planner {
         break;
       case Instruction::Form::layer:
       case Instruction::Form::outer: made.stretches = stretches_of(program_, one); break;
-      default: break;
+      case Instruction::Form::dot:
+      case Instruction::Form::extreme:
+      case Instruction::Form::shares:
+      case Instruction::Form::row_sums:
+      case Instruction::Form::pick:
+      case Instruction::Form::scatter:
+      case Instruction::Form::steps: break;
     }
     return made;
   }
