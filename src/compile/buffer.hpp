@@ -12,6 +12,9 @@ namespace gradwalk::compiler {
 inline constexpr std::size_t cache_line = 64;  // bytes
 constexpr std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
 
+// What these vectors have on the heap.
+std::size_t heap_bytes(const auto&... vectors) { return ((vectors.capacity() * sizeof(vectors[0])) + ...); }
+
 template <class T> class Buffer {
  public:
   Buffer() = default;

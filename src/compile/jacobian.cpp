@@ -68,7 +68,7 @@ bool Jacobian::compute(std::span<const double> parameters, std::span<double> to)
           using T = std::remove_cvref_t<decltype(machine->parameters()[0])>;
           std::transform(parameters.begin(), parameters.end(), machine->parameters().begin(),
                          [](double number) { return static_cast<T>(number); });
-          typename M::element_type::Rows rows;
+          Rows rows;
           rows.count = directions_;
           rows.set(seeds_.data());
           machine->evaluate(rows, derivatives_.data());

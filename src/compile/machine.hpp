@@ -12,11 +12,14 @@
 #include <span>
 #include <vector>
 
+#include "block.hpp"
 #include "buffer.hpp"
 #include "ir.hpp"
 #include "kernels.hpp"
+#include "lookups.hpp"
 #include "plan.hpp"
 #include "pool.hpp"
+#include "rows.hpp"
 #include "tiles.hpp"
 #include "uniform.hpp"
 
@@ -33,22 +36,13 @@ template <class T> class Machine {
   std::span<T> parameters() { return {uniform_.values(), program_.parameters}; }
   std::span<T> gradients() { return {uniform_.gradients(), program_.parameters}; }  // of the last run with gradients
 
-  struct Rows {
-    std::size_t count = 0;
-    const double* numbers = nullptr;  // the inputs of all, row by row,
-    const float* floats = nullptr;    // in one of two precisions
-    const double* seeds = nullptr;    // a row's share of the result; none: 1
-
-    void set(const double* from) { numbers = from; }
-    void set(const float* from) { floats = from; }
-  };
   // The sum of the first output over the rows, each times its seed; and its gradients, if wanted, also by the inputs.
   // All outputs are written, row by row, where there is room for them.
   double run(const Rows& rows, bool gradients, double* input_gradients = nullptr, double* outputs = nullptr);
   // The parameters that a run with these rows reads, and that get gradients: all but those that only picks read and
   // that no row looks up. The next run must be one with these rows.
   const std::vector<Range>& used_parameters(const Rows& rows);
-  const std::vector<Range>& used_parameters() const { return used_; }  // of the last run
+  const std::vector<Range>& used_parameters() const { return lookups_.used(); }  // of the last run
   // Notes that the caller wrote to gradients(): the next run sets all of them to 0.
   void gradients_were_written() { are_all_touched_ = true; }
   bool has_looked_up() const { return !program_.looked_up.empty(); }
@@ -76,66 +70,14 @@ template <class T> class Machine {
   std::size_t code_bytes() const;  // of machine code
 
  private:
-  struct Columns {
-    std::size_t begin, end;
-  };
-  struct Worker {
-    Columns columns;
-    std::vector<detail::TermInSteps<T>> terms;
-    std::vector<detail::Term<T>> row_terms;
-    std::vector<std::uint32_t> indices;  // of a pick, for each column
-  };
-
-  void set_block(std::size_t rows);
   void make_pool(std::size_t threads);
-  std::size_t work_a_row() const;
-  struct Wanted {
-    bool gradients = false;
-    double *input_gradients = nullptr, *outputs = nullptr;
-  };
   double run_once(const Rows& rows, const Wanted& wanted);
   double run_by_steps(const Rows& rows, const Wanted& wanted);
   bool goes_by_steps(const Rows& rows) const { return rows.count <= rows_by_steps_; }
   double run_by_tiles(const Rows& rows, const Wanted& wanted);
   bool goes_by_tiles(const Rows& rows, const Wanted& wanted);
   double run_tile(const Rows& rows, std::size_t begin, const Wanted& wanted, T* tile);
-  void run_block(const Rows& rows, std::size_t begin, const Wanted& wanted);
-  struct Varying {  // the varying numbers of rows: each place has `width` numbers, of which these rows have the first
-    const T* numbers = nullptr;
-    std::size_t width = 0, rows = 0;
-  };
-  void write_outputs(std::size_t begin, const Varying& varying, Columns columns, double* outputs) const;
-  void write_input_gradients(std::size_t begin, const Varying& varying, Columns columns, double* to) const;
-  void load(const Rows& rows, std::size_t begin, Columns columns);
-  template <class N> void load_inputs(const N* rows, std::size_t begin, std::size_t count, Columns columns, T* to,
-                                      std::size_t to_width) const;
-  void add_results(Columns columns);
-  void check_guards(std::size_t begin, const Varying& varying, Columns columns) const;
-  void check_indices(std::size_t begin, const Varying& varying, std::size_t row) const;
-  T number_of(const Instructions::Output& output, const Varying& varying, std::size_t row) const;
-  struct Pass {  // how a list of instructions is run
-    bool for_inputs = false, skip_zeros = false;
-  };
-  void run_instructions(Worker& worker, const std::vector<Instruction>& list, const std::vector<Plan<T>>& plans,
-                        Pass pass);
-  void run_function(Worker& worker, const Instruction& one, const Plan<T>& plan);
-  void run_sums(Worker& worker, const Instruction& one, const Plan<T>& plan, bool skip_zeros);
-  void run_layer(Worker& worker, const Instruction& one, const Plan<T>& plan, bool skip_zeros);
-  void run_row_sums(Worker& worker, const Instruction& one, bool skip_zeros);
-  void run_pick(Worker& worker, const Instruction& one);
-  void run_scatter(const Instruction& one);
-  void read_indices(const Instruction& one, std::uint32_t i, Columns columns, std::vector<std::uint32_t>& to) const;
   void zero_gradients(bool all);  // or those that outer products do not write first
-  void list_lookups();
-  void run_outers(std::size_t worker, bool is_first);
-  void add_to_weights(const Instruction& one, const Plan<T>& plan, std::size_t begin, std::size_t end, bool is_first);
-  void add_to_bias(const Instruction& one, const Plan<T>& plan, std::size_t begin, std::size_t end, bool is_first);
-  void add_row_sums();
-  template <class Work> void share(Work work);                    // work(w) for each worker, on a thread each
-  template <class Add> void each_cell(Columns columns, Add add);  // add(first column, columns, the cell's sums)
-  detail::In<T> in(const Operand& operand, std::uint32_t i, Columns columns) const;
-  detail::InSteps<T> in(const RunOperand& operand, Columns columns) const;
-  T* values_at(std::size_t place, Columns columns) { return row_values_.data() + place * columns_ + columns.begin; }
 
   Instructions program_;
   const detail::Kernels<T>& kernels_;
@@ -154,33 +96,18 @@ template <class T> class Machine {
   bool may_write_code_;
   RowsPlan<T> plan_;
 
-  std::size_t rows_by_steps_ = 0;       // so many rows are done sooner by steps than as a block
-  std::size_t columns_ = 0, rows_ = 0;  // of the block; rows are those that are not there to fill it
-  std::size_t cell_ = 0;                // columns
-  Buffer<T> row_values_, seeds_, partial_;
-  std::vector<double> cell_results_;
+  std::size_t rows_by_steps_ = 0;  // so many rows are done sooner by steps than as a block
+  RowNumbers<T> numbers_;
+  Block<T> block_;
+  Lookups<T> lookups_;
   std::unique_ptr<Tiles<T>> tiles_;  // if rows are done sooner so
   Buffer<T> tile_values_, tile_sums_;
   std::vector<double> part_results_;
   std::size_t threads_;
-  bool is_uniform_shared_;  // threads run long vectors of uniform numbers
-  std::vector<Worker> workers_;
-  // Entries of tables that rows look up by an input, side by side for each index.
-  struct Lookup {
-    std::uint32_t input = 0, depth = 0;
-    std::size_t first = 0, row = none, count = 0;  // row: as in the Instruction
-    std::size_t stamps = 0;                        // which of stamps_ it has
-  };
-  std::vector<Lookup> lookups_;
-  static constexpr std::uint32_t always_used = 0xffffffff;
-  std::vector<std::vector<std::uint32_t>> stamps_;  // the run that has listed the entries of each index last
-  std::vector<std::uint32_t> parameter_stamps_;     // the run that has listed each parameter last, or always_used
-  std::uint32_t stamp_ = 0;
-  std::vector<Range> others_, used_, touched_;  // parameters: not looked up; of this run; touched by the last gradients
+  bool is_uniform_shared_;      // threads run long vectors of uniform numbers
+  std::vector<Range> touched_;  // looked-up parameters whose gradients the last run has written
   bool are_all_touched_ = false;
-  bool are_apart_ = true;     // the entries of lookups_ are different parameters that only these read
-  bool is_prepared_ = false;  // used_ is that of the next run
-  std::vector<std::uint32_t> scatter_indices_;
+  bool is_prepared_ = false;  // lookups_ has those of the next run
   std::unique_ptr<Pool> pool_;
   bool skip_zeros_ = false;
 };

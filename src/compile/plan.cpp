@@ -103,6 +103,7 @@ template <class T> class Planner {
     list_row_sums();
     plan_outers();
     find_overlaps();
+    count_work();
     return std::move(made_);
   }
 
@@ -124,7 +125,13 @@ template <class T> class Planner {
         break;
       case Instruction::Form::layer:
       case Instruction::Form::outer: made.stretches = stretches_of(program_, one); break;
-      default: break;
+      case Instruction::Form::dot:
+      case Instruction::Form::extreme:
+      case Instruction::Form::shares:
+      case Instruction::Form::row_sums:
+      case Instruction::Form::pick:
+      case Instruction::Form::scatter:
+      case Instruction::Form::steps: break;
     }
     return made;
   }
@@ -202,6 +209,16 @@ template <class T> class Planner {
       if (has_bias(one))
         for (std::size_t i = 0; i < biases_of(one); ++i) meet(bias_at(one, i));
     }
+  }
+
+  void count_work() {
+    for (const auto* list : {&program_.varying, &program_.varying_backward, &program_.outers})
+      for (const Instruction& one : *list) {
+        if (one.form == Instruction::Form::layer || one.form == Instruction::Form::outer)
+          made_.work += 2 * weights_of(one) * one.copies;
+        else
+          made_.work += std::size_t{one.count} * (one.terms > 0 ? 5 * one.terms : 20);
+      }
   }
 
   const Instructions& program_;

@@ -48,6 +48,7 @@ template <class T> struct RowsPlan {
   std::vector<Plan<T>> varying, backward, outers;
   // Uniform places that get a sum over rows, and for each place which of them it is.
   std::vector<std::uint32_t> reduced, slot;
+  std::size_t work = 0;          // floating-point operations of a row, about, forward and backward
   bool weights_overlap = false;  // of layers that are not the same: their gradients are one thread's work
   // Row gradients to set to 0 before a run: all, and those that no outer product writes first.
   std::vector<Range> row_gradients, added_to;

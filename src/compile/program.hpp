@@ -94,7 +94,7 @@ struct Program::State {
   template <class M, class Visit> static void each_used_parameter(M& one, const double* numbers, std::size_t count,
                                                                   std::size_t parameters, const Visit& visit) {
     if (numbers == nullptr || !one.has_looked_up()) return one.in_parts(parameters, visit);
-    typename M::Rows rows;
+    compiler::Rows rows;
     rows.count = count;
     rows.set(numbers);
     for (const compiler::Range& range : one.used_parameters(rows)) visit(range.begin, range.begin + range.count);
@@ -119,7 +119,7 @@ struct Program::State {
     need_no_inputs(call);
     load_numbers(call, numbers);
     return with_machine([&](auto& one) {
-      typename std::decay_t<decltype(one)>::Rows all;
+      compiler::Rows all;
       all.count = 1;
       return one.run(all, gradients);
     });
@@ -253,7 +253,7 @@ struct Program::State {
                                 double* input_gradients, double* outputs_to) {
     check_frozen(call);
     return with_machine([&](auto& one) {
-      typename std::decay_t<decltype(one)>::Rows all;
+      compiler::Rows all;
       all.count = rows;
       all.set(numbers);
       all.seeds = row_seeds;
@@ -268,7 +268,7 @@ struct Program::State {
     check_frozen("Program::evaluate");
     load_parameters(numbers, rows);
     with_machine([&](auto& one) {
-      typename std::decay_t<decltype(one)>::Rows all;
+      compiler::Rows all;
       all.count = rows;
       all.set(numbers);
       one.evaluate(all, to.data());

@@ -95,9 +95,7 @@ void StepWriter::add_outer(const Instructions& program, const Addresses& at, con
   }
 }
 
-void StepWriter::add(const Instructions& program, const Addresses& at, const Instruction& one) {
-  if (one.form == Instruction::Form::layer) return add_layer(program, at, one);
-  if (one.form == Instruction::Form::outer) return add_outer(program, at, one);
+void StepWriter::add_numbers(const Instructions& program, const Addresses& at, const Instruction& one) {
   const bool is_row_sum = one.form == Instruction::Form::row_sums;
   for (std::uint32_t i = 0; i < one.count; ++i) {
     const std::uint32_t out =
@@ -114,6 +112,23 @@ void StepWriter::add(const Instructions& program, const Addresses& at, const Ins
       add_term(out, start, {at(factors.factor, i), at(factors.a, i), at(factors.b, i)});
     }
     sum(out, start);
+  }
+}
+
+void StepWriter::add(const Instructions& program, const Addresses& at, const Instruction& one) {
+  switch (one.form) {
+    case Instruction::Form::function:
+    case Instruction::Form::local:
+    case Instruction::Form::sums:
+    case Instruction::Form::row_sums: return add_numbers(program, at, one);
+    case Instruction::Form::layer: return add_layer(program, at, one);
+    case Instruction::Form::outer: return add_outer(program, at, one);
+    case Instruction::Form::dot:
+    case Instruction::Form::extreme:
+    case Instruction::Form::shares:
+    case Instruction::Form::steps: break;  // of uniform numbers
+    case Instruction::Form::pick:
+    case Instruction::Form::scatter: break;  // Programs with picks run their rows in blocks.
   }
 }
 

@@ -102,6 +102,7 @@ class StepWriter {
   };
   void add_term(std::uint32_t out, std::uint32_t& start, const Term& term);  // of a sum of any length
   void write(std::uint32_t address) { words_.push_back(address == none ? one_ : address); }
+  void add_numbers(const Instructions& program, const Addresses& at, const Instruction& one);
   void add_layer(const Instructions& program, const Addresses& at, const Instruction& layer);
   void add_outer(const Instructions& program, const Addresses& at, const Instruction& outer);
 

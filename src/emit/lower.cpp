@@ -152,8 +152,15 @@ class Lowerer {
       case Kind::extreme: return extreme(id, node);
       case Kind::local: return local(node);
       case Kind::share: return share(id, node);
-      default: return number(0);
+      case Kind::input:  // Only programs with rows have these nodes.
+      case Kind::pick:
+      case Kind::zero:
+      case Kind::row_gradient:
+      case Kind::row_sum:
+      case Kind::scatter:
+      case Kind::transposed: break;
     }
+    return number(0);
   }
 
   Operand seed(Id id) const {

@@ -231,7 +231,9 @@ class PieceCutter {
           finish();
           pieces_.push_back(Dot{one});
           break;
-        default: break;  // picks, which emit_cuda() refuses
+        case Instruction::Form::outer:
+        case Instruction::Form::pick:
+        case Instruction::Form::scatter: break;  // emit_cuda() refuses picks, and writes outer products by itself
       }
     }
     finish();
