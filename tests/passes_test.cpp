@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "support.hpp"
 
 namespace gradwalk::passes_test {
@@ -125,6 +127,42 @@ TEST(EqualHashes, AreNotTakenForEqualContents) {
     return dump(terms, groups) + dump(program);
   };
   for (const std::uint64_t mask : {0u, 1u, 7u}) EXPECT_EQ(texts_with(mask), texts_with(whole_hash)) << mask;
+}
+
+// All pairs of points in three dimensions, whose coordinates are recorded point by point. The places of their first
+// coordinates are three apart, also where the coordinates were computed before.
+TEST(OperandsThatAreEvenlySpaced, AreCopiedSideBySideBeforeManyVectorsReadThem) {
+  constexpr std::size_t points = 100, pairs = points * (points - 1) / 2;
+  for (const bool are_computed : {false, true}) {
+    std::vector<Value> parameters;
+    for (std::size_t i = 0; i < 3 * points; ++i) parameters.emplace_back(std::sin(7.0 * static_cast<double>(i)));
+    std::vector<Value> x = parameters;
+    if (are_computed)
+      for (Value& one : x) one = tanh(one);
+    Value loss = 0;
+    for (std::size_t i = 0; i < points; ++i)
+      for (std::size_t j = 0; j < i; ++j) {
+        Value square = 1;
+        for (std::size_t k = 0; k < 3; ++k) square += pow(x[3 * i + k] - x[3 * j + k], 2);
+        loss += 1 / square;
+      }
+    Terms terms = simplify(record({&loss, 1}, {}, parameters).scalars);
+    Groups groups = lift(terms);
+    const Instructions program = schedule(terms, groups);
+    verify(program);
+    // Without copies, the differences alone have a table of 2 * 3 * pairs entries.
+    EXPECT_LT(program.tables.size(), pairs);
+    differentiate(terms, groups);
+    lift_backward(terms, groups);
+    verify(schedule(terms, groups));
+
+    Program compiled = compile(loss, {.parameters = parameters});
+    std::vector<double> gradient(parameters.size());
+    const double value = compiled.gradients(gradient);
+    EXPECT_NEAR(value, loss.data(), 1e-12 * loss.data());
+    loss.backward();
+    for (std::size_t i = 0; i < gradient.size(); ++i) EXPECT_NEAR(gradient[i], parameters[i].grad(), 1e-12 * points);
+  }
 }
 
 }  // namespace gradwalk::passes_test

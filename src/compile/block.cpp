@@ -10,8 +10,9 @@ namespace gradwalk::compiler {
 
 using detail::In;
 
-// A block has as many columns as keep its numbers in the cache, whole vectors, and no more than there are rows; several
-// have as many each. If the work is little, a cell is the whole block; else there are several cells for each thread.
+// A block has as many columns as keep its numbers in the cache, in whole vectors, and no more than there are rows. All
+// blocks of a batch have equally many. If the work is little, a cell is the whole block; else there are several cells
+// for each thread.
 template <class T> std::size_t Block<T>::fit(std::size_t rows, std::size_t threads, bool for_inputs) {
   constexpr std::size_t cached = std::size_t{1} << 20;  // bytes
   constexpr std::size_t little = 2'000'000;             // operations
@@ -21,7 +22,7 @@ template <class T> std::size_t Block<T>::fit(std::size_t rows, std::size_t threa
   const std::size_t blocks = (rows + fitting - 1) / fitting;
   const std::size_t wanted = round_up((rows + blocks - 1) / blocks, unit);
   if (wanted != columns_) {
-    columns_ = 0;  // until all is there
+    columns_ = 0;  // until the rest is done
     cell_ = plan_.work * wanted < little ? wanted : round_up((wanted + 7) / 8, unit);
     const std::size_t cells = (wanted + cell_ - 1) / cell_;
     row_values_.resize(program_.varying_places * wanted);
@@ -163,7 +164,7 @@ void Block<T>::run_sums(Worker& worker, const Instruction& one, const Plan<T>& p
   }
 }
 
-// The copies of a stretch at once, where they have no biases of their own; otherwise one by one.
+// The copies of a stretch are one product, unless they have biases of their own.
 template <class T>
 void Block<T>::run_layer(Worker& worker, const Instruction& one, const Plan<T>& plan, bool skip_zeros) {
   const Columns columns = worker.columns;
@@ -219,8 +220,8 @@ template <class T> void Block<T>::run_row_sums(Worker& worker, const Instruction
 
 // ---- picks ----
 
-// The places of the entries, from that of the first one on. A wrong index reads the first entry; check_indices() then
-// throws an Error.
+// Writes which entries the rows chose, as places relative to the first entry. A wrong index reads the first entry, and
+// RowNumbers::check() then throws an Error.
 template <class T> void Block<T>::read_indices(const Instruction& one, std::uint32_t i, Columns columns,
                                                std::vector<std::uint32_t>& to) const {
   const T* const from = row_values_.data() + program_.place(one.in[0], i) * columns_;
@@ -243,7 +244,7 @@ template <class T> void Block<T>::run_pick(Worker& worker, const Instruction& on
   }
 }
 
-// Row by row in order, so the result does not depend on threads.
+// Adds row by row, so the result does not depend on threads.
 template <class T> void Block<T>::run_scatter(const Instruction& one) {
   for (std::uint32_t i = 0; i < one.count; ++i) {
     if (i == 0 || program_.place(one.in[0], i) != program_.place(one.in[0], i - 1))
@@ -256,7 +257,7 @@ template <class T> void Block<T>::run_scatter(const Instruction& one) {
 
 // ---- sums over rows ----
 
-// What the block adds to the gradients of weights and biases: of each layer a worker has its share of the outputs.
+// Adds to the gradients of weights and biases. Each worker has a share of the outputs of each layer.
 template <class T> void Block<T>::run_outers(std::size_t worker, bool is_first) {
   const std::size_t workers = plan_.weights_overlap ? 1 : workers_.size();
   if (worker >= workers) return;
@@ -269,7 +270,7 @@ template <class T> void Block<T>::run_outers(std::size_t worker, bool is_first) 
   }
 }
 
-// Copies that lie side by side are one long row, others parts.
+// Copies that lie side by side are one long row; others are parts.
 template <class T> void Block<T>::add_to_weights(const Instruction& one, const Plan<T>& plan, std::size_t begin,
                                                  std::size_t end, bool is_first) {
   const bool is_one = plan.stretches.size() == 1;
@@ -309,7 +310,7 @@ template <class T> void Block<T>::add_to_bias(const Instruction& one, const Plan
     }
 }
 
-// Cell by cell, and lane by lane.
+// Adds up the sums of the cells in order.
 template <class T> void Block<T>::add_row_sums() {
   each_cell({0, columns_}, [&](std::size_t, std::size_t, const T* sums) {
     for (std::size_t i = 0; i < plan_.reduced.size(); ++i, sums += kernels_.lanes)
@@ -317,7 +318,7 @@ template <class T> void Block<T>::add_row_sums() {
   });
 }
 
-// The first output of the rows, a sum a cell.
+// Computes the sum of the first output over the rows of each cell.
 template <class T> void Block<T>::add_results(Columns columns) {
   const auto& output = program_.outputs.front();
   each_cell(columns, [&](std::size_t first, std::size_t count, T*) {

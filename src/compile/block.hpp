@@ -22,7 +22,7 @@ template <class T> class Block {
         const RowNumbers<T>& numbers, const RowsPlan<T>& plan)
       : program_(program), kernels_(kernels), uniform_(uniform), numbers_(numbers), plan_(plan) {}
 
-  // Chooses how many columns a block has for so many rows, with room for gradients of inputs if they are wanted.
+  // Chooses how many columns a block has for this number of rows, with room for gradients of inputs if they are wanted.
   // Returns how many threads can share it.
   std::size_t fit(std::size_t rows, std::size_t threads, bool for_inputs);
   std::size_t columns() const { return columns_; }

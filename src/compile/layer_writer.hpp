@@ -26,16 +26,12 @@ class LayerWriter {
   // The layer of a group of the forward pass, whose first result is at `out`.
   Instruction layer(std::size_t number, std::uint32_t out) {
     const Group& group = groups_.groups[number];
-    const std::size_t outputs = group.members.size() / group.copies;
-    Instruction& layer = layers_[number] = instruction_of(group, Instruction::Form::layer, out, outputs);
-    layer.depth = group.count;
-    layer.copies = group.copies;
+    std::vector<std::uint32_t> inputs;
+    for (std::uint32_t c = 0; c < group.copies; ++c)
+      for (const Product& product : products(group.members[c]).first(group.count))
+        inputs.push_back(place_[product.b].at);
+    Instruction& layer = layers_[number] = layer_of(group, out, inputs);
     layer.relu = !place_.has_relu.empty() && place_.has_relu[number];
-    std::vector<std::uint32_t> places;
-    for (std::uint32_t c = 0; c < layer.copies; ++c)
-      for (const Product& product : products(group.members[c]).first(layer.depth))
-        places.push_back(place_[product.b].at);
-    layer.in[1] = inputs(layer, places);
     set_weights(group, layer);
     set_bias(group, layer);
     return layer;
@@ -44,21 +40,16 @@ class LayerWriter {
   // The gradients of a layer's outputs, copy by copy, times its weights.
   Instruction transposed(const Group& group, std::uint32_t out) {
     const LayerGradients& from = groups_.layers[group.transposed];
+    std::vector<std::uint32_t> inputs;
+    for (std::uint32_t c = 0; c < group.copies; ++c)
+      for (std::uint32_t i = 0; i < group.count; ++i) inputs.push_back(place_[from.gradients[i * group.copies + c]].at);
+    Instruction transposed = layer_of(group, out, inputs);
     const Instruction& layer = layers_[from.layer];
-    const std::size_t outputs = group.members.size() / group.copies;
-    Instruction result = instruction_of(group, Instruction::Form::layer, out, outputs);
-    result.depth = group.count;
-    result.copies = group.copies;
-    std::vector<std::uint32_t> places;
-    for (std::uint32_t c = 0; c < result.copies; ++c)
-      for (std::uint32_t i = 0; i < result.depth; ++i)
-        places.push_back(place_[from.gradients[i * result.copies + c]].at);
-    result.in[1] = inputs(result, places);
-    result.in[0] = layer.in[0];
-    result.in[0].place += group.first_input * layer.column;
-    result.row = layer.column;
-    result.column = layer.row;
-    return result;
+    transposed.in[0] = layer.in[0];
+    transposed.in[0].place += group.first_input * layer.column;
+    transposed.row = layer.column;
+    transposed.column = layer.row;
+    return transposed;
   }
 
   // Adds the outer product of a layer, the number of which is its place in groups.layers.
@@ -68,7 +59,7 @@ class LayerWriter {
     const auto is_uniform = [](const Operand& operand) { return operand.exists() && operand.rate == Rate::uniform; };
     if (!is_uniform(outer.in[0]) && !is_uniform(outer.in[2])) return;
     const std::uint32_t gradients = place_.gradients[number];
-    if (place_.are_gradients_moved[number]) {
+    if (place_.are_gradients_copied[number]) {
       Column column;
       for (const Id gradient : from.gradients) column.push_back(place_[gradient]);
       program_.varying_backward.push_back(operands_.scaled_copy(Rate::varying, gradients, {}, column));
@@ -85,20 +76,27 @@ class LayerWriter {
  private:
   std::span<const Product> products(Id id) const { return terms_.products_of(id); }
 
-  // If the inputs are evenly spaced and those of the copies lie side by side, their stride; otherwise a table, copy by
-  // copy.
-  Operand inputs(const Instruction& layer, const std::vector<std::uint32_t>& places) {
-    const std::uint32_t stride = layer.depth > 1 ? places[1] - places[0] : layer.copies;
+  // A layer without weights. If its inputs are evenly spaced and those of the copies lie side by side, they have a
+  // stride; otherwise a table lists them, copy by copy.
+  Instruction layer_of(const Group& group, std::uint32_t out, const std::vector<std::uint32_t>& inputs) {
+    Instruction layer = instruction_of(group, Instruction::Form::layer, out, group.members.size() / group.copies);
+    layer.depth = group.count;
+    layer.copies = group.copies;
+    const std::uint32_t stride = layer.depth > 1 ? inputs[1] - inputs[0] : layer.copies;
     bool is_even = stride - 1 < 0x80000000;
-    for (std::uint32_t i = 0; is_even && i < places.size(); ++i)
-      is_even = places[i] == places[0] + i % layer.depth * stride + i / layer.depth;
-    if (is_even) return {Rate::varying, places[0], stride, none};
-    program_.tables.insert(program_.tables.end(), places.begin(), places.end());
-    return {Rate::varying, places[0], 0, static_cast<std::uint32_t>(program_.tables.size() - places.size())};
+    for (std::uint32_t i = 0; is_even && i < inputs.size(); ++i)
+      is_even = inputs[i] == inputs[0] + i % layer.depth * stride + i / layer.depth;
+    layer.in[1] = {Rate::varying, inputs[0], is_even ? stride : 0, none};
+    if (is_even) return layer;
+    layer.in[1].table = static_cast<std::uint32_t>(program_.tables.size());
+    program_.tables.insert(program_.tables.end(), inputs.begin(), inputs.end());
+    return layer;
   }
 
-  // In place, if the weights are evenly spaced at different places; otherwise packed.
+  // Uses the weights in place if they are evenly spaced at different places; otherwise packs them.
   void set_weights(const Group& group, Instruction& layer) {
+    layer.row = layer.depth;
+    layer.column = 1;
     Column column;
     factors_.clear();
     for (std::size_t i = 0; i < group.members.size(); i += layer.copies)
@@ -106,18 +104,15 @@ class LayerWriter {
         column.push_back(place_[product.a]);
         factors_.push_back(product.factor);
       }
-    const bool is_plain = std::all_of(factors_.begin(), factors_.end(), [](double one) { return one == 1; });
     if (column[0].at == none) {  // constants alone
       layer.in[0] = {Rate::constant, static_cast<std::uint32_t>(program_.constants.size()), 1, none};
       program_.constants.insert(program_.constants.end(), factors_.begin(), factors_.end());
-      layer.row = layer.depth;
-      layer.column = 1;
       return;
     }
     const std::uint32_t first = column[0].at;
     const std::uint32_t along = layer.depth > 1 ? column[1].at - first : 1;
     const std::uint32_t across = layer.count > 1 ? column[layer.depth].at - first : 0;
-    bool is_even = is_plain;
+    bool is_even = std::all_of(factors_.begin(), factors_.end(), [](double factor) { return factor == 1; });
     for (std::uint32_t i = 0; is_even && i < column.size(); ++i)
       is_even = column[i].at == first + i / layer.depth * across + i % layer.depth * along;
     if (is_even && along < 0x80000000 && across < 0x80000000 && are_apart(layer.count, across, layer.depth, along)) {
@@ -127,11 +122,9 @@ class LayerWriter {
       return;
     }
     layer.in[0] = {Rate::uniform, packed(column), 1, none};
-    layer.row = layer.depth;
-    layer.column = 1;
   }
 
-  // One bias for all copies if they have the same, otherwise one for each copy.
+  // Uses one bias for all copies if they have the same, otherwise one for each copy.
   void set_bias(const Group& group, Instruction& layer) {
     const std::vector<Id>& members = group.members;
     if (products(members[0]).size() == group.count) {  // constants
@@ -162,7 +155,7 @@ class LayerWriter {
     layer.bias_copy = is_even ? copy : is_shared ? 0 : 1;
   }
 
-  // New uniform places for factors_[i] * column[i]; the same ones for the same.
+  // Returns uniform places for factors_[i] * column[i]: new ones, or those of an equal pack.
   std::uint32_t packed(const Column& column) {
     std::uint64_t hash = 1;
     for (std::size_t i = 0; i < column.size(); ++i) {

@@ -36,9 +36,11 @@ template <class T> Lookups<T>::Lookups(const Instructions& program) : program_(p
           is_any = entry < program_.parameters && is_looked_up[entry];
         }
       if (!is_any) continue;
-      Lookup made{input, one.depth, one.row == none ? one.in[1].table : program_.entry(one, i, 0), one.row, end - i, 0};
-      const auto [at, is_new] = known.try_emplace({made.first, made.row, made.count, made.depth}, stamps_.size());
-      made.stamps = at->second;
+      Lookup lookup{input,   one.depth, one.row == none ? one.in[1].table : program_.entry(one, i, 0),
+                    one.row, end - i,   0};
+      const auto [at, is_new] =
+          known.try_emplace({lookup.first, lookup.row, lookup.count, lookup.depth}, stamps_.size());
+      lookup.stamps = at->second;
       if (is_new) {
         stamps_.emplace_back(one.depth);
         for (std::uint32_t k = 0; k < one.depth; ++k)
@@ -49,9 +51,9 @@ template <class T> Lookups<T>::Lookups(const Instructions& program) : program_(p
           }
       }
       const bool is_known = std::any_of(lookups_.begin(), lookups_.end(), [&](const Lookup& other) {
-        return other.input == input && other.stamps == made.stamps;
+        return other.input == input && other.stamps == lookup.stamps;
       });
-      if (!is_known) lookups_.push_back(made);
+      if (!is_known) lookups_.push_back(lookup);
     }
   }
   stamp_ = 1;

@@ -16,7 +16,7 @@ template <class T> class Lookups {
   // Lists the parameters that a run with these rows reads, and that get gradients.
   void list(const Rows& rows);
   const std::vector<Range>& used() const { return used_; }  // that were listed last
-  // Those of them that rows have looked up.
+  // Those of the used parameters that rows have looked up.
   std::span<const Range> looked_up() const { return std::span(used_).subspan(others_.size()); }
   std::size_t bytes() const;
 

@@ -13,7 +13,7 @@ namespace gradwalk::compiler {
 
 namespace {
 
-// Which batches are done sooner by steps than as a block. A layer is done sooner as a matrix product.
+// Which batches are faster by steps than as a block. A layer is faster as a matrix product.
 RowsBySteps rows_by_steps(const Instructions& program) {
   constexpr std::size_t much = 12288;
   if (!program.index_sizes.empty()) return RowsBySteps::no_row;  // Scalar code has no picks.
@@ -29,11 +29,11 @@ RowsBySteps rows_by_steps(const Instructions& program) {
   return 2 * in_layers <= work ? RowsBySteps::two_rows : RowsBySteps::no_row;
 }
 
-// So many rows are done sooner by steps than as a block: the time of a block of few rows by that of the steps of a row.
-// Machine code is meant where it is possible, although the first rows are interpreted, and all if the user turned it
-// off. So neither the number of earlier calls nor this option decides how a row is rounded.
+// Returns up to how many rows are faster by steps than as a block: the time of a block of few rows, divided by that of
+// the steps of a row. If machine code is possible, its time counts, although the first rows are interpreted, and all
+// rows if the user turned it off. So neither the number of earlier calls nor this option decides how a row is rounded.
 struct StepTimes {
-  std::size_t instruction, step, term, call;  // about; an instruction is one on a block of few rows
+  std::size_t instruction, step, term, call;  // about; of an instruction: on a block of few rows
 };
 template <class T> std::size_t count_few_rows(const Instructions& program, std::span<const std::uint32_t> words,
                                               std::size_t terms, bool is_code_possible) {
@@ -131,12 +131,12 @@ template <class T> void Machine<T>::zero_gradients(bool all) {
 
 template <class T> void Machine<T>::make_pool(std::size_t threads) {
   if (threads <= 1 || (pool_ != nullptr && pool_->size() >= threads)) return;
-  std::unique_ptr<Pool> made = std::make_unique<Pool>(threads);
-  uniform_.use_threads(made.get());
-  pool_ = std::move(made);
+  std::unique_ptr<Pool> pool = std::make_unique<Pool>(threads);
+  uniform_.use_threads(pool.get());
+  pool_ = std::move(pool);
 }
 
-// The sum over the rows of the first output, if it is varying.
+// Returns the sum of the first output over the rows, if it is varying.
 template <class T> double Machine<T>::run_by_steps(const Rows& rows, const Wanted& wanted) {
   const bool to_inputs = wanted.input_gradients != nullptr;
   RowCode& code = to_inputs ? row_steps_for_inputs_ : row_steps_;
@@ -293,7 +293,8 @@ template <class T> double Machine<T>::run(const Rows& rows, bool gradients, doub
   const Wanted wanted{gradients, input_gradients, outputs};
   const double sum = run_once(rows, wanted);
   if (!gradients) return sum;
-  // Sums of products do not look for gradients that are 0 and pass nothing on: where that could matter, run again.
+  // Sums of products do not check whether a gradient is 0 and passes nothing on. A NaN may come from that: run again
+  // with the check.
   bool again = std::any_of(lookups_.used().begin(), lookups_.used().end(), [&](const Range& range) {
     return kernels_.has_nan(range.count, uniform_.gradients() + range.begin);
   });

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 // run: carries out a program's instructions on plain numbers. The backward pass is instructions, too.
 //
-// What is uniform is computed once per run. Rows are taken in blocks, one column per row: a varying number is a vector
-// of as many as the block has columns. Threads share the columns for everything that goes row by row, and then the
-// outputs of each layer for the gradients of its weights. Other sums over rows are made for a cell of columns at a time
-// and added up in order. So every number is computed in the same way however many threads there are. A few rows of a
-// small program are taken by steps, one after another, and so are one or two of a large one that is not mostly layers.
+// Uniform numbers are computed once per run (uniform.hpp). Rows are taken in blocks (block.hpp) or in tiles
+// (tiles.hpp). A few rows of a small program are taken by steps, one after another, and so are one or two rows of a
+// large program that is not mostly layers.
 #pragma once
 
 #include <memory>
@@ -36,26 +34,26 @@ template <class T> class Machine {
   std::span<T> parameters() { return {uniform_.values(), program_.parameters}; }
   std::span<T> gradients() { return {uniform_.gradients(), program_.parameters}; }  // of the last run with gradients
 
-  // The sum of the first output over the rows, each times its seed; and its gradients, if wanted, also by the inputs.
-  // All outputs are written, row by row, where there is room for them.
+  // Returns the sum of the first output over the rows, each times its seed. Computes its gradients, if wanted, and
+  // those with respect to the inputs. Writes all outputs, row by row. Results that are nullptr are not wanted.
   double run(const Rows& rows, bool gradients, double* input_gradients = nullptr, double* outputs = nullptr);
-  // The parameters that a run with these rows reads, and that get gradients: all but those that only picks read and
-  // that no row looks up. The next run must be one with these rows.
+  // Returns the parameters that a run with these rows reads, and that get gradients: all but those that only picks read
+  // and no row looks up. The next run must be one with these rows.
   const std::vector<Range>& used_parameters(const Rows& rows);
   const std::vector<Range>& used_parameters() const { return lookups_.used(); }  // of the last run
   // Notes that the caller wrote to gradients(): the next run sets all of them to 0.
   void gradients_were_written() { are_all_touched_ = true; }
   bool has_looked_up() const { return !program_.looked_up.empty(); }
 
-  // Of a program without inputs: the sum of all outputs, each times its seed, and its gradients. All outputs are
-  // written where there is room for them.
+  // For a program without inputs: returns the sum of all outputs, each times its seed, and computes its gradients.
+  // Writes all outputs, unless that is nullptr.
   double run_with_seeds(const double* seeds, double* outputs);
-  // All outputs, row by row.
+  // Writes all outputs, row by row.
   void evaluate(const Rows& rows, double* outputs);
-  // Of a program without inputs: the derivatives of all outputs by all parameters, output by output.
+  // For a program without inputs: writes the derivatives of all outputs by all parameters, output by output.
   void jacobian(double* to);
 
-  // Calls work(begin, end) for parts of 0 ... size, at once where there are threads and the work is worth it.
+  // Calls work(begin, end) for parts of 0 ... size, on several threads if there are any and the work is worth it.
   template <class Work> void in_parts(std::size_t size, const Work& work) {
     constexpr std::size_t worth_it = 16384;
     if (pool_ == nullptr || pool_->size() == 1 || size < worth_it) return work(std::size_t{0}, size);
@@ -77,7 +75,7 @@ template <class T> class Machine {
   double run_by_tiles(const Rows& rows, const Wanted& wanted);
   bool goes_by_tiles(const Rows& rows, const Wanted& wanted);
   double run_tile(const Rows& rows, std::size_t begin, const Wanted& wanted, T* tile);
-  void zero_gradients(bool all);  // or those that outer products do not write first
+  void zero_gradients(bool all);  // all, or those that no outer product writes first
 
   Instructions program_;
   const detail::Kernels<T>& kernels_;
@@ -89,25 +87,25 @@ template <class T> class Machine {
   };
   void write_code(RowCode& steps) const;
   RowsBySteps by_steps_ = RowsBySteps::no_row;
-  // Without and with gradients of inputs. They are written when they are first needed, but those of a small program are
-  // counted before.
+  // Without and with gradients of inputs. Steps are written when they are first needed. Those of a small program are
+  // written at once, because they are counted.
   RowCode row_steps_, row_steps_for_inputs_;
   UniformPart<T> uniform_;
   bool may_write_code_;
   RowsPlan<T> plan_;
 
-  std::size_t rows_by_steps_ = 0;  // so many rows are done sooner by steps than as a block
+  std::size_t rows_by_steps_ = 0;  // up to this many rows are faster by steps than as a block
   RowNumbers<T> numbers_;
   Block<T> block_;
   Lookups<T> lookups_;
-  std::unique_ptr<Tiles<T>> tiles_;  // if rows are done sooner so
+  std::unique_ptr<Tiles<T>> tiles_;  // nullptr if rows are not faster by tiles
   Buffer<T> tile_values_, tile_sums_;
   std::vector<double> part_results_;
   std::size_t threads_;
   bool is_uniform_shared_;      // threads run long vectors of uniform numbers
   std::vector<Range> touched_;  // looked-up parameters whose gradients the last run has written
   bool are_all_touched_ = false;
-  bool is_prepared_ = false;  // lookups_ has those of the next run
+  bool is_prepared_ = false;  // lookups_ lists the parameters of the next run
   std::unique_ptr<Pool> pool_;
   bool skip_zeros_ = false;
 };

@@ -2,6 +2,7 @@
 #include "machine_code.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
 
@@ -34,6 +35,15 @@ constexpr bool is_arithmetic(std::string_view rule, bool is_float) {
   return true;
 }
 
+// For each op: whether its value and its two derivatives are arithmetic.
+template <bool is_float> constexpr auto arithmetic_rules = [] {
+  std::array<std::array<bool, 3>, op_table.size()> rules{};
+  for (std::size_t i = 0; i < rules.size(); ++i)
+    rules[i] = {is_arithmetic(op_table[i].value, is_float), is_arithmetic(op_table[i].dx, is_float),
+                is_arithmetic(op_table[i].dy, is_float)};
+  return rules;
+}();
+
 }  // namespace
 
 template <class T> class Translator {
@@ -64,10 +74,10 @@ template <class T> class Translator {
     add_units(list, steps, units, next, units.size(), calls);
   }
 
-  // Long vectors are left to the kernels: they lose little to the call, may have wider registers, and take less memory
-  // than code. In large programs, so are vectors of more than a register whose operands lie side by side. Kernels
-  // gather operands that do not, where code knows which of them do in part: so it writes longer ones. In a loop, the
-  // code of a vector is there only once.
+  // Long vectors are left to the kernels: a call costs little then, kernels may have wider registers, and code takes
+  // more memory. In large programs, vectors of more than a register are left to the kernels, too, if their operands lie
+  // side by side. Kernels gather scattered operands number by number. Code loads those that lie side by side at once,
+  // so longer vectors are written. In a loop, the code of a vector is there only once.
   bool writes(const Instruction& one, bool is_in_loop) const {
     constexpr std::uint32_t most = 16 * widest, most_of_terms = 16 * most;  // numbers
     if (one.form == Instruction::Form::steps) return true;
@@ -95,11 +105,9 @@ template <class T> class Translator {
     return false;
   }
   bool has_table(const Instruction& one) const {
-    const auto is_table = [](const Operand& operand) { return operand.table != none; };
-    const auto of_term = [&](const Factors& term) { return is_table(term.a) || is_table(term.b); };
-    const auto terms = std::span(program_.factors).subspan(one.begin, one.terms);
-    return is_table(one.start) || std::any_of(one.in.begin(), one.in.end(), is_table) ||
-           std::any_of(terms.begin(), terms.end(), of_term);
+    bool has_table = false;
+    each_operand(program_, one, [&](const Operand& operand, std::uint32_t) { has_table |= operand.table != none; });
+    return has_table;
   }
 
   static bool is_written_step(StepHead head) {
@@ -179,22 +187,10 @@ template <class T> class Translator {
     return select(local == 0, 0, pass(gradient, local));
   }
 
-  static bool is_written(Op op) {
-    switch (op) {
-#define GRADWALK_UNARY(name, ...) \
-  case Op::name: return is_arithmetic(info(Op::name).value, is_float);
-#define GRADWALK_BINARY GRADWALK_UNARY
-#define GRADWALK_TERNARY GRADWALK_UNARY
-#include "gradwalk/ops.def"
-#undef GRADWALK_UNARY
-#undef GRADWALK_BINARY
-#undef GRADWALK_TERNARY
-      default: return false;
-    }
-  }
+  static bool is_written(Op op) { return arithmetic_rules<is_float>[static_cast<std::size_t>(op)][0]; }
   static bool is_local_written(Op op, std::uint32_t by) {
     const bool is_first = info(op).operands == 3 ? by == 1 : by == 0;
-    return is_arithmetic(is_first ? info(op).dx : info(op).dy, is_float);
+    return arithmetic_rules<is_float>[static_cast<std::size_t>(op)][is_first ? 1 : 2];
   }
   Number value(Op op, const Number& x, const Number& y, const Number& z) {
     using rules::Rule;

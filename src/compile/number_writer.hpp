@@ -28,7 +28,7 @@ template <class T> class NumberWriter {
       : program_(program), at_(program), tile_(tile) {
     assembler_.begin_function(uniform);
   }
-  // For calls. Registers lose what they hold.
+  // To write a call, before which all registers are forgotten.
   Assembler& call() {
     forget_all();
     return assembler_;
@@ -82,7 +82,7 @@ template <class T> class NumberWriter {
     if (is_in_row) return Number(*this, at[0], false);
     return gather(at);
   }
-  // One number for all, or one for each row of a tile. That a constant is 1 or -1 is made use of.
+  // One number for all, or one for each row of a tile. Arithmetic with the constants 1 and -1 writes less code.
   Number number_at(std::uint32_t address) {
     if (tile_ != 0 && address >= at_.gradients()) return Number(*this, in_tile(address), false);
     if (address == at_.one()) return constant_number(1);
@@ -92,7 +92,7 @@ template <class T> class NumberWriter {
     }
     return Number(*this, address, true);
   }
-  // Of the rows of a tile from row_ on. The sums of row gradients are the first numbers of a tile.
+  // The address for the rows of a tile from row_ on. The sums of row gradients are the first numbers of a tile.
   std::uint32_t in_tile(std::uint32_t address) const {
     return address + (address - static_cast<std::uint32_t>(at_.gradients())) * (tile_ - 1) + row_;
   }
@@ -203,7 +203,7 @@ template <class T> class NumberWriter {
     held_[which].count = static_cast<std::uint8_t>(width_);
     std::fill_n(holder_.begin() + begin, width_, static_cast<std::uint8_t>(which + 1));
   }
-  // A register that holds nothing; else the next one in turn.
+  // Returns a register that holds nothing, or else forgets the next one in turn.
   unsigned take() {
     unsigned found = registers;
     for (unsigned i = 0; i < registers; ++i) {
@@ -241,7 +241,7 @@ template <class T> class NumberWriter {
     if (const unsigned way = way_of(address); way != 0) return {offset, Assembler::moving[way - 1]};
     return {offset, tile_ == 0 || is_of_rows ? Memory::first_array : Memory::second_array};
   }
-  // In which way the address changes from round to round of the loop at hand; 0: it does not.
+  // Which stride of the loop at hand the address grows by, from 1; 0: it does not grow.
   unsigned way_of(std::uint32_t address) const {
     return loop_ != nullptr && address < moving_.size() ? moving_[address] : 0;
   }

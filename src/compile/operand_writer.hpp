@@ -45,7 +45,7 @@ class OperandWriter {
     return first;
   }
 
-  // The operand that the numbers [begin, end) of a column are, or all of them.
+  // Returns the operand that consists of the numbers [begin, end) of a column, or of all its numbers.
   Operand operand(const Column& column, std::size_t begin, std::size_t end) {
     const Place first = column[begin];
     if (first.at == none) return {};
@@ -58,13 +58,13 @@ class OperandWriter {
     return {first.rate, first.at, 0, table(std::span(column).subspan(begin, end - begin))};
   }
   Operand operand(const Column& column) { return operand(column, 0, column.size()); }
-  // The same for what is read number by number, also where it is one number again and again.
+  // The same for an operand that is read number by number, even if all its numbers are one.
   Operand listed(const Column& column) {
     Operand result = operand(column);
     if (result.table == none && result.stride == 0 && column.size() > 1) result.table = table(column);
     return result;
   }
-  // Constants; no operand if all of them are the default.
+  // Returns an operand of constants, or none if all of them are 1 or 0.
   Operand factor(std::span<const double> factors) { return constants(factors, 1); }
   Operand start(std::span<const double> starts) { return constants(starts, 0); }
 
@@ -134,8 +134,8 @@ class OperandWriter {
     return copy;
   }
 
-  // Where to cut a vector so that in each piece every column stays where it is or goes on to the next place. Pieces
-  // that would be short are joined to their neighbours that are short, too.
+  // Returns where to cut a vector, so that in each piece every column stays at its place or goes on to the next one.
+  // Short pieces that are neighbours are one.
   std::vector<std::size_t> cuts(std::span<const Column> columns, std::size_t count) {
     std::vector<std::size_t> runs{0};
     strides_.assign(columns.size(), none);

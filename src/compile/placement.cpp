@@ -59,7 +59,7 @@ class Placer {
     }
   }
 
-  // ---- what is read, and when for the last time ----
+  // ---- last uses ----
 
   // Calls meet(operand) for each number that the member of a group reads. The first member of a transposed layer reads
   // all gradients of the layer.
@@ -73,7 +73,7 @@ class Placer {
   }
   bool is_varying(Id id) const { return node(id).rate == Rate::varying; }
 
-  // A layer whose outputs are all read by relu, and by nothing else, computes the relu, too. The members of its group
+  // If relu, and nothing else, reads all outputs of a layer, the layer computes the relu, too. The members of its group
   // are then the relus.
   void join_relus() {
     result_.members = std::vector<std::vector<Id>>(groups_.groups.size());
@@ -166,7 +166,7 @@ class Placer {
         result_.places[id].at += program_.varying_places - first_for_inputs;
   }
 
-  // An outer product reads the gradients of a layer's outputs side by side. Where they are not, they are copied.
+  // An outer product reads the gradients of a layer's outputs side by side. If they are elsewhere, they are copied.
   void place_gradients_of_layers() {
     for (const LayerGradients& layer : groups_.layers) {
       const std::uint32_t first = result_.places[layer.gradients.front()].at;
@@ -174,7 +174,7 @@ class Placer {
       for (std::uint32_t i = 0; is_even && i < layer.gradients.size(); ++i)
         is_even = result_.places[layer.gradients[i]].at == first + i;
       result_.gradients.push_back(is_even ? first : slots_.take(static_cast<std::uint32_t>(layer.gradients.size())));
-      result_.are_gradients_moved.push_back(!is_even);
+      result_.are_gradients_copied.push_back(!is_even);
     }
   }
 
@@ -202,7 +202,7 @@ class Placer {
     }
     members_ = std::move(best);
   }
-  // The shares in several extremes lie operand by operand, and for each operand in the order of the extremes.
+  // Sorts the shares in several extremes by operand, and for each operand by the place of the extreme.
   void sort_shares() {
     const auto extreme = [&](std::size_t i) { return terms_.operands[node(members_[i]).begin + 1]; };
     const std::size_t operands = node(extreme(0)).count, extremes = members_.size() / operands;

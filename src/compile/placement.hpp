@@ -14,11 +14,13 @@
 namespace gradwalk::compiler {
 
 struct Placement {
-  List<Place> places;                     // of each node
-  std::vector<std::vector<Id>> members;   // of each group, in the order of their places
-  std::vector<bool> has_relu;             // for each group, or empty: a layer whose members are the relus of its sums
-  std::vector<std::uint32_t> gradients;   // for each layer with a backward pass: where those of its outputs are
-  std::vector<bool> are_gradients_moved;  // to there: they do not lie side by side otherwise
+  List<Place> places;                    // of each node
+  std::vector<std::vector<Id>> members;  // of each group, in the order of their places
+  std::vector<bool> has_relu;            // for each group, or empty: a layer whose members are the relus of its sums
+  // For each layer with a backward pass: where the gradients of its outputs lie side by side, and whether they have to
+  // be copied there.
+  std::vector<std::uint32_t> gradients;
+  std::vector<bool> are_gradients_copied;
   // In builds that verify, while instructions are written: for each varying place, which node's number it has.
   std::vector<Id> holders;
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <span>
 
+#include "strips.hpp"
+
 namespace gradwalk::compiler {
 namespace {
 
@@ -23,25 +25,13 @@ std::size_t bias_at(const Instruction& layer, std::size_t i) {
   return Instructions::bias(layer, static_cast<std::uint32_t>(i / copies), static_cast<std::uint32_t>(i % copies));
 }
 
-// All that an instruction reads, number by number.
-std::vector<const Operand*> operands_of(const Instructions& program, const Instruction& one) {
-  std::vector<const Operand*> all;
-  const auto add = [&](const Operand& operand) {
-    if (operand.exists()) all.push_back(&operand);
-  };
-  add(one.start);
-  for (const Operand& operand : one.in) add(operand);
-  for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) {
-    add(program.factors[t].factor);
-    add(program.factors[t].a);
-    add(program.factors[t].b);
-  }
-  return all;
-}
-
-// Cut where an operand goes on otherwise; for `joined_only`, also where it does not go on to the next.
+// Cuts where the stride of an operand changes; with `joined_only`, also where an operand does not go on to the next
+// number.
 std::vector<Run> runs_of(const Instructions& program, const Instruction& one, bool joined_only) {
-  const std::vector<const Operand*> operands = operands_of(program, one);
+  std::vector<const Operand*> operands;
+  each_operand(program, one, [&](const Operand& operand, std::uint32_t) {
+    if (operand.exists()) operands.push_back(&operand);
+  });
   std::vector<Run> runs;
   for (std::uint32_t i = 0; i < one.count; ++i) {
     const auto step = [&](const Operand& operand, std::uint32_t to) {
@@ -71,7 +61,7 @@ RunOperand run_operand(const Instructions& program, const Operand& operand, cons
   return {operand.rate, place, static_cast<std::int32_t>(step)};
 }
 
-// Cut where the inputs of a copy are not next to those of the one before.
+// Cuts where the inputs of a copy are not next to those of the copy before.
 std::vector<Stretch> stretches_of(const Instructions& program, const Instruction& layer) {
   std::vector<Stretch> stretches;
   for (std::uint32_t c = 0; c < layer.copies; ++c) {
@@ -98,33 +88,33 @@ template <class T> class Planner {
   Planner(const Instructions& program, const detail::Kernels<T>& kernels) : program_(program), kernels_(kernels) {}
 
   RowsPlan<T> run() {
-    for (const Instruction& one : program_.varying) made_.varying.push_back(plan(one));
-    for (const Instruction& one : program_.varying_backward) made_.backward.push_back(plan(one));
+    for (const Instruction& one : program_.varying) rows_plan_.varying.push_back(plan_of(one));
+    for (const Instruction& one : program_.varying_backward) rows_plan_.backward.push_back(plan_of(one));
     list_row_sums();
     plan_outers();
     find_overlaps();
     count_work();
-    return std::move(made_);
+    return std::move(rows_plan_);
   }
 
  private:
-  Plan<T> plan(const Instruction& one) const {
-    Plan<T> made;
+  Plan<T> plan_of(const Instruction& one) const {
+    Plan<T> plan;
     switch (one.form) {
       case Instruction::Form::function:
-        made.value = kernels_.value(one.op);
-        made.runs = runs_of(program_, one, true);
+        plan.value = kernels_.value(one.op);
+        plan.runs = runs_of(program_, one, true);
         break;
       case Instruction::Form::local:
-        made.local = kernels_.local(one.op, one.by);
-        made.runs = runs_of(program_, one, true);
+        plan.local = kernels_.local(one.op, one.by);
+        plan.runs = runs_of(program_, one, true);
         break;
       case Instruction::Form::sums:
-        made.runs = runs_of(program_, one, false);
-        plan_sums(one, made);
+        plan.runs = runs_of(program_, one, false);
+        plan_sums(one, plan);
         break;
       case Instruction::Form::layer:
-      case Instruction::Form::outer: made.stretches = stretches_of(program_, one); break;
+      case Instruction::Form::outer: plan.stretches = stretches_of(program_, one); break;
       case Instruction::Form::dot:
       case Instruction::Form::extreme:
       case Instruction::Form::shares:
@@ -133,15 +123,15 @@ template <class T> class Planner {
       case Instruction::Form::scatter:
       case Instruction::Form::steps: break;
     }
-    return made;
+    return plan;
   }
 
-  void plan_sums(const Instruction& one, Plan<T>& made) const {
-    for (const Run& run : made.runs) {
-      made.starts.push_back(run_operand(program_, one.start, run));
+  void plan_sums(const Instruction& one, Plan<T>& plan) const {
+    for (const Run& run : plan.runs) {
+      plan.starts.push_back(run_operand(program_, one.start, run));
       for (std::uint32_t t = one.begin; t < one.begin + one.terms; ++t) {
         const Factors& term = program_.factors[t];
-        made.terms.push_back({run_operand(program_, term.factor, run), run_operand(program_, term.a, run),
+        plan.terms.push_back({run_operand(program_, term.factor, run), run_operand(program_, term.a, run),
                               run_operand(program_, term.b, run)});
       }
     }
@@ -149,14 +139,14 @@ template <class T> class Planner {
 
   // Each cell of columns has a sum for each of their targets.
   void list_row_sums() {
-    made_.slot.assign(program_.uniform_places, none);
+    rows_plan_.slot.assign(program_.uniform_places, none);
     for (const Instruction& one : program_.varying_backward) {
       if (one.form != Instruction::Form::row_sums) continue;
       for (std::uint32_t i = 0; i < one.count; ++i) {
-        std::uint32_t& slot = made_.slot[program_.place(one.targets, i)];
+        std::uint32_t& slot = rows_plan_.slot[program_.place(one.targets, i)];
         if (slot != none) continue;
-        slot = static_cast<std::uint32_t>(made_.reduced.size());
-        made_.reduced.push_back(program_.place(one.targets, i));
+        slot = static_cast<std::uint32_t>(rows_plan_.reduced.size());
+        rows_plan_.reduced.push_back(program_.place(one.targets, i));
       }
     }
   }
@@ -167,7 +157,7 @@ template <class T> class Planner {
     FirstWriters writers(program_.uniform_places);
     std::vector<bool> is_gradient(program_.uniform_places);
     std::fill_n(is_gradient.begin(), program_.parameters, true);
-    for (const std::uint32_t place : made_.reduced) is_gradient[place] = true;
+    for (const std::uint32_t place : rows_plan_.reduced) is_gradient[place] = true;
     for (const Instructions::Pack& pack : program_.packs)
       for (std::uint32_t i = 0; i < pack.count; ++i) is_gradient[program_.place(pack.a, i)] = true;
     for (const Instruction& one : program_.scatters)
@@ -176,18 +166,18 @@ template <class T> class Planner {
     for (const Range& range : program_.looked_up)  // The machine sets those to 0 that the last run has touched.
       std::fill_n(is_gradient.begin() + static_cast<std::ptrdiff_t>(range.begin), range.count, false);
     for (const Instruction& one : program_.outers) {
-      Plan<T>& made = made_.outers.emplace_back(plan(one));
+      Plan<T>& plan = rows_plan_.outers.emplace_back(plan_of(one));
       const auto store = [&](std::size_t count, auto place) {
         for (std::size_t i = 0; i < count; ++i) is_gradient[place(i)] = true;
         return writers.store(count, place);
       };
       if (has_weights(one))
-        made.stores_weights = store(weights_of(one), [&](std::size_t i) { return weight_at(one, i); });
-      if (has_bias(one)) made.stores_bias = store(biases_of(one), [&](std::size_t i) { return bias_at(one, i); });
+        plan.stores_weights = store(weights_of(one), [&](std::size_t i) { return weight_at(one, i); });
+      if (has_bias(one)) plan.stores_bias = store(biases_of(one), [&](std::size_t i) { return bias_at(one, i); });
     }
-    made_.row_gradients = ranges_of(is_gradient);
+    rows_plan_.row_gradients = ranges_of(is_gradient);
     for (std::size_t i = 0; i < is_gradient.size(); ++i) is_gradient[i] = is_gradient[i] && writers.is_to_zero(i);
-    made_.added_to = ranges_of(is_gradient);
+    rows_plan_.added_to = ranges_of(is_gradient);
   }
 
   // Layers with the same weights add to the same gradients, output by output. Where weights lie on each other
@@ -199,10 +189,10 @@ template <class T> class Planner {
       const auto meet = [&](std::size_t at) {
         if (layer_of[at] == none) layer_of[at] = n;
         const Instruction& other = program_.outers[layer_of[at]];
-        made_.weights_overlap = made_.weights_overlap || other.in[0].place != one.in[0].place ||
-                                other.count != one.count || other.row != one.row || other.column != one.column ||
-                                other.depth != one.depth || other.in[2].place != one.in[2].place ||
-                                other.in[2].stride != one.in[2].stride || other.bias_copy != one.bias_copy;
+        rows_plan_.weights_overlap = rows_plan_.weights_overlap || other.in[0].place != one.in[0].place ||
+                                     other.count != one.count || other.row != one.row || other.column != one.column ||
+                                     other.depth != one.depth || other.in[2].place != one.in[2].place ||
+                                     other.in[2].stride != one.in[2].stride || other.bias_copy != one.bias_copy;
       };
       if (has_weights(one))
         for (std::size_t i = 0; i < weights_of(one); ++i) meet(weight_at(one, i));
@@ -215,15 +205,15 @@ template <class T> class Planner {
     for (const auto* list : {&program_.varying, &program_.varying_backward, &program_.outers})
       for (const Instruction& one : *list) {
         if (one.form == Instruction::Form::layer || one.form == Instruction::Form::outer)
-          made_.work += 2 * weights_of(one) * one.copies;
+          rows_plan_.work += 2 * weights_of(one) * one.copies;
         else
-          made_.work += std::size_t{one.count} * (one.terms > 0 ? 5 * one.terms : 20);
+          rows_plan_.work += std::size_t{one.count} * (one.terms > 0 ? 5 * one.terms : 20);
       }
   }
 
   const Instructions& program_;
   const detail::Kernels<T>& kernels_;
-  RowsPlan<T> made_;
+  RowsPlan<T> rows_plan_;
 };
 
 }  // namespace

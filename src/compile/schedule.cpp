@@ -14,7 +14,7 @@
 namespace gradwalk::compiler {
 namespace {
 
-// Uniform numbers, and terms of a sum, that are computed sooner by steps than by a vector instruction.
+// Up to this many uniform numbers, and terms of a sum, are faster by steps than by a vector instruction.
 constexpr std::size_t few_numbers = 3, few_terms = 32;
 
 class Scheduler {
@@ -267,7 +267,7 @@ class Scheduler {
     }
   }
 
-  // Parameters that nothing but picks reads, if their index is an input.
+  // Lists the parameters that only picks read, by an index that is an input.
   void find_looked_up() {
     if (terms_.tables.empty()) return;
     std::vector<bool> is_used(terms_.nodes.size()), is_in_table(terms_.parameters);
@@ -349,7 +349,7 @@ class Scheduler {
       emit_vertical(group);
   }
 
-  // Along the terms of a sum, or along the sums: where more operands follow one another.
+  // Whether vectors run along the terms of each sum, and not along the sums: more operands follow one another there.
   bool runs_along_terms() const {
     const std::size_t terms = node(members_[0]).count;
     for (const Id id : members_)
@@ -424,7 +424,7 @@ class Scheduler {
 
   void emit_dot(const Group& group, Id id) {
     if (node(id).count <= few_terms) return emit_step(id);
-    // Products of two come before single terms: both are long runs then, and not cut where one follows the other.
+    // Products of two come before single terms, so that each kind is one long run.
     sorted_.clear();
     for (const bool is_pair : {true, false})
       for (const Product& product : products(id))
@@ -450,7 +450,7 @@ class Scheduler {
     add(instruction);
   }
 
-  // Sums of different lengths, or with operands of different kinds, are instructions of their own. So are row sums.
+  // Sums, or row sums, of different lengths or with operands of different rates are separate instructions.
   void emit_varying_sums(const Group& group) {
     const bool is_row_sum = group.form == Group::Form::row_sum;
     const auto are_alike = [&](Id x, Id y) {

@@ -134,16 +134,16 @@ void StepWriter::add(const Instructions& program, const Addresses& at, const Ins
 
 RowSteps row_steps(const Instructions& program, bool for_inputs) {
   const Addresses at(program);
-  RowSteps made;
-  StepWriter writer(made.words, at.one());
+  RowSteps steps;
+  StepWriter writer(steps.words, at.one());
   for (const Instruction& one : program.varying) writer.add(program, at, one);
-  made.forward = made.words.size();
+  steps.forward = steps.words.size();
   for (const Instruction& one : program.varying_backward)
     if (for_inputs || !one.for_inputs) writer.add(program, at, one);
   for (const Instruction& one : program.outers) writer.add(program, at, one);
-  made.words.shrink_to_fit();
-  made.terms = writer.terms();
-  return made;
+  steps.words.shrink_to_fit();
+  steps.terms = writer.terms();
+  return steps;
 }
 
 }  // namespace gradwalk::compiler

@@ -35,7 +35,8 @@ inline bool has_terms(const Instruction& one) {
   return one.form == Instruction::Form::sums || one.form == Instruction::Form::dot || one.terms > 0;
 }
 
-// Calls meet(operand, count) for all operands of an instruction on uniform numbers, also for those that do not exist.
+// Calls meet(operand, count) for all operands of an instruction on uniform numbers, or of a function or sum on rows,
+// also for those that do not exist.
 template <class Meet> void each_operand(const Instructions& program, const Instruction& one, Meet meet) {
   if (one.form == Instruction::Form::steps) return;
   if (!has_terms(one)) {

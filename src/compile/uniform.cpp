@@ -143,20 +143,20 @@ std::size_t UniformPart<T>::most_terms(const std::vector<Instruction>& list, con
 }
 
 template <class T> auto UniformPart<T>::bind(const Instruction& one, std::uint32_t piece, Code& code) -> Bound {
-  Bound made;
-  made.form = one.form;
-  made.op = one.op;
-  made.count = one.count;
-  made.out = values_.data() + one.out;
-  made.in = static_cast<std::uint32_t>(code.in.size());
-  made.term = static_cast<std::uint32_t>(code.terms.size());
-  made.terms = one.form == Instruction::Form::steps ? 0 : one.terms;
-  made.gather = static_cast<std::uint32_t>(code.gathers.size());
-  if (one.form == Instruction::Form::steps) made.steps = program_.steps.data() + one.begin;
-  if (one.form == Instruction::Form::function) made.value = kernels_.value(one.op);
-  if (one.form == Instruction::Form::local) made.local = kernels_.local(one.op, one.by);
-  if (one.form == Instruction::Form::extreme && one.terms > 0) made.extremes = kernels_.extremes(one.op);
-  if (one.form == Instruction::Form::shares && one.terms > 0) made.shares = kernels_.shares(one.op);
+  Bound bound;
+  bound.form = one.form;
+  bound.op = one.op;
+  bound.count = one.count;
+  bound.out = values_.data() + one.out;
+  bound.in = static_cast<std::uint32_t>(code.in.size());
+  bound.term = static_cast<std::uint32_t>(code.terms.size());
+  bound.terms = one.form == Instruction::Form::steps ? 0 : one.terms;
+  bound.gather = static_cast<std::uint32_t>(code.gathers.size());
+  if (one.form == Instruction::Form::steps) bound.steps = program_.steps.data() + one.begin;
+  if (one.form == Instruction::Form::function) bound.value = kernels_.value(one.op);
+  if (one.form == Instruction::Form::local) bound.local = kernels_.local(one.op, one.by);
+  if (one.form == Instruction::Form::extreme && one.terms > 0) bound.extremes = kernels_.extremes(one.op);
+  if (one.form == Instruction::Form::shares && one.terms > 0) bound.shares = kernels_.shares(one.op);
   T* to = scratch_[0].gathered.data();
   std::array<In<T>, 3> term;
   std::size_t met = 0;
@@ -179,8 +179,8 @@ template <class T> auto UniformPart<T>::bind(const Instruction& one, std::uint32
     code.terms.push_back({term[0], term[1], term[2]});
     code.counts.push_back(count);
   });
-  made.gathers = static_cast<std::uint32_t>(code.gathers.size()) - made.gather;
-  return made;
+  bound.gathers = static_cast<std::uint32_t>(code.gathers.size()) - bound.gather;
+  return bound;
 }
 
 // Gradients that follow one another are one copy.
