@@ -4,9 +4,11 @@
 //
 // Compile it with -DSHIM="<cuda_shim.hpp>" as libcuda.so.1, name its folder in LD_LIBRARY_PATH and the file in
 // GRADWALK_NVRTC. FAKE_CUDA_BYTES is the memory of each device. FAKE_CUDA_GRAPHS says which part of capturing graphs
-// fails: "capture" or "instantiate". Nothing but kernels and fills can be put on a stream while it captures. Memory that
-// is freed is filled with NaNs and not used again at once, so that a graph with an old address gives other results.
+// fails: "capture" or "instantiate". Nothing but kernels and fills can be put on a stream while it captures. Memory
+// that was freed is given away again late, and until then, kernels that use it crash: those of a graph with an old
+// address.
 #include <dlfcn.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -65,6 +67,10 @@ int copy(void* to, const void* from, size_t bytes) {
   std::memcpy(to, from, bytes);
   return 0;
 }
+size_t in_pages(size_t bytes) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return (bytes + page - 1) / page * page;
+}
 void* at(Address address) { return reinterpret_cast<void*>(address); }
 
 std::string content(const std::filesystem::path& path) {
@@ -84,7 +90,8 @@ struct NvrtcProgram {
 std::string with_launchers(const std::string& text) {
   std::string made =
       "#include \"" SHIM "\"\n" + text +
-      "\n#include <tuple>\n#include <utility>\ntemplate <class... A, size_t... i>\nvoid gw_launch(void (*kernel)(A...), "
+      "\n#include <tuple>\n#include <utility>\ntemplate <class... A, size_t... i>\nvoid gw_launch(void "
+      "(*kernel)(A...), "
       "void** a, unsigned "
       "blocks, unsigned parts, unsigned threads, std::index_sequence<i...>) {\n  shim::launch(blocks, "
       "parts, threads, [&] { "
@@ -148,19 +155,21 @@ int cuModuleGetFunction(Handle* function, Handle module, const char* name) {
 int cuMemAlloc_v2(Address* address, size_t bytes) {
   if (outside_of_captures() != 0) return not_while_capturing;
   if (used_bytes() + bytes > most_bytes()) return out_of_memory;
-  *address = reinterpret_cast<Address>(std::malloc(bytes));
+  void* const made = mmap(nullptr, in_pages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  std::memset(made, 0xff, bytes);
+  *address = reinterpret_cast<Address>(made);
   allocated[*address] = bytes;
   return 0;
 }
 int cuMemFree_v2(Address address) {
-  constexpr size_t most_kept = 64, most_kept_bytes = 1 << 20;
-  static std::deque<void*> freed;
-  const size_t bytes = allocated[address];
+  constexpr size_t most_kept = 256;
+  static std::deque<std::pair<void*, size_t>> freed;
+  const size_t bytes = in_pages(allocated[address]);
   allocated.erase(address);
-  if (bytes > most_kept_bytes) return std::free(at(address)), 0;
-  std::memset(at(address), 0xff, bytes);
-  freed.push_back(at(address));
-  if (freed.size() > most_kept) std::free(freed.front()), freed.pop_front();
+  mprotect(at(address), bytes, PROT_NONE);
+  madvise(at(address), bytes, MADV_DONTNEED);
+  freed.emplace_back(at(address), bytes);
+  if (freed.size() > most_kept) munmap(freed.front().first, freed.front().second), freed.pop_front();
   return 0;
 }
 int cuPointerGetAttribute(void* device, int, Address address) {

@@ -260,7 +260,7 @@ TEST_F(OnAGpuTrainer, RunsStepsAsGraphsWithTheSameBits) {
     return gpu::DeviceRows(
         std::vector<double>(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(2 * size)), 2);
   };
-  const gpu::DeviceRows rows = first(count), few = first(40);
+  const gpu::DeviceRows rows = first(count), few = first(40), others(std::vector<double>(2 * count, 0.5), 2);
   Fit fit;
   const std::vector<double> start = fit.numbers();
   const gpu::Program program = fit.on_gpu(Precision::float32);
@@ -290,7 +290,7 @@ TEST_F(OnAGpuTrainer, RunsStepsAsGraphsWithTheSameBits) {
   EXPECT_EQ(not_instantiated.launches, by_kernels.launches);
 
   const auto in_batches = [&](gpu::Trainer& trainer) {
-    return trainer.make_steps(rows, 90, {.mean = true, .first_row = 32, .batch = 32});
+    return trainer.make_steps(rows, 90, {.first_row = 32, .batch = 32});
   };
   const Made batches_by_kernels = run("capture", in_batches), batches_by_graphs = run("", in_batches);
   EXPECT_NE(batches_by_kernels.numbers, by_kernels.numbers);
@@ -301,7 +301,7 @@ TEST_F(OnAGpuTrainer, RunsStepsAsGraphsWithTheSameBits) {
   // Other rows, a bound on the norm and more memory each need another graph.
   const auto mixed = [&](gpu::Trainer& trainer) {
     double loss = trainer.make_steps(few, 7);
-    loss += trainer.make_steps(rows, 7);
+    loss += trainer.make_steps(rows, 7) + trainer.make_steps(others, 7);
     trainer.clip_norm(0.01);
     loss += trainer.make_steps(few, 7) + trainer.make_steps(rows, 7);
     trainer.clip_norm(std::numeric_limits<double>::infinity());
