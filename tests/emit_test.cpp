@@ -270,9 +270,9 @@ TEST(EmitC, KeepsTheNameOfTheFile) {
     EXPECT_THAT(files.source, HasSubstr("void " + name + "_outputs("));
     const tests::Folder folder;
     folder.write("file.c", files.source);
-    folder.write("file.cpp", files.header);
+    folder.write("file.cc", files.header);
     folder.run(gcc + " file.c -o file -lm");
-    folder.run("g++ -Wall -Wextra -Werror -pedantic -c file.cpp");
+    folder.run("g++ -Wall -Wextra -Werror -pedantic -c file.cc");
     EXPECT_THAT(folder.run("./file"), HasSubstr("= 6"));
   }
 }

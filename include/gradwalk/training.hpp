@@ -171,7 +171,7 @@ class GRADWALK_EXPORT TrainingRun {
   void begin_updates();
   void write_back() const;
   void sum_batch(std::span<const std::size_t> rows);
-  double compute(std::span<const std::size_t> rows, Report& report);
+  double compute(UpdatingStep* updating, std::span<const std::size_t> rows, Report& report);
   void draw_dropout_factors(std::size_t first, std::size_t count);
   void read_parameters();
   double add_penalties();

@@ -21,12 +21,12 @@ Graphs::Entry* Graphs::entry_of(const Key& key) {
   return &*found;
 }
 
-bool Graphs::begin(Handle stream) {
+bool Graphs::begin(Handle stream) const {
   constexpr int of_this_thread = 1;  // other threads may allocate memory in the meantime
   return driver_.begin_capture(stream, of_this_thread) == 0;
 }
 
-Handle Graphs::end(Handle stream, bool is_captured) {
+Handle Graphs::end(Handle stream, bool is_captured) const {
   Handle graph = nullptr, made = nullptr;
   if (driver_.end_capture(stream, &graph) == 0 && is_captured && driver_.instantiate_graph(&made, graph, 0) != 0)
     made = nullptr;

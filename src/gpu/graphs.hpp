@@ -58,9 +58,9 @@ class Graphs {
   // Returns the entry of the key, which may be a new one in place of the one that was not used for longest; null if
   // nothing is captured.
   Entry* entry_of(const Key& key);
-  bool begin(Handle stream);
+  bool begin(Handle stream) const;
   // Ends a capture. Returns null if it failed.
-  Handle end(Handle stream, bool is_captured);
+  Handle end(Handle stream, bool is_captured) const;
   void clear();
 
   Driver& driver_;

@@ -203,11 +203,11 @@ void TrainingRun::update_parameters(double rate) {
 
 // Computes the loss and the gradient of a batch; an UpdatingStep also updates the parameters. Returns a derivative that
 // is not finite, or 0.
-double TrainingRun::compute(std::span<const std::size_t> rows, Report& report) {
+double TrainingRun::compute(UpdatingStep* updating, std::span<const std::size_t> rows, Report& report) {
   double right = 0, bad = 0;
-  if (UpdatingStep* const own = updating_step()) {
+  if (updating != nullptr) {
     const UpdatingStep::Figures figures =
-        own->update(recipe_.batch == 0 ? std::span<const std::size_t>() : rows, report.learning_rate);
+        updating->update(recipe_.batch == 0 ? std::span<const std::size_t>() : rows, report.learning_rate);
     report.loss = figures.loss + figures.penalty;
     report.penalty = figures.penalty;
     if (recipe_.clip > 0) report.gradient_norm = figures.gradient_norm;
@@ -238,13 +238,14 @@ TrainingRun::Report TrainingRun::step() {
                 .gradient_norm = 0,
                 .penalty = 0,
                 .validation = {}};
-  const double bad = compute(rows, report);
+  UpdatingStep* const updating = updating_step();
+  const double bad = compute(updating, rows, report);
   if (!std::isfinite(report.loss) || bad != 0) {
     if (!takes_all_rows) batches_.set_state(before);
     if (!std::isfinite(report.loss)) refuse_step("a loss that is finite", report.loss, report.step);
     refuse_step("a gradient that is finite", bad, report.step);
   }
-  if (updating_step() == nullptr) {
+  if (updating == nullptr) {
     if (recipe_.clip > 0) report.gradient_norm = clip_norm(sums_.gradient(), recipe_.clip);
     update_parameters(report.learning_rate);
   }
