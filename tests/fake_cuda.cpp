@@ -250,7 +250,11 @@ int cuGetErrorString(int result, const char** text) {
 
 // ---- NVRTC ----
 
-int nvrtcVersion(int* major, int* minor) { return *major = 0, *minor = 1, 0; }
+// Code that another shim was compiled into is not taken from the cache, because this changes the version.
+int nvrtcVersion(int* major, int* minor) {
+  const size_t hash = std::hash<std::string>()(content(SHIM) + with_launchers("__global__ void kernel()"));
+  return *major = 0, *minor = static_cast<int>(hash % 1'000'000), 0;
+}
 int nvrtcCreateProgram(Handle* program, const char* text, const char*, int, const char* const*, const char* const*) {
   return *program = new NvrtcProgram{text, "", ""}, 0;
 }

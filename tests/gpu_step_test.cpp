@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include "gradwalk/training.hpp"
@@ -116,6 +117,26 @@ TEST_F(OnAGpuStep, TrainsAsTheCpuWithPenaltiesAndClipping) {
   recipe.l1 = recipe.l2 = 0;
   recipe.balance = true;
   expect_same_run(make_moons(50, 0.1, 7), recipe);
+}
+
+// 1,381 parameters take several blocks of the kernels of an update, and 1,300 rows several of those that count.
+TEST_F(OnAGpuStep, TrainsAsTheCpuWithSeveralBlocksInAnyOrder) {
+  Dataset data = make_moons(1500, 0.1, 7);
+  const Recipe recipe{.hidden = {40, 30},
+                      .loss = LossKind::bce,
+                      .rate = {.steps = 20},
+                      .batch = 1300,
+                      .l1 = 0.001,
+                      .l2 = 0.01,
+                      .clip = 0.1};
+  expect_same_run(data, recipe, 3);
+  TrainingRun run(data, recipe, on_gpu(Precision::float32)), reversed(data, recipe, on_gpu(Precision::float32));
+  for (int i = 0; i < 3; ++i) run.step();
+  setenv("SHIM_LAST_BLOCK_FIRST", "1", 1);
+  for (int i = 0; i < 3; ++i) reversed.step();
+  unsetenv("SHIM_LAST_BLOCK_FIRST");
+  EXPECT_EQ(numbers_of(reversed), numbers_of(run));
+  EXPECT_EQ(reversed.state().optimizer, run.state().optimizer);
 }
 
 Recipe small() { return {.hidden = {3}, .loss = LossKind::bce, .rate = {.steps = 40}, .batch = 8}; }
