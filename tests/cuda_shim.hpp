@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
 
@@ -71,8 +72,13 @@ inline void launch(unsigned blocks, unsigned parts, unsigned threads, const std:
   kernel = &function;
   gridDim = {blocks, parts};
   blockDim = {threads, 1};
-  for (blockIdx.y = 0; blockIdx.y < parts; ++blockIdx.y)
-    for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) run_block();
+  // A GPU runs blocks in any order: SHIM_LAST_BLOCK_FIRST asks for another one.
+  const bool is_reversed = getenv("SHIM_LAST_BLOCK_FIRST") != nullptr;
+  for (unsigned y = 0; y < parts; ++y)
+    for (unsigned x = 0; x < blocks; ++x) {
+      blockIdx = is_reversed ? ShimIndex{blocks - 1 - x, parts - 1 - y} : ShimIndex{x, y};
+      run_block();
+    }
 }
 inline void launch(unsigned blocks, unsigned threads, const std::function<void()>& function) {
   launch(blocks, 1, threads, function);

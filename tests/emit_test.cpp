@@ -259,6 +259,24 @@ TEST(EmitC, MakesIdentifiersOfAnyLabels) {
   EXPECT_THAT(folder.run("./hostile"), HasSubstr("value = 5.99281"));
 }
 
+// A name is only the first part of others, so keywords and names of arguments serve as well.
+TEST(EmitC, KeepsTheNameOfTheFile) {
+  const Value x = labelled(2.0, "x"), w = labelled(3.0, "w");
+  for (const std::string name : {"double", "outputs", "work", "main", "sin", "t0", "i"}) {
+    const std::vector<Value> outputs{w * x, sin(w * x)};
+    const CFiles files = emit_c_files(
+        outputs, {.name = name, .inputs = {x}, .parameters = {w}, .rows = true, .jacobian = true, .main = true});
+    EXPECT_EQ(files.name, name);
+    EXPECT_THAT(files.source, HasSubstr("void " + name + "_outputs("));
+    const tests::Folder folder;
+    folder.write("file.c", files.source);
+    folder.write("file.cc", files.header);
+    folder.run(gcc + " file.c -o file -lm");
+    folder.run("g++ -Wall -Wextra -Werror -pedantic -c file.cc");
+    EXPECT_THAT(folder.run("./file"), HasSubstr("= 6"));
+  }
+}
+
 TEST(EmitC, WritesDeepChainsAndWideSumsAsShortFiles) {
   const Value x = 0.5, a = 1.1;
   Value deep = x;

@@ -109,7 +109,9 @@ TEST(Gpu, CompilesRandomInputsAndUpdates) {
     for (const OptimizerConfig& config : all_optimizers) {
       CudaSource update;
       update.text = gpu::update_text(detail::rule_of(config), precision);
-      EXPECT_THAT(gpu::machine_code(update, "compute_90"), HasSubstr(".visible .entry gradwalk_update("));
+      const std::string code = gpu::machine_code(update, "compute_90");
+      for (const char* kernel : {"check", "update", "batch", "gather", "right"})
+        EXPECT_THAT(code, HasSubstr(std::string(".visible .entry gradwalk_") + kernel + "("));
     }
   }
 }

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: MIT
 // gpu::Trainer against the Trainer of compile(). It needs a GPU, or fake_cuda.cpp.
-#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <limits>
 
 #include "gradwalk/gpu.hpp"
+#include "of_fake_driver.hpp"
 #include "support.hpp"
 
 namespace gradwalk::gpu_trainer_test {
 
 using testing::HasSubstr;
-using tests::error_of;
+using tests::error_of, tests::of_fake_driver;
 
 // A loss of two inputs and three parameters, with values between rows and parameters that are computed once per run.
 struct Fit {
@@ -243,11 +246,79 @@ TEST_F(OnAGpuTrainer, RefusesWhatDoesNotFit) {
   EXPECT_EQ(failing.optimizer_state(), before);
 }
 
+// The numbers of a Trainer after some steps, and how often something was launched for them.
+struct Made {
+  std::vector<double> numbers;
+  std::size_t launches = 0;
+};
+
+TEST_F(OnAGpuTrainer, RunsStepsAsGraphsWithTheSameBits) {
+  const auto launches = of_fake_driver<std::size_t()>("fake_cuda_launches");
+  if (launches == nullptr) GTEST_SKIP() << "a GPU does not count launches";
+  const std::vector<double> numbers = rows_of_fit();
+  const auto first = [&](std::size_t size) {
+    return gpu::DeviceRows(
+        std::vector<double>(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(2 * size)), 2);
+  };
+  const gpu::DeviceRows rows = first(count), few = first(40), others(std::vector<double>(2 * count, 0.5), 2);
+  Fit fit;
+  const std::vector<double> start = fit.numbers();
+  const gpu::Program program = fit.on_gpu(Precision::float32);
+  const auto run = [&](const char* failing, const std::function<double(gpu::Trainer&)>& make) {
+    setenv("FAKE_CUDA_GRAPHS", failing, 1);
+    Made made;
+    {
+      gpu::Trainer trainer(program, Adam{}, cosine_decay(0.02, 0.001, 90));
+      const std::size_t before = launches();
+      made.numbers.push_back(make(trainer));
+      made.launches = launches() - before;
+      EXPECT_NE(trainer.steps(), 0);
+    }
+    unsetenv("FAKE_CUDA_GRAPHS");
+    for (const double number : fit.numbers()) made.numbers.push_back(number);
+    fit.set(start);
+    return made;
+  };
+  const auto whole = [&](gpu::Trainer& trainer) { return trainer.make_steps(rows, 90); };
+  const Made by_kernels = run("capture", whole), by_graphs = run("", whole);
+  EXPECT_EQ(by_graphs.numbers, by_kernels.numbers);
+  EXPECT_EQ(by_kernels.launches % 90, 0);
+  const std::size_t kernels = by_kernels.launches / 90;
+  EXPECT_EQ(by_graphs.launches, 4 * kernels + 86);
+  const Made not_instantiated = run("instantiate", whole);
+  EXPECT_EQ(not_instantiated.numbers, by_kernels.numbers);
+  EXPECT_EQ(not_instantiated.launches, by_kernels.launches);
+
+  const auto in_batches = [&](gpu::Trainer& trainer) {
+    return trainer.make_steps(rows, 90, {.first_row = 32, .batch = 32});
+  };
+  const Made batches_by_kernels = run("capture", in_batches), batches_by_graphs = run("", in_batches);
+  EXPECT_NE(batches_by_kernels.numbers, by_kernels.numbers);
+  EXPECT_EQ(batches_by_graphs.numbers, batches_by_kernels.numbers);
+  // Two graphs, because the last batch of the rows is smaller. They have one kernel more, which copies the batch.
+  EXPECT_EQ(batches_by_graphs.launches, 2 * 4 * (kernels + 1) + 82);
+
+  // Other rows, a bound on the norm and more memory each need another graph.
+  const auto mixed = [&](gpu::Trainer& trainer) {
+    double loss = trainer.make_steps(few, 7);
+    loss += trainer.make_steps(rows, 7) + trainer.make_steps(others, 7);
+    trainer.clip_norm(0.01);
+    loss += trainer.make_steps(few, 7) + trainer.make_steps(rows, 7);
+    trainer.clip_norm(std::numeric_limits<double>::infinity());
+    const gpu::DeviceRows many(std::vector<double>(2 * 5000, 0.25), 2);
+    for (int i = 0; i < 7; ++i) loss += trainer.step(many) + trainer.step(rows);
+    for (std::size_t size = 1; size <= 20; ++size) loss += trainer.step(first(size));
+    return loss + trainer.make_steps(rows, 7);
+  };
+  const Made mixed_by_kernels = run("capture", mixed), mixed_by_graphs = run("", mixed);
+  EXPECT_EQ(mixed_by_graphs.numbers, mixed_by_kernels.numbers);
+  EXPECT_LT(mixed_by_graphs.launches, mixed_by_kernels.launches);
+}
+
 // Returns how much memory the driver of the tests has given away, or nothing on a GPU.
 std::optional<std::size_t> used_bytes() {
-  if (gpu::devices()[0].name != "fake GPU") return std::nullopt;
-  const auto ask =
-      reinterpret_cast<int (*)(std::size_t*, std::size_t*)>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuMemGetInfo_v2"));
+  const auto ask = of_fake_driver<int(std::size_t*, std::size_t*)>("cuMemGetInfo_v2");
+  if (ask == nullptr) return std::nullopt;
   std::size_t free_bytes = 0, all = 0;
   ask(&free_bytes, &all);
   return all - free_bytes;

@@ -109,11 +109,13 @@ class GRADWALK_EXPORT DeviceRows {
  private:
   friend class Program;
   friend class Trainer;
+  friend struct Inside;
   struct State;
   explicit DeviceRows(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 
+struct Inside;
 struct Machine;
 
 // A program for one device. One thread uses it at a time. A run on rows of another device, precision or number of
@@ -150,6 +152,7 @@ class GRADWALK_EXPORT Program {
  private:
   friend GRADWALK_EXPORT Program compile(std::span<const Value> outputs, const Options& options);
   friend class Trainer;
+  friend struct Inside;
   struct State;
   explicit Program(std::unique_ptr<State> state);
   State& state(const char* call) const;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "gradwalk/model.hpp"
+#include "gradwalk/optim.hpp"
 
 namespace gradwalk {
 
@@ -69,6 +70,38 @@ class GRADWALK_EXPORT BatchStep {
   // Returns how the sums are computed, such as "eager" or "compiled, AVX2". Steps of one kind give the same bits; steps
   // of different kinds may round differently.
   virtual std::string kind() const = 0;
+};
+
+// A BatchStep that also updates the parameters, where it computes their gradient: they and the moments of the optimizer
+// stay there from step to step. A TrainingRun calls update() in place of run(), unless a team trains together. The
+// Values have the parameters after write_back(). From then on they may be changed: the next update reads them again.
+class GRADWALK_EXPORT UpdatingStep : public BatchStep {
+ public:
+  ~UpdatingStep() override;
+
+  // What an update takes from a recipe.
+  struct Settings {
+    OptimizerConfig optimizer;
+    double l1 = 0, l2 = 0, clip = 0;
+  };
+  // The figures of an update.
+  struct Figures {
+    double loss = 0;            // the mean loss of the rows, each multiplied by its weight, without the penalties
+    double penalty = 0;         // the penalties
+    double right = 0;           // BatchSums::right()
+    double gradient_norm = 0;   // before clipping
+    double bad_derivative = 0;  // one that is not finite; 0 if there is none
+  };
+
+  // Begins with the parameters of the Values, this state of the optimizer, and the rows that updates take batches from.
+  virtual void begin(const Settings& settings, const OptimizerState& state, const Dataset& data) = 0;
+  // Updates the parameters by the mean gradient of some rows of the data; none stand for all, in their order. If the
+  // loss or a derivative is not finite, it changes nothing, and the figures say which.
+  virtual Figures update(std::span<const std::size_t> rows, double rate) = 0;
+  // Copies the parameters to their Values.
+  virtual void write_back() = 0;
+  // Returns the state of the optimizer after the last update.
+  virtual OptimizerState optimizer_state() = 0;
 };
 
 // A function that makes the step of a model. The step may keep a copy of the model: copies share their parameters.

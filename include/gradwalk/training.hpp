@@ -139,12 +139,13 @@ class GRADWALK_EXPORT TrainingRun {
   [[deprecated("use best_model")]] AnyModel kept_model() const { return best_model(); }
 
   // The model as of the last step: a classifier or a regressor, depending on the data. classifier() and regressor()
-  // throw an Error for the other kind.
-  const AnyModel& any_model() const { return model_; }
-  const Classifier& classifier() const { return classifier_of(model_); }
+  // throw an Error for the other kind. With an UpdatingStep (step.hpp), these functions copy the parameters to the
+  // model, so a number that you set in it counts if you call one of them after the last step.
+  const AnyModel& any_model() const;
+  const Classifier& classifier() const { return classifier_of(any_model()); }
   [[deprecated("use classifier, or any_model")]] const Classifier& model() const { return classifier(); }
-  const Regressor& regressor() const { return regressor_of(model_); }
-  const MLP& network() const { return model_of(model_).network; }
+  const Regressor& regressor() const { return regressor_of(any_model()); }
+  const MLP& network() const { return model_of(any_model()).network; }
 
   const Recipe& recipe() const { return recipe_; }      // how the model is built and trained
   std::uint64_t steps() const { return state_.steps; }  // the number of steps taken so far
@@ -166,7 +167,11 @@ class GRADWALK_EXPORT TrainingRun {
     double *data, *grad;
   };
   static std::vector<ParameterAddress> addresses_of(std::vector<Value>& parameters);
+  UpdatingStep* updating_step() const;
+  void begin_updates();
+  void write_back() const;
   void sum_batch(std::span<const std::size_t> rows);
+  double compute(UpdatingStep* updating, std::span<const std::size_t> rows, Report& report);
   void draw_dropout_factors(std::size_t first, std::size_t count);
   void read_parameters();
   double add_penalties();

@@ -42,7 +42,7 @@ CudaSource emit_cuda(std::span<const Value> outputs, const CudaOptions& options)
   if (!recorded.scalars.index_sizes.empty())
     throw Error("emit_cuda", "operations that are CUDA expressions", "a pick, whose index has to be checked",
                 "write it as select(index == 0, a, select(index == 1, b, ...))");
-  const std::string name = emit::Names().unique(options.name, "model");
+  const std::string name = emit::Names::prefix(options.name, "model");
   const std::size_t most = CudaSource::most_fronts(options.precision), read = emit::uniform_numbers(recorded.scalars);
   if (options.rows != CudaOptions::Rows::by_blocks && read <= most) {
     emit::RowKernels kernels(recorded.scalars, options, name);

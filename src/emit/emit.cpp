@@ -94,7 +94,7 @@ class File {
 
   // ---- arguments ----
 
-  static std::string name_of(const EmitOptions& options) { return emit::Names().unique(options.name, "model"); }
+  static std::string name_of(const EmitOptions& options) { return emit::Names::prefix(options.name, "model"); }
   std::size_t parameters() const { return options_.parameters.size(); }
   std::size_t inputs() const { return options_.inputs.size(); }
   std::size_t variables() const { return parameters() + (options_.input_gradients ? inputs() : 0); }

@@ -58,7 +58,7 @@ class ModelFileText {
   ModelFileText(const Model& model, const EmitModelOptions& options)
       : options_(options),
         graph_(model),
-        name_(emit::Names().unique(options.name, "model")),
+        name_(emit::Names::prefix(options.name, "model")),
         dialect_(options.precision == Precision::float32, name_) {}
 
   CFiles of(const Classifier& model) {

@@ -28,12 +28,13 @@ std::string cleaned(std::string_view label) {
   if (std::none_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; }))
     std::transform(name.begin(), name.end(), name.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  // t0, s0 and i0 are names of variables and counters in emitted code.
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  if (name.size() > 1 && (name[0] == 't' || name[0] == 's' || name[0] == 'i') &&
-      std::all_of(name.begin() + 1, name.end(), is_digit))
-    name += "_";
   return name;
+}
+
+// Returns whether emitted code has variables or counters of this name: t0, s0, i0.
+bool is_variable(std::string_view name) {
+  return name.size() > 1 && (name[0] == 't' || name[0] == 's' || name[0] == 'i') &&
+         std::all_of(name.begin() + 1, name.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 }  // namespace
@@ -63,12 +64,17 @@ Names::Names()
 }
 
 std::string Names::unique(std::string_view label, const std::string& otherwise) {
-  const std::string clean = cleaned(label);
-  const std::string base = clean.empty() ? otherwise : clean;
+  std::string base = prefix(label, otherwise);
+  if (is_variable(base)) base += "_";
   std::string name = base;
   for (std::size_t k = 2; taken_.contains(name); ++k) name = base + "_" + std::to_string(k);
   taken_.insert(name);
   return name;
+}
+
+std::string Names::prefix(std::string_view label, const std::string& otherwise) {
+  const std::string clean = cleaned(label);
+  return clean.empty() ? otherwise : clean;
 }
 
 }  // namespace gradwalk::emit

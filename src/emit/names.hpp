@@ -16,6 +16,8 @@ class Names {
   void take(std::string name) { taken_.insert(std::move(name)); }
   // Returns an identifier like the label, or like `otherwise` if nothing is left of the label.
   std::string unique(std::string_view label, const std::string& otherwise);
+  // Returns the first part of longer names, such as of NAME_value: a keyword or another name that is taken serves, too.
+  static std::string prefix(std::string_view label, const std::string& otherwise);
 
  private:
   std::set<std::string, std::less<>> taken_;

@@ -51,6 +51,12 @@ Driver::Driver(const char* call)
   library_.find(record, "cuEventRecord");
   library_.find(elapsed, "cuEventElapsedTime");
   library_.find(error_text, "cuGetErrorString");
+  library_.look_for(begin_capture, "cuStreamBeginCapture_v2");
+  library_.look_for(end_capture, "cuStreamEndCapture");
+  library_.look_for(instantiate_graph, "cuGraphInstantiateWithFlags");
+  library_.look_for(launch_graph, "cuGraphLaunch");
+  library_.look_for(destroy_graph, "cuGraphDestroy");
+  library_.look_for(destroy_graph_exec, "cuGraphExecDestroy");
   const int result = init(0);
   const char* text = nullptr;
   if (result != 0) {

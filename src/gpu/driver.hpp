@@ -60,6 +60,17 @@ class Driver {
   int (*record)(Handle, Handle) = nullptr;
   int (*elapsed)(float*, Handle, Handle) = nullptr;
   int (*error_text)(int, const char**) = nullptr;
+  // CUDA graphs; null if the driver is older than CUDA 11.4.
+  int (*begin_capture)(Handle, int) = nullptr;
+  int (*end_capture)(Handle, Handle*) = nullptr;
+  int (*instantiate_graph)(Handle*, Handle, unsigned long long) = nullptr;
+  int (*launch_graph)(Handle, Handle) = nullptr;
+  int (*destroy_graph)(Handle) = nullptr;
+  int (*destroy_graph_exec)(Handle) = nullptr;
+  bool has_graphs() const {
+    return begin_capture != nullptr && end_capture != nullptr && instantiate_graph != nullptr &&
+           launch_graph != nullptr && destroy_graph != nullptr && destroy_graph_exec != nullptr;
+  }
 
  private:
   explicit Driver(const char* call);

@@ -20,8 +20,10 @@ Library::Library(const char* call, const std::string& what, const std::vector<st
   throw Error(call, what, "none: tried " + tried, advice);
 }
 
+void* Library::symbol_or_null(const char* name) const { return dlsym(handle_, name); }
+
 void* Library::symbol(const char* name) const {
-  void* const found = dlsym(handle_, name);
+  void* const found = symbol_or_null(name);
   if (found == nullptr)
     throw Error(call_, std::string("a library with ") + name, name_ + " without it", "install a newer version");
   return found;

@@ -16,8 +16,13 @@ class Library {
 
   // Sets a pointer to a function of the library. Throws an Error if it has none of this name.
   template <class F> void find(F*& function, const char* name) const { function = reinterpret_cast<F*>(symbol(name)); }
+  // The same, but sets the pointer to null if the library has none.
+  template <class F> void look_for(F*& function, const char* name) const {
+    function = reinterpret_cast<F*>(symbol_or_null(name));
+  }
 
  private:
+  void* symbol_or_null(const char* name) const;
   void* symbol(const char* name) const;
   const char* call_;
   std::string name_;

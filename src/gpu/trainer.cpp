@@ -4,12 +4,9 @@
 // kernels, and continues from there.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "gradwalk/error.hpp"
-#include "machine.hpp"
-#include "nvrtc.hpp"
-#include "update_text.hpp"
+#include "updater.hpp"
 
 namespace gradwalk::gpu {
 namespace {
@@ -52,53 +49,11 @@ class Batches {
 
 }  // namespace
 
-struct Trainer::State : Machine {
+struct Trainer::State : Updater {
   State(const Machine& machine, const OptimizerConfig& given, Schedule rates)
-      : Machine(construction, machine),
-        config(given),
+      : Updater(construction, machine, given),
         schedule(std::move(rates)),
-        rule(detail::rule_of(config)),
-        code(construction, update_text(rule, options.precision),
-             flags_for(source(), architecture_of(construction, options.device), true), options.device,
-             options.cache.empty() ? cache_folder() : options.cache),
-        check_kernel(code.find(construction, "gradwalk_check")),
-        update_kernel(code.find(construction, "gradwalk_update")) {
-    const std::size_t bytes = source().parameters * number_size();
-    if (has_first(rule)) first = DeviceMemory(construction, options.device, bytes);
-    if (has_second(rule)) second = DeviceMemory(construction, options.device, bytes);
-    outcome = DeviceMemory(construction, options.device, 2 * number_size());
-    seen = DeviceMemory(construction, options.device, 2 * most_check_blocks * sizeof(double));
-    set(construction, initial_state(config, source().parameters));
-    load(construction);
-  }
-
-  // ---- between host and device ----
-
-  void put(const char* call, const DeviceMemory& to, std::span<const double> numbers) {
-    driver.use(call, options.device);
-    upload(call, to, numbers);
-    wait(call);
-  }
-  void load(const char* call) { put(call, parameters, parameter_values()); }
-  std::vector<double> get(const char* call, const DeviceMemory& from) {
-    if (from.address() == 0) return {};
-    driver.use(call, options.device);
-    const Numbers numbers = download(call, from.address(), source().parameters);
-    std::vector<double> made(source().parameters);
-    for (std::size_t i = 0; i < made.size(); ++i) made[i] = numbers[i];
-    return made;
-  }
-  void write_back(const char* call) {
-    const std::vector<double> numbers = get(call, parameters);
-    for (std::size_t i = 0; i < numbers.size(); ++i) options.parameters[i].data() = numbers[i];
-  }
-  void set(const char* call, const OptimizerState& state) {
-    put(call, first, state.first);
-    put(call, second, state.second);
-    steps = state.steps;
-  }
-
-  // ---- steps ----
+        batch_kernel(code.find(construction, "gradwalk_batch")) {}
 
   // Throws an Error if the steps cannot be made with these rows.
   void check(const char* call, const StoredRows* rows, std::uint64_t count, const StepOptions& given) const {
@@ -111,40 +66,49 @@ struct Trainer::State : Machine {
                   "rows are stored in tiles of 32; the last batch can be smaller");
   }
 
-  // Puts the update by the results of a run on the stream. It is the step of this number since begin().
-  void update(const char* call, Address results, std::size_t number, bool is_checked, double share, double rate) {
-    auto count = static_cast<unsigned>(source().parameters), step = static_cast<unsigned>(number);
-    unsigned checks = is_checked ? 1 : 0;
-    auto numbers = detail::numbers_of(config, rate, steps + number + 1);
-    auto floats = detail::converted<float>(numbers);
-    void* const typed = options.precision == Precision::float32 ? static_cast<void*>(&floats) : &numbers;
-    Address p = parameters.address(), m = first.address(), v = second.address(), to = outcome.address(),
-            squares = seen.address();
-    constexpr unsigned results_of_block = 4 * update_threads;
-    unsigned blocks = std::min(count / results_of_block + 1, most_check_blocks);
-    launch(call, check_kernel, {blocks}, update_threads, {&count, &step, &checks, &share, &results, &to, &squares});
-    launch(call, update_kernel, {count / update_threads + 1}, update_threads,
-           {&count, &step, &share, &most_norm, typed, &blocks, &squares, &results, &p, &m, &v, &to});
+  // The arguments of kernels with random inputs change from step to step.
+  bool has_graphs() const { return graphs.is_on() && !has_random_inputs(); }
+  // How many numbers the rows take. Rows of one number may end in the middle of a tile.
+  static std::size_t numbers_of(std::size_t count, std::size_t inputs) {
+    return inputs == 1 ? count : (count + tile - 1) / tile * tile * inputs;
   }
-  void begin(const char* call) {
-    driver.check(call, driver.fill(outcome.address(), 0, 2 * number_size() / sizeof(unsigned), stream),
-                 "cuMemsetD32Async");
+
+  // Puts a step on the stream, by a graph where it can be one. A graph keeps the address of the rows, so those of a
+  // batch are copied to memory of their own there.
+  void step(const char* call, const Kernels& of, bool is_checked, RowRange range, const StoredRows& rows, bool is_batch,
+            double share, std::uint64_t seed) {
+    if (!is_checked || !has_graphs()) return update(call, run(call, of, range, seed, 0, 0), is_checked, share);
+    const std::size_t each = rows.inputs;
+    unsigned long long numbers = numbers_of(range.count, each);
+    Address from = rows.address, of_steps = plan.address(), to = batch_memory.address();
+    Graphs::Key key{range.count, is_batch ? from : range.address, is_batch ? to : 0};
+    add_to(key, share);
+    graphs.run(call, stream, key, [&] {
+      RowRange taken = range;
+      if (is_batch) {
+        auto inputs = static_cast<unsigned>(each);
+        constexpr std::size_t most_blocks = 1024;
+        launch(call, batch_kernel, {std::min<std::size_t>(numbers / update_threads + 1, most_blocks)}, update_threads,
+               {&numbers, &inputs, &from, &of_steps, &to});
+        taken.address = to;
+      }
+      update(call, run(call, of, taken, seed, 0, 0), is_checked, share);
+    });
   }
   // Makes steps on the device, one per rate, until one gives a number that is not finite. Returns how many were made.
   std::size_t make(const char* call, const Kernels& of, bool is_checked, std::span<const double> rates,
-                   const Batches& batches, const StepOptions& given) {
-    Batches next = batches;
-    double share = 1;
-    begin(call);
-    for (std::size_t i = 0; i < rates.size(); ++i, next.go_on()) {
-      const RowRange range = next.current();
-      share = given.mean ? 1 / static_cast<double>(range.count) : 1;
-      update(call, run(call, of, range, given.seed + steps + i, 0, 0), i, is_checked, share, rates[i]);
-    }
-    const Numbers found = download(call, outcome.address(), 2);
-    const auto made = static_cast<std::size_t>(found[1]);
-    steps += made;
-    loss = share * found[0];
+                   const StoredRows& rows, const Batches& batches, const StepOptions& given) {
+    ranges.clear();
+    for (Batches next = batches; ranges.size() < rates.size(); next.go_on()) ranges.push_back(next.current());
+    begin(call, rates, ranges);
+    const auto share_of = [&](const RowRange& range) {
+      return given.mean ? 1 / static_cast<double>(range.count) : 1.0;
+    };
+    for (std::size_t i = 0; i < ranges.size(); ++i)
+      step(call, of, is_checked, ranges[i], rows, given.batch != 0, share_of(ranges[i]), given.seed + steps + i);
+    const std::span<const double> found = figures(call);
+    const auto made = static_cast<std::size_t>(found[plan_made]);
+    if (made > 0) loss = share_of(ranges[made - 1]) * found[plan_sum];
     return made;
   }
 
@@ -154,8 +118,9 @@ struct Trainer::State : Machine {
     if (count == 0 || batches.most() == 0) return 0;
     driver.use(call, options.device);
     reserve(call, *kernels, batches.most());
-    constexpr std::size_t most_at_once = 256;
-    std::size_t at_once = most_at_once;
+    if (given.batch != 0 && has_graphs())
+      batch_memory.grow(call, options.device, numbers_of(batches.most(), rows->inputs) * number_size());
+    std::size_t at_once = most_steps;
     std::vector<double> rates;
     for (std::uint64_t done = 0; done < count;) {
       const std::size_t wanted = std::min<std::uint64_t>(at_once, count - done);
@@ -165,27 +130,23 @@ struct Trainer::State : Machine {
         done += made;
         for (std::size_t i = 0; i < made; ++i) batches.go_on();
       };
-      const std::size_t made = make(call, *kernels, true, std::span(rates).first(wanted), batches, given);
+      const std::size_t made = make(call, *kernels, true, std::span(rates).first(wanted), *rows, batches, given);
       go_on(made);
-      at_once = std::min(2 * at_once, most_at_once);
+      at_once = std::min(2 * at_once, most_steps);
       if (made == wanted) continue;
       at_once = 1;
       const Kernels& others = guarded(call);
       reserve(call, others, batches.most());
-      go_on(make(call, others, false, std::span(rates).first(1), batches, given));
+      go_on(make(call, others, false, std::span(rates).first(1), *rows, batches, given));
     }
     return loss;
   }
 
-  OptimizerConfig config;
   Schedule schedule;
-  detail::UpdateRule rule;
-  LoadedCode code;
-  Handle check_kernel, update_kernel;
-  DeviceMemory first, second, outcome, seen;
-  std::uint64_t steps = 0;
-  double loss = 0;  // in the last step
-  double most_norm = std::numeric_limits<double>::infinity();
+  Handle batch_kernel;
+  DeviceMemory batch_memory;
+  std::vector<RowRange> ranges;  // of the steps of a plan
+  double loss = 0;               // in the last step
 };
 
 Trainer::Trainer(const Program& program, const OptimizerConfig& config, Schedule schedule) {
@@ -232,7 +193,7 @@ std::uint64_t Trainer::steps() const { return state("gpu::Trainer::steps").steps
 OptimizerState Trainer::optimizer_state() const {
   constexpr const char* call = "gpu::Trainer::optimizer_state";
   State& own = state(call);
-  return {own.steps, own.get(call, own.first), own.get(call, own.second)};
+  return own.optimizer_state(call);
 }
 void Trainer::set_optimizer_state(const OptimizerState& from) {
   constexpr const char* call = "gpu::Trainer::set_optimizer_state";

@@ -58,6 +58,7 @@ class EagerStep : public BatchStep {
 }  // namespace
 
 BatchStep::~BatchStep() = default;
+UpdatingStep::~UpdatingStep() = default;
 
 std::unique_ptr<BatchStep> eager_step(const Model& model) { return std::make_unique<EagerStep>(model); }
 

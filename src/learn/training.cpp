@@ -58,7 +58,7 @@ TrainingRun::TrainingRun(const Dataset& data, const Recipe& recipe, MakeStep mak
 TrainingRun::TrainingRun(TrainingSplit data, const Recipe& recipe, MakeStep make_step, Team team)
     : recipe_(recipe),
       model_(detail::make_model(data.training, recipe)),
-      parameters_(network().parameters()),
+      parameters_(model_of(model_).network.parameters()),
       make_step_(std::move(make_step)),
       step_(make_step_(model_of(model_))),
       team_(std::move(team)),
@@ -70,6 +70,28 @@ TrainingRun::TrainingRun(TrainingSplit data, const Recipe& recipe, MakeStep make
   check_team(team_);
   state_.optimizer = initial_state(recipe.optimizer, parameters_.size());
   take_data(std::move(data));
+  begin_updates();
+}
+
+// The step, if it also updates the parameters.
+UpdatingStep* TrainingRun::updating_step() const {
+  const bool is_alone = team_.size == 1 && !team_.add_up && recipe_.dropout == 0;
+  return is_alone ? dynamic_cast<UpdatingStep*>(step_.get()) : nullptr;
+}
+
+void TrainingRun::begin_updates() {
+  if (UpdatingStep* const own = updating_step())
+    own->begin({recipe_.optimizer, recipe_.l1, recipe_.l2, recipe_.clip}, state_.optimizer, data_);
+}
+
+// Copies the parameters to the model if they are elsewhere.
+void TrainingRun::write_back() const {
+  if (UpdatingStep* const own = updating_step()) own->write_back();
+}
+
+const AnyModel& TrainingRun::any_model() const {
+  write_back();
+  return model_;
 }
 
 void TrainingRun::take_data(TrainingSplit data) {
@@ -83,8 +105,8 @@ TrainingRun::TrainingRun(const TrainingRun& other)
     : recipe_(other.recipe_),
       data_(other.data_),
       validation_(other.validation_),
-      model_(detail::with_own_weights(other.model_)),
-      parameters_(network().parameters()),
+      model_(detail::with_own_weights(other.any_model())),
+      parameters_(model_of(model_).network.parameters()),
       make_step_(other.make_step_),
       step_(make_step_(model_of(model_))),
       team_(other.team_),
@@ -95,7 +117,9 @@ TrainingRun::TrainingRun(const TrainingRun& other)
       schedule_(other.schedule_),
       batches_(other.batches_),
       all_rows_(other.all_rows_),
-      state_(other.state_) {}
+      state_(other.state()) {
+  begin_updates();
+}
 
 TrainingRun& TrainingRun::operator=(const TrainingRun& other) { return *this = TrainingRun(other); }
 
@@ -177,31 +201,54 @@ void TrainingRun::update_parameters(double rate) {
   });
 }
 
+// Computes the loss and the gradient of a batch; an UpdatingStep also updates the parameters. Returns a derivative that
+// is not finite, or 0.
+double TrainingRun::compute(UpdatingStep* updating, std::span<const std::size_t> rows, Report& report) {
+  double right = 0, bad = 0;
+  if (updating != nullptr) {
+    const UpdatingStep::Figures figures =
+        updating->update(recipe_.batch == 0 ? std::span<const std::size_t>() : rows, report.learning_rate);
+    report.loss = figures.loss + figures.penalty;
+    report.penalty = figures.penalty;
+    if (recipe_.clip > 0) report.gradient_norm = figures.gradient_norm;
+    right = figures.right;
+    bad = figures.bad_derivative;
+  } else {
+    sum_batch(rows);
+    report.loss = sums_.loss();
+    right = sums_.right();
+    // The rest of the step works on plain numbers; update_parameters() writes them to the Values.
+    read_parameters();
+    if (recipe_.l1 > 0 || recipe_.l2 > 0) report.loss += report.penalty = add_penalties();
+    const auto found = std::ranges::find_if_not(sums_.gradient(), [](double one) { return std::isfinite(one); });
+    if (found != sums_.gradient().end()) bad = *found;
+  }
+  report.accuracy = right / static_cast<double>(rows.size());
+  return bad;
+}
+
 TrainingRun::Report TrainingRun::step() {
   const bool takes_all_rows = recipe_.batch == 0;
   const Batches::State before = batches_.state();
   const std::span<const std::size_t> rows = takes_all_rows ? std::span<const std::size_t>(all_rows_) : batches_.next();
-  sum_batch(rows);
   Report report{.step = state_.steps + 1,
-                .loss = sums_.loss(),
-                .accuracy = sums_.right() / static_cast<double>(rows.size()),
+                .loss = 0,
+                .accuracy = 0,
                 .learning_rate = schedule_(state_.steps),
                 .gradient_norm = 0,
                 .penalty = 0,
                 .validation = {}};
-  // The rest of the step works on plain numbers; update_parameters() writes them to the Values.
-  const std::span<double> gradient = sums_.gradient();
-  read_parameters();
-  if (recipe_.l1 > 0 || recipe_.l2 > 0) report.loss += report.penalty = add_penalties();
-  const auto bad =
-      std::find_if_not(gradient.begin(), gradient.end(), [](double derivative) { return std::isfinite(derivative); });
-  if (!std::isfinite(report.loss) || bad != gradient.end()) {
+  UpdatingStep* const updating = updating_step();
+  const double bad = compute(updating, rows, report);
+  if (!std::isfinite(report.loss) || bad != 0) {
     if (!takes_all_rows) batches_.set_state(before);
     if (!std::isfinite(report.loss)) refuse_step("a loss that is finite", report.loss, report.step);
-    refuse_step("a gradient that is finite", *bad, report.step);
+    refuse_step("a gradient that is finite", bad, report.step);
   }
-  if (recipe_.clip > 0) report.gradient_norm = clip_norm(gradient, recipe_.clip);
-  update_parameters(report.learning_rate);
+  if (updating == nullptr) {
+    if (recipe_.clip > 0) report.gradient_norm = clip_norm(sums_.gradient(), recipe_.clip);
+    update_parameters(report.learning_rate);
+  }
   ++state_.steps;
   state_.history.add(state_.steps, report.loss, report.accuracy);
   report.validation = validate();
@@ -223,7 +270,10 @@ void TrainingRun::set_data(const Dataset& data) {
       throw Error("set_data", "labels below " + std::to_string(classes), std::to_string(label),
                   "give the classes that the model was made for");
   if (data.has_targets()) detail::check_targets(data);
+  state_ = this->state();
+  write_back();
   take_data(training_split(data, recipe_));
+  begin_updates();
   batches_ = batches_of(recipe_, data_);
   state_.best = {};
 }
@@ -250,6 +300,7 @@ void TrainingRun::begin_schedule(LearningRateSchedule schedule, double lr) {
 TrainingState TrainingRun::state() const {
   TrainingState result = state_;
   result.batches = batches_.state();
+  if (UpdatingStep* const own = updating_step()) result.optimizer = own->optimizer_state();
   return result;
 }
 
@@ -262,7 +313,9 @@ void TrainingRun::set_state(TrainingState state) {
   Batches batches = batches_;
   batches.set_state(state.batches);
   batches_ = std::move(batches);
+  write_back();
   state_ = std::move(state);
+  begin_updates();
 }
 
 }  // namespace gradwalk

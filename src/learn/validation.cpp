@@ -19,7 +19,13 @@ std::optional<double> TrainingRun::validate() {
   if (validation_.rows() == 0 || state_.steps % batches_.in_an_epoch() != 0) return std::nullopt;
   const double loss = step_->loss(validation_);
   BestParameters& best = state_.best;
-  if (std::isfinite(loss) && (best.step == 0 || loss < best.loss)) best = {state_.steps, loss, numbers_};
+  if (std::isfinite(loss) && (best.step == 0 || loss < best.loss)) {
+    if (updating_step() != nullptr) {
+      write_back();
+      read_parameters();
+    }
+    best = {state_.steps, loss, numbers_};
+  }
   return loss;
 }
 
@@ -35,7 +41,7 @@ void TrainingRun::set_patience(std::uint64_t steps) {
 }
 
 AnyModel TrainingRun::best_model() const {
-  if (state_.best.step == 0) return model_;
+  if (state_.best.step == 0) return any_model();
   AnyModel result = detail::with_own_weights(model_);
   std::vector<Value> parameters = model_of(result).network.parameters();
   for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].data() = state_.best.parameters[i];

@@ -49,15 +49,32 @@ def test_a_device_trains_the_same_model(driver, options):
             assert found[part]["loss"] == pytest.approx(wanted[part]["loss"], rel=1e-5)
 
 
-def test_a_run_on_a_device_is_resumed(driver, tmp_path):
+@pytest.mark.parametrize("options", [["moons", "--hidden", "6"], ["spiral", "--hidden", "4", "--batch", "48", "--validation", "0.2", "--optimizer", "adamw", "--clip", "0.5", "--l1", "0.01"]],
+                         ids=lambda options: options[0])
+def test_a_run_on_a_device_is_resumed(driver, tmp_path, options):
     def train(*options):
         done = gradwalk("train", *options, "--device", "cuda:1", "-q", env=driver, cwd=tmp_path)
         assert done.returncode == 0 and "round differently" not in done.stderr, done.stderr
 
-    train("moons", "--hidden", "6", "--steps", "6", "--save", "whole")
-    train("moons", "--hidden", "6", "--steps", "6", "--save", "part", "--stop-at", "3")
+    train(*options, "--steps", "16", "--save", "whole")
+    train(*options, "--steps", "16", "--save", "part", "--stop-at", "7", "--checkpoint-every", "2")
     train("--resume", "part")
     assert (tmp_path / "part").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def test_a_device_reports_the_steps_of_the_processor(driver):
+    options = ["train", "moons", "--hidden", "4", "--steps", "20", "--batch", "32", "--l2", "0.1", "--validation", "0.3"]
+    done, wanted = gradwalk(*options, "--device", "cuda", env=driver), gradwalk(*options)
+    assert done.returncode == 0 and done.stderr == ""
+    assert [line for line in done.stdout.splitlines() if line.startswith("step ")] == [line for line in wanted.stdout.splitlines() if line.startswith("step ")]
+    assert "penalty" in done.stdout and "validation" in done.stdout
+
+
+def test_a_step_that_is_not_finite_is_refused(driver):
+    options = ["train", "moons", "--loss", "mse", "--optimizer", "sgd", "--lr", "1e6", "--steps", "20"]
+    done, wanted = gradwalk(*options, "--device", "cuda", env=driver), gradwalk(*options)
+    assert done.returncode == wanted.returncode == 1
+    assert done.stderr.startswith("train: needs a loss that is finite, got ") and "lower the learning rate" in done.stderr
 
 
 def test_options_that_a_device_does_not_support_are_named(driver):
