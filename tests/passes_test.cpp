@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "support.hpp"
 
@@ -129,40 +131,48 @@ TEST(EqualHashes, AreNotTakenForEqualContents) {
   for (const std::uint64_t mask : {0u, 1u, 7u}) EXPECT_EQ(texts_with(mask), texts_with(whole_hash)) << mask;
 }
 
-// All pairs of points in three dimensions, whose coordinates are recorded point by point. The places of their first
-// coordinates are three apart, also where the coordinates were computed before.
-TEST(OperandsThatAreEvenlySpaced, AreCopiedSideBySideBeforeManyVectorsReadThem) {
-  constexpr std::size_t points = 100, pairs = points * (points - 1) / 2;
-  for (const bool are_computed : {false, true}) {
-    std::vector<Value> parameters;
-    for (std::size_t i = 0; i < 3 * points; ++i) parameters.emplace_back(std::sin(7.0 * static_cast<double>(i)));
-    std::vector<Value> x = parameters;
-    if (are_computed)
-      for (Value& one : x) one = tanh(one);
-    Value loss = 0;
-    for (std::size_t i = 0; i < points; ++i)
-      for (std::size_t j = 0; j < i; ++j) {
-        Value square = 1;
-        for (std::size_t k = 0; k < 3; ++k) square += pow(x[3 * i + k] - x[3 * j + k], 2);
-        loss += 1 / square;
-      }
-    Terms terms = simplify(record({&loss, 1}, {}, parameters).scalars);
-    Groups groups = lift(terms);
-    const Instructions program = schedule(terms, groups);
-    verify(program);
-    // Without copies, the differences alone have a table of 2 * 3 * pairs entries.
-    EXPECT_LT(program.tables.size(), pairs);
-    differentiate(terms, groups);
-    lift_backward(terms, groups);
-    verify(schedule(terms, groups));
+// A sum over all pairs of points in three dimensions, whose coordinates are recorded point by point. The places of
+// their first coordinates are three apart, also where the coordinates were computed before.
+class SumsOverPairs : public testing::TestWithParam<std::tuple<bool, bool>> {};
+INSTANTIATE_TEST_SUITE_P(Compile, SumsOverPairs, testing::Combine(testing::Bool(), testing::Bool()));
 
-    Program compiled = compile(loss, {.parameters = parameters});
-    std::vector<double> gradient(parameters.size());
-    const double value = compiled.gradients(gradient);
-    EXPECT_NEAR(value, loss.data(), 1e-12 * loss.data());
-    loss.backward();
-    for (std::size_t i = 0; i < gradient.size(); ++i) EXPECT_NEAR(gradient[i], parameters[i].grad(), 1e-12 * points);
-  }
+TEST_P(SumsOverPairs, ReadOperandsSideBySideInBothDirections) {
+  constexpr std::size_t points = 100, pairs = points * (points - 1) / 2;
+  const auto [are_computed, is_upper] = GetParam();
+  std::vector<Value> parameters;
+  for (std::size_t i = 0; i < 3 * points; ++i) parameters.emplace_back(std::sin(7.0 * static_cast<double>(i)));
+  std::vector<Value> x = parameters;
+  if (are_computed)
+    for (Value& one : x) one = tanh(one);
+  Value loss = 0;
+  for (std::size_t i = 0; i < points; ++i)
+    for (std::size_t j = is_upper ? i + 1 : 0; j < (is_upper ? points : i); ++j) {
+      Value square = 1;
+      for (std::size_t k = 0; k < 3; ++k) square += pow(x[3 * i + k] - x[3 * j + k], 2);
+      loss += 1 / square;
+    }
+  Terms terms = simplify(record({&loss, 1}, {}, parameters).scalars);
+  Groups groups = lift(terms);
+  const Instructions program = schedule(terms, groups);
+  verify(program);
+  // Without copies, the differences alone have a table of 2 * 3 * pairs entries.
+  EXPECT_LT(program.tables.size(), pairs);
+  differentiate(terms, groups);
+  lift_backward(terms, groups);
+  const Instructions with_backward = schedule(terms, groups);
+  verify(with_backward);
+  // Most gradients begin with a part that was summed for several points at once.
+  const auto is_begun = [](const Instruction& one) {
+    return one.form == Instruction::Form::dot && one.start.exists() && one.start.rate == Rate::uniform;
+  };
+  EXPECT_GT(std::ranges::count_if(with_backward.uniform_backward, is_begun), 3 * points / 2);
+
+  Program compiled = compile(loss, {.parameters = parameters});
+  std::vector<double> gradient(parameters.size());
+  const double value = compiled.gradients(gradient);
+  EXPECT_NEAR(value, loss.data(), 1e-12 * loss.data());
+  loss.backward();
+  for (std::size_t i = 0; i < gradient.size(); ++i) EXPECT_NEAR(gradient[i], parameters[i].grad(), 1e-12 * points);
 }
 
 }  // namespace gradwalk::passes_test

@@ -30,15 +30,15 @@ class Differentiator {
       : terms_(terms),
         groups_(groups),
         end_(static_cast<Id>(terms.nodes.size())),
-        domains_(end_),
+        rates_(end_),
         first_(end_, none),
         rows_(end_),
         has_rows_(end_) {
-    for (Id id = 0; id < end_; ++id) domains_[id] = terms_.nodes[id].rate;
+    for (Id id = 0; id < end_; ++id) rates_[id] = terms_.nodes[id].rate;
     // About as much as is needed. Pages that stay unused are never touched.
     terms_.nodes.reserve(3 * std::size_t{end_});
     terms_.products.reserve(4 * terms_.products.size() + 2 * terms_.operands.size());
-    domains_.reserve(3 * std::size_t{end_});
+    rates_.reserve(3 * std::size_t{end_});
     contributions_.reserve(2 * terms_.products.size() + terms_.operands.size());
   }
 
@@ -62,9 +62,9 @@ class Differentiator {
   }
 
  private:
-  bool is_uniform(Id id) const { return domains_[id] == Rate::uniform; }
-  bool is_varying(Id id) const { return id != none && domains_[id] == Rate::varying; }
-  bool is_wanted(Id id) const { return id != none && domains_[id] != Rate::constant; }
+  bool is_uniform(Id id) const { return rates_[id] == Rate::uniform; }
+  bool is_varying(Id id) const { return id != none && rates_[id] == Rate::varying; }
+  bool is_wanted(Id id) const { return id != none && rates_[id] != Rate::constant; }
 
   // Of a program with inputs, only the first output is differentiated.
   void seed_outputs() {
@@ -80,7 +80,7 @@ class Differentiator {
 
   Id add(const Node& node) {
     append(terms_.nodes, node);
-    domains_.push_back(node.rate);
+    rates_.push_back(node.rate);
     return static_cast<Id>(terms_.nodes.size() - 1);
   }
   Id add(Kind kind, Rate rate, std::initializer_list<Id> operands, Op op = Op::leaf, std::uint8_t by = 0) {
@@ -226,7 +226,7 @@ class Differentiator {
     const auto count = static_cast<std::uint32_t>(terms_.products.size()) - begin;
     if (count == 0) return none;
     const Product first = terms_.products[begin];
-    const Node sum{Kind::sum, Op::leaf, domains_[id], 0, begin, count, none, 0};
+    const Node sum{Kind::sum, Op::leaf, rates_[id], 0, begin, count, none, 0};
     if (count > 1 || first.b != none) return add(sum);
     if (first.factor == 1) {
       terms_.products.pop_back();
@@ -343,16 +343,16 @@ class Differentiator {
   Groups& groups_;
   Id end_;
   Id zero_ = none;
-  List<Rate> domains_;         // of each node; they stay in the cache, where the nodes do not
+  List<Rate> rates_;           // of each node; they stay in the cache, where the nodes do not
   List<std::uint32_t> first_;  // for each node: its first contribution, or none
   List<std::uint32_t> rows_;   // for each uniform node: which list of pending_ it has, from 1, or 0
   std::vector<std::vector<Product>> pending_;
-  std::vector<bool> has_rows_;               // whether rows add to its gradient
+  std::vector<bool> has_rows_;        // whether rows add to its gradient
   List<Contribution> contributions_;  // to all but parameters
   List<ContributionToParameter> to_parameters_;
-  List<Product> sorted_;        // the same, by parameters
+  List<Product> sorted_;               // the same, by parameters
   std::vector<std::uint32_t> starts_;  // in sorted_, for each parameter
-  List<Product> singles_;       // of gradient_of(), kept for its memory
+  List<Product> singles_;              // of gradient_of(), kept for its memory
   NumberMap scaled_;                   // by the hash of a product factor * gradient: the last node that is it
 };
 

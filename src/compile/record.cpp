@@ -75,8 +75,8 @@ class Recorder {
  public:
   // The leaves are in the list already.
   explicit Recorder(Scalars& all) : all_(all), known_(all.recorded) {
-    domains_.reserve(all_.nodes.capacity());
-    for (const Scalar& leaf : all_.nodes) domains_.push_back(leaf.rate);
+    rates_.reserve(all_.nodes.capacity());
+    for (const Scalar& leaf : all_.nodes) rates_.push_back(leaf.rate);
   }
 
   Id constant(double number) {
@@ -85,7 +85,7 @@ class Recorder {
       place = static_cast<Id>(all_.nodes.size());
       all_.nodes.push_back({Op::constant, Rate::constant, {static_cast<Id>(all_.numbers.size()), none, none}});
       all_.numbers.push_back(number);
-      domains_.push_back(Rate::constant);
+      rates_.push_back(Rate::constant);
     }
     return place;
   }
@@ -150,7 +150,7 @@ class Recorder {
     const Id found = known_.find(all_.nodes, scalar, fresh);
     if (found == fresh) {
       append(all_.nodes, scalar);
-      domains_.push_back(scalar.rate);
+      rates_.push_back(scalar.rate);
     }
     return found;
   }
@@ -160,9 +160,9 @@ class Recorder {
   }
 
   // What is nobody's operand changes no rate. A byte a node, for most of what is asked is far back in the list.
-  Rate rate(Id id) const { return id == none ? Rate::constant : domains_[id]; }
+  Rate rate(Id id) const { return id == none ? Rate::constant : rates_[id]; }
   bool is(Id id, double number) const {
-    return domains_[id] == Rate::constant && all_.numbers[all_.nodes[id].operands[0]] == number;
+    return rates_[id] == Rate::constant && all_.numbers[all_.nodes[id].operands[0]] == number;
   }
 
   // The node that this one is equal to where an operand is a number that makes it so, or none.
@@ -194,7 +194,7 @@ class Recorder {
   }
 
   Scalars& all_;
-  List<Rate> domains_;
+  List<Rate> rates_;
   Known known_;
   NumberMap constants_;
   std::map<std::vector<Id>, Id> tables_;                // of picks, and their numbers

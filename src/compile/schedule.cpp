@@ -344,7 +344,7 @@ class Scheduler {
     if (group.rate == Rate::varying)
       emit_varying_sums(group);
     else if (runs_along_terms())
-      for (const Id id : members_) emit_dot(group, id);
+      emit_dots(group);
     else
       emit_vertical(group);
   }
@@ -422,12 +422,80 @@ class Scheduler {
     add(instruction);
   }
 
-  void emit_dot(const Group& group, Id id) {
+  // Sums along their terms. In a sum over all pairs, the gradient of a point is the sum of a row of the triangle of
+  // pairs and of a column, whose numbers lie in different rows. The column of the next point is beside it. So the
+  // columns of neighbours are summed as one vector first, row by row, and each sum begins with its number of this
+  // vector.
+  void emit_dots(const Group& group) {
+    begin_dots_.assign(members_.size(), {});
+    for (const bool is_at_end : {true, false}) add_columns(group, is_at_end);
+    for (std::size_t i = 0; i < members_.size(); ++i) emit_dot(group, members_[i], begin_dots_[i]);
+  }
+  struct Begin {              // of a sum
+    std::uint32_t at = none;  // the place of the sum of its first or last terms
+    std::uint32_t first_terms = 0, last_terms = 0;
+  };
+  struct Outermost {  // the first or last term of a member of the group
+    std::uint32_t place, member;
+    auto operator<=>(const Outermost&) const = default;
+  };
+  const Product& product_of(std::size_t member, std::size_t k, bool is_at_end) const {
+    const std::span<const Product> all = products(members_[member]);
+    return is_at_end ? all[all.size() - 1 - k] : all[k];
+  }
+  // Sums the columns at the end of the terms, or at the beginning.
+  void add_columns(const Group& group, bool is_at_end) {
+    constexpr std::size_t least = 16, most = 64;  // members side by side, and least of terms
+    std::vector<Outermost> order;
+    for (std::uint32_t i = 0; i < members_.size(); ++i) {
+      if (begin_dots_[i].at != none || node(members_[i]).count <= few_terms || node(members_[i]).number != 0) continue;
+      const Product& product = product_of(i, 0, is_at_end);
+      if (product.b == none && place(product.a).rate == Rate::uniform) order.push_back({place(product.a).at, i});
+    }
+    std::sort(order.begin(), order.end());
+    for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+      for (end = begin + 1; end < order.size() && end - begin < most && order[end].place == order[end - 1].place + 1;)
+        ++end;
+      if (end - begin < least) continue;
+      const std::span neighbours = std::span(order).subspan(begin, end - begin);
+      std::uint32_t terms = 0;
+      while (are_side_by_side(neighbours, terms, is_at_end)) ++terms;
+      if (terms >= least) add_columns(group, neighbours, terms, is_at_end);
+    }
+  }
+  // Whether the k-th terms of the members are side by side, and not the last ones that they have.
+  bool are_side_by_side(std::span<const Outermost> order, std::size_t k, bool is_at_end) const {
+    for (std::uint32_t r = 0; r < order.size(); ++r) {
+      if (k + 1 >= products(members_[order[r].member]).size()) return false;
+      const Product &first = product_of(order[0].member, k, is_at_end),
+                    &own = product_of(order[r].member, k, is_at_end);
+      const Place from = place(first.a), here = place(own.a);
+      if (own.b != none || own.factor != first.factor || here.rate != from.rate || here.at != from.at + r) return false;
+    }
+    return true;
+  }
+  void add_columns(const Group& group, std::span<const Outermost> order, std::uint32_t terms, bool is_at_end) {
+    const std::uint32_t out = operands_.uniform_places(static_cast<std::uint32_t>(order.size()), true);
+    Instruction instruction = instruction_of(group, Instruction::Form::sums, out, order.size());
+    instruction.begin = static_cast<std::uint32_t>(program_.factors.size());
+    instruction.terms = terms;
+    for (std::uint32_t k = 0; k < terms; ++k) {
+      const Product& first = product_of(order[0].member, k, is_at_end);
+      program_.factors.push_back(
+          {operands_.factor({&first.factor, 1}), {Rate::uniform, place(first.a).at, 1, none}, {}, 0});
+    }
+    add(instruction);
+    for (std::uint32_t r = 0; r < order.size(); ++r)
+      begin_dots_[order[r].member] = {out + r, is_at_end ? 0 : terms, is_at_end ? terms : 0};
+  }
+
+  void emit_dot(const Group& group, Id id, const Begin& begin) {
     if (node(id).count <= few_terms) return emit_step(id);
     // Products of two come before single terms, so that each kind is one long run.
+    const std::span<const Product> all = products(id);
     sorted_.clear();
     for (const bool is_pair : {true, false})
-      for (const Product& product : products(id))
+      for (const Product& product : all.subspan(begin.first_terms, all.size() - begin.first_terms - begin.last_terms))
         if ((product.b != none) == is_pair) sorted_.push_back(product);
     const std::span<Column> columns = empty_columns(2);
     for (const Product& product : sorted_) {
@@ -436,7 +504,7 @@ class Scheduler {
     }
     Instruction instruction = instruction_of(group, Instruction::Form::dot, place_.places[id].at, 1);
     const double first = node(id).number;
-    instruction.start = operands_.start({&first, 1});
+    instruction.start = begin.at == none ? operands_.start({&first, 1}) : Operand{Rate::uniform, begin.at, 0, none};
     instruction.begin = static_cast<std::uint32_t>(program_.factors.size());
     const std::vector<std::size_t> pieces = operands_.cuts(columns, sorted_.size());
     for (std::size_t p = 0; p + 1 < pieces.size(); ++p) {
@@ -481,6 +549,7 @@ class Scheduler {
   std::vector<Column> columns_;
   std::vector<double> numbers_, factors_;
   std::vector<Product> sorted_;
+  std::vector<Begin> begin_dots_;  // of the members of the group at hand
   StepWriter step_writer_{program_.steps, none};
 };
 
