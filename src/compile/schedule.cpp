@@ -356,18 +356,24 @@ class Scheduler {
       if (node(id).count != terms) return true;
     if (terms < OperandWriter::short_run) return false;
     if (members_.size() < OperandWriter::short_run) return true;
-    std::size_t along_terms = 0, along_members = 0;
-    const auto follows = [](Place x, Place y) { return x.rate == y.rate && y.at - x.at <= 1; };
+    std::size_t along_terms = 0, along_members = 0, sampled = 0;
+    const auto follows = [](Place x, Place y) { return x.rate == y.rate && y.at - x.at <= 1 ? 1 : 0; };
     const std::size_t step = std::max<std::size_t>(1, members_.size() / 16);
     for (std::size_t m = 0; m + 1 < members_.size(); m += step) {
       const auto here = products(members_[m]), next = products(members_[m + 1]);
-      for (std::size_t t = 0; t + 1 < terms; ++t) {
-        along_terms +=
-            follows(place(here[t].a), place(here[t + 1].a)) + follows(place(here[t].b), place(here[t + 1].b));
-        along_members += follows(place(here[t].a), place(next[t].a)) + follows(place(here[t].b), place(next[t].b));
-      }
+      for (std::size_t t = 0; t + 1 < terms; ++t)
+        for (Id Product::* const operand : {&Product::a, &Product::b}) {
+          if (here[t].*operand == none) continue;
+          ++sampled;
+          along_terms += follows(place(here[t].*operand), place(here[t + 1].*operand));
+          along_members += follows(place(here[t].*operand), place(next[t].*operand));
+        }
     }
-    return along_terms > along_members;
+    // Side by side, many sums gather a column even if only some members of it are out of step.
+    constexpr std::size_t many = 4096;  // terms
+    const bool is_mixed =
+        members_.size() * terms >= many && 2 * along_terms > along_members && 10 * along_members < 9 * sampled;
+    return along_terms > along_members || is_mixed;
   }
 
   void emit_vertical(const Group& group) {
@@ -445,7 +451,7 @@ class Scheduler {
   }
   // Sums the columns at the end of the terms, or at the beginning.
   void add_columns(const Group& group, bool is_at_end) {
-    constexpr std::size_t least = 16, most = 64;  // members side by side, and least of terms
+    constexpr std::size_t least = 16, most = 64;  // members side by side, and least of their terms
     std::vector<Outermost> order;
     for (std::uint32_t i = 0; i < members_.size(); ++i) {
       if (begin_dots_[i].at != none || node(members_[i]).count <= few_terms || node(members_[i]).number != 0) continue;
@@ -454,14 +460,17 @@ class Scheduler {
     }
     std::sort(order.begin(), order.end());
     for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
-      for (end = begin + 1; end < order.size() && end - begin < most && order[end].place == order[end - 1].place + 1;)
+      end = begin + 1;
+      while (end < order.size() && end - begin < most && are_beside(order[end - 1], order[end], least, is_at_end))
         ++end;
-      if (end - begin < least) continue;
-      const std::span neighbours = std::span(order).subspan(begin, end - begin);
-      std::uint32_t terms = 0;
-      while (are_side_by_side(neighbours, terms, is_at_end)) ++terms;
-      if (terms >= least) add_columns(group, neighbours, terms, is_at_end);
+      if (end - begin >= least) add_columns(group, std::span(order).subspan(begin, end - begin), is_at_end);
     }
+  }
+  // Whether the outermost terms of two members, this many, are side by side.
+  bool are_beside(const Outermost& x, const Outermost& y, std::uint32_t terms, bool is_at_end) const {
+    for (std::uint32_t k = 0; k < terms; ++k)
+      if (!are_side_by_side(std::array{x, y}, k, is_at_end)) return false;
+    return true;
   }
   // Whether the k-th terms of the members are side by side, and not the last ones that they have.
   bool are_side_by_side(std::span<const Outermost> order, std::size_t k, bool is_at_end) const {
@@ -474,7 +483,9 @@ class Scheduler {
     }
     return true;
   }
-  void add_columns(const Group& group, std::span<const Outermost> order, std::uint32_t terms, bool is_at_end) {
+  void add_columns(const Group& group, std::span<const Outermost> order, bool is_at_end) {
+    std::uint32_t terms = 0;
+    while (are_side_by_side(order, terms, is_at_end)) ++terms;
     const std::uint32_t out = operands_.uniform_places(static_cast<std::uint32_t>(order.size()), true);
     Instruction instruction = instruction_of(group, Instruction::Form::sums, out, order.size());
     instruction.begin = static_cast<std::uint32_t>(program_.factors.size());
