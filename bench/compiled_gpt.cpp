@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // gpt-float64 and gpt-float32: compiled training steps on a batch of 64 names of 8 positions, against the same steps of
 // the engine in doubles. A step computes the mean loss and its gradient and makes Adam's update.
+#include <algorithm>
 #include <gradwalk/compile.hpp>
 #include <type_traits>
 

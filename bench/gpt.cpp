@@ -6,6 +6,8 @@
 // The file also has the engine's steps on a batch of names, which compiled_gpt.cpp compares with.
 #include "gpt.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "measure.hpp"

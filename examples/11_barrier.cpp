@@ -3,6 +3,7 @@
 // price has crossed the barrier. The price of the option is the mean payoff of 20,000 simulated paths, and its
 // gradients are the sensitivities (delta, vega, rho). A Function compiles the ways that rows take through the code; the
 // program prints that it agrees with the engine, row by row, and what it compiled.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <gradwalk/function.hpp>

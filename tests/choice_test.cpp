@@ -228,6 +228,39 @@ TEST(AWatchedRecording, NestsAndMayThrow) {
   EXPECT_EQ(outer, 1);
 }
 
+TEST(Decisions, AreListedAgainWhereARecordWasPopped) {
+  const Value a = 1, b = 2;
+  {
+    const Value popped = a * b;
+    EXPECT_TRUE(a < b);
+  }
+  const Value product = a * b;
+  EXPECT_TRUE(Reading(product).decisions().empty());
+  EXPECT_FALSE(b < a);
+  const Value result = product * b;
+  ASSERT_EQ(Reading(result).decisions().size(), 1u);
+  EXPECT_FALSE(Reading(result).decisions()[0].holds);
+}
+
+TEST(Decisions, AtOnePlaceAreOneEntry) {
+  const Value a = 1, b = 2, product = a * b;
+  for (int k = 0; k < 3; ++k) EXPECT_TRUE(a < b);
+  EXPECT_TRUE(product < 3);
+  const Value sum = product + b;
+  EXPECT_TRUE(a < sum);
+  const Value result = sum * b;
+  EXPECT_EQ(Reading(result).decisions().size(), 2u);
+}
+
+TEST(Decisions, OfATemporaryAreListedBeforeIt) {
+  const Value a = 1, b = 2, first = a * b;
+  EXPECT_TRUE(a < b);
+  EXPECT_TRUE(a + b < 4);
+  EXPECT_TRUE(a < b);
+  const Value result = first * b;
+  EXPECT_EQ(Reading(result).decisions().size(), 1u);
+}
+
 TEST(SoftmaxCrossEntropy, DoesNotKeepTheLargestScoreOfItsRecording) {
   std::vector<Value> scores{0, 0};
   const Value loss = softmax_cross_entropy(scores, 0);

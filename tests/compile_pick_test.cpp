@@ -3,6 +3,7 @@
 // parameters that their rows look up.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <deque>
 #include <random>

@@ -2,6 +2,8 @@
 // Emitted CUDA text as part of a C++ program that runs it with the shim.
 #pragma once
 
+#include <algorithm>
+
 #include "emitted.hpp"
 #include "gradwalk/emit_cuda.hpp"
 

@@ -3,6 +3,7 @@
 // instruction set and with several threads, compared with each other, with the engine and with differences.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <random>

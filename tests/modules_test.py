@@ -17,6 +17,9 @@ FOLDERS = ["include", "src", "cli", "web/engine", "python/src", "bench", "exampl
 HEADERS = "include/gradwalk/"
 UMBRELLA = HEADERS + "gradwalk.hpp"
 POSIX = re.compile(r"(sys|netinet|arpa)/\w+\.h|(dlfcn|fcntl|langinfo|poll|pthread|signal|spawn|unistd)\.h")
+# Headers that take long to compile. The umbrella header, which every program includes, does without them.
+SLOW = {"algorithm", "atomic", "chrono", "filesystem", "fstream", "iostream", "map", "mutex", "random", "ranges", "regex", "set", "sstream", "thread",
+        "unordered_map", "unordered_set"}
 STANDARD = re.compile(r"\w+")  # <vector>; C's own headers are spelled <cmath> here
 
 
@@ -124,6 +127,10 @@ def check_umbrella(module_of):
         is_ours = module.library == "libgradwalk"
         if path.startswith(HEADERS) and is_ours != (path in got):
             yield f"{UMBRELLA}: {'lacks' if is_ours else 'includes'} {path}, which is in {module.library}"
+    for path in sorted(got):
+        for _, name in includes_of(path):
+            if name in SLOW:
+                yield f"{path}: includes <{name}>, which is slow to compile, and every program includes this header"
 
 
 def check_library(library):

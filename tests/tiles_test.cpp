@@ -2,6 +2,7 @@
 // Rows in tiles of machine code give the same numbers as rows in blocks, and the same sums for any number of threads.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 

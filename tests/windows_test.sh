@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Builds programs for Windows with the static libraries of the preset mingw, and with DLLs of the same objects, and runs
-# them in wine. The README's first program, the examples and the commands in the documentation must print what they print on
+# Builds programs for Windows with the static libraries of the preset mingw and with the DLLs of mingw-dll, and runs them
+# in wine. The README's first program, the examples and the commands in the documentation must print what they print on
 # Linux; windows_program.cpp and windows_components.cpp test threads and files.
-# usage: tests/windows_test.sh BUILD_DIR
+# usage: tests/windows_test.sh BUILD_DIR DLL_BUILD_DIR
 set -euo pipefail
 
 root=$(CDPATH='' cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
-build=$(realpath -- "${1:?usage: tests/windows_test.sh BUILD_DIR}")
+build=$(realpath -- "${1:?usage: tests/windows_test.sh BUILD_DIR DLL_BUILD_DIR}")
+dlls=$(realpath -- "${2:?usage: tests/windows_test.sh BUILD_DIR DLL_BUILD_DIR}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 compiler=x86_64-w64-mingw32-g++-posix
@@ -46,15 +47,8 @@ done
 check windows_program "$root/tests/windows_program.cpp" "$work/ok.txt" "${static[@]}"
 check windows_components "$root/tests/windows_components.cpp" "$work/ok.txt" "${static[@]}"
 
-# dll NAME ARCHIVE LIBRARY...: a DLL of the objects of a static library, and its import library.
-dll() {
-  "$compiler" -shared -o "$work/$1.dll" -Wl,--whole-archive "$2" -Wl,--no-whole-archive -Wl,--out-implib,"$work/$1.dll.a" "${@:3}"
-}
-dll libgradwalk "$build/libgradwalk.a"
+cp "$dlls"/libgradwalk.dll{,.a} "$dlls"/src/{train,solve,compile}/libgradwalk-*.dll{,.a} "$work"
 core=$work/libgradwalk.dll.a
-dll libgradwalk-compile "$build/src/compile/libgradwalk-compile.a" "$core"
-dll libgradwalk-solve "$build/src/solve/libgradwalk-solve.a" "$work/libgradwalk-compile.dll.a" "$core"
-dll libgradwalk-train "$build/src/train/libgradwalk-train.a" "$core"
 for name in libstdc++-6.dll libgcc_s_seh-1.dll libwinpthread-1.dll; do cp "$("$compiler" -print-file-name=$name)" "$work"; done
 shared=("$work"/libgradwalk-{train,solve,compile}.dll.a "$core")
 check "the README's program with the DLL" "$work/first.cpp" "$work/first.txt" "$core"

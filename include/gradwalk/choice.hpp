@@ -40,7 +40,8 @@ class GRADWALK_EXPORT Condition {
   // The outcome, for `if` and the like. The graph does not contain this decision, so it is noted: a WatchRecording is
   // notified, and without one, Reading::decisions() lists it.
   operator bool() const {  // NOLINT(google-explicit-constructor)
-    report();
+    // A further comparison at the same end of the tape adds nothing, unless its operands are about to be popped.
+    if (detail::watch != nullptr || detail::tape.noted != detail::tape.top || is_newest(x_) || is_newest(y_)) report();
     return holds_;
   }
   // Records the comparison as a node with the data 1 or 0. No gradient passes through it.
@@ -71,7 +72,9 @@ class GRADWALK_EXPORT Condition {
   static Value operand(double) { return {0, 0}; }
   template <AnyValue X> static X&& operand(X&& x) { return std::forward<X>(x); }
   static Value copy(const Value& operand) { return operand.tape_ == 0 ? Value{0, 0} : Value(operand); }
+  static bool is_newest(const Value& operand) { return operand.ref_ + 4 == detail::tape.top; }
   void report() const;
+  void note(detail::Ref at) const;
 
   Value x_, y_;  // An operand that is a number is an empty Value here.
   double number_ = 0;

@@ -47,7 +47,7 @@ class GRADWALK_EXPORT Loss {
   std::span<const double> targets(std::size_t label) const {
     if (label >= classes_ || encoded_.empty()) refuse_label(label);
     const bool is_one_hot = per_row_ > 1;
-    return std::span(encoded_).subspan(is_one_hot ? classes_ - 1 - label : label, per_row_);
+    return {encoded_.data() + (is_one_hot ? classes_ - 1 - label : label), per_row_};
   }
   // Returns the encoded target of a row: its class, or its number, which is expected in standard deviations.
   std::span<const double> targets(const Dataset& data, std::size_t row) const {

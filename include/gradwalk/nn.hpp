@@ -85,7 +85,7 @@ class GRADWALK_EXPORT Neuron : public Module {
 
   std::size_t inputs() const { return parameters_.size() - 1; }  // the number of weights
   // Returns a view of the weights, one per input. It is valid while the neuron lives.
-  std::span<const Value> weights() const { return std::span(parameters_).first(inputs()); }
+  std::span<const Value> weights() const { return {parameters_.data(), inputs()}; }
   const Value& bias() const { return parameters_.back(); }  // the summand that is multiplied by no input
   Activation activation() const { return activation_; }
   std::vector<Value> parameters() const override { return parameters_; }

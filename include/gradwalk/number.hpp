@@ -5,7 +5,6 @@
 // A template that says `using std::hypot; hypot(x, y)` finds these functions by argument-dependent lookup.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <functional>
@@ -64,7 +63,7 @@ Value lerp(const A& a, const B& b, const T& t) {
 // last part can round. Beyond 2^2400 or below 2^-2400, every number but 0 is infinite or 0 anyway.
 template <AnyValue X> Value ldexp(X&& x, int exponent) {
   if (exponent > -1023 && exponent < 1024) return detail::given<X>(x) * std::ldexp(1.0, exponent);
-  const int all = exponent < 0 ? std::max(exponent, -2400) : std::min(exponent, 2400), part = all / 3;
+  const int all = exponent < -2400 ? -2400 : exponent > 2400 ? 2400 : exponent, part = all / 3;
   return detail::given<X>(x) * std::ldexp(1.0, part) * std::ldexp(1.0, part) * std::ldexp(1.0, all - 2 * part);
 }
 

@@ -5,7 +5,6 @@
 // The fields of a recipe are listed once, for everything that reads, writes or shows recipes: see for_each_field().
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstdint>
@@ -99,8 +98,9 @@ GRADWALK_FIELDS(Recipe, hidden, activation, init, loss, optimizer, rate, batch, 
 template <class Visit, class First, class... Rest> void for_each_field(Visit visit, First& first, Rest&... rest) {
   std::string_view names = field_names(first);
   const auto next_name = [&] {
-    const std::string name(names.substr(0, names.find(',')));
-    names.remove_prefix(std::min(names.size(), name.size() + 2));
+    const std::size_t end = names.find(',');
+    const std::string name(names.substr(0, end));
+    names = end == std::string_view::npos ? std::string_view() : names.substr(end + 2);
     return name;
   };
   const auto visit_field = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {

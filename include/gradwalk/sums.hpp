@@ -7,8 +7,6 @@
 // The usual cases of loops are here, the others in sums.cpp.
 #pragma once
 
-#include <atomic>
-
 #include "gradwalk/tape.hpp"
 
 namespace gradwalk::detail {
@@ -26,10 +24,10 @@ GRADWALK_EXPORT Ref add_to_number(double x, Ref y);                        // x 
 // Writes a record that grew over the words of its operands. These words change their type, so fences keep the compiler
 // from mixing reads of the old words with writes of the new ones.
 GRADWALK_INLINE void move_node(Ref to, Word operands, Word head, double data) {
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
   unpoison(to, 4);
   write_node(to, operands, head, data);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
   tape.top = to + 4;
 }
 

@@ -43,6 +43,7 @@ struct HotTape {
   Ref clean_from = 0;          // from here to `top`, records have no gaps and no pass has written a gradient
   Ref free_leaf = 0;           // list of free leaves, linked through `operands`; 0 ends it
   Store* store = nullptr;
+  Ref noted = 0;  // where the last comparison that became a bool is listed, or 0 (choice.cpp)
 
   Node* node(Ref ref) const { return reinterpret_cast<Node*>(base + ref); }
   Word& word(Ref ref) const { return base[ref]; }

@@ -5,7 +5,6 @@
 // a Tape object that refers to it, or a Value on it.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include "gradwalk/value.hpp"
@@ -76,8 +75,9 @@ class GRADWALK_EXPORT SharedTape {
   detail::HotTape* take_from_user(detail::HotTape* wanted) noexcept;
 
   Tape tape_;
-  std::atomic<detail::HotTape*> user_ = nullptr;  // `detail::tape` of the thread that used it last
-  detail::Store* before_ = nullptr;               // the tape that this thread had mounted before
+  // `detail::tape` of the thread that used it last. All accesses are atomic; <atomic> is slow to compile.
+  detail::HotTape* user_ = nullptr;
+  detail::Store* before_ = nullptr;  // the tape that this thread had mounted before
 };
 
 }  // namespace gradwalk

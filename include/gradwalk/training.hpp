@@ -46,10 +46,8 @@ struct LearningSplit {
   Dataset learned;     // the rows that training steps take their batches from
   Dataset validation;  // the rows that only judge the model; empty if the recipe asks for none
 };
-[[deprecated("use training_split")]] inline LearningSplit learning_split(const Dataset& data, const Recipe& recipe) {
-  TrainingSplit parts = training_split(data, recipe);
-  return {std::move(parts.training), std::move(parts.validation)};
-}
+[[deprecated("use training_split")]] GRADWALK_EXPORT LearningSplit learning_split(const Dataset& data,
+                                                                                  const Recipe& recipe);
 
 // The loss and the accuracy of past steps. At most `max_steps` steps are kept, evenly spaced: when there would be more,
 // every second one is dropped. For regression, `accuracy` is R² (see TrainingRun::Report).
@@ -136,7 +134,7 @@ class GRADWALK_EXPORT TrainingRun {
   // Returns the model with the lowest validation loss so far, or the current one if no validation loss has been
   // computed yet.
   AnyModel best_model() const;
-  [[deprecated("use best_model")]] AnyModel kept_model() const { return best_model(); }
+  [[deprecated("use best_model")]] AnyModel kept_model() const;
 
   // The model as of the last step: a classifier or a regressor, depending on the data. classifier() and regressor()
   // throw an Error for the other kind. With an UpdatingStep (step.hpp), these functions copy the parameters to the

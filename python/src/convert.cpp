@@ -2,6 +2,7 @@
 // Converts arguments and results of bound functions.
 #include "convert.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <variant>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "jacobian.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 

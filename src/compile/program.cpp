@@ -2,6 +2,8 @@
 // Programs as users have them: numbers from and to Values, checks, and descriptions.
 #include "program.hpp"
 
+#include <algorithm>
+
 #include "gradwalk/derivatives.hpp"
 #include "text/numbers.hpp"
 

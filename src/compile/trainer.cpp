@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A Trainer has twins of its programs: their parameters are the machines', not the Values'. The first machine's are
 // those that are moved; the others have copies of them. A Trainer of a Function has no program: it moves the Values.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -2,6 +2,7 @@
 // Makes axes. Ticks are whole multiples of their step, so that 0 is 0 and 0.3 is not 0.30000000000000004.
 #include "axis.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "text/numbers.hpp"

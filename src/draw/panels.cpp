@@ -2,6 +2,8 @@
 // The common parts of the panels of a training plot.
 #include "panels.hpp"
 
+#include <algorithm>
+
 #include "sketch/labels.hpp"
 
 namespace gradwalk::detail {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Draws the learning curve: the loss, on a logarithmic axis if it falls far, and the accuracy below it.
+#include <algorithm>
+
 #include "panels.hpp"
 #include "sketch/labels.hpp"
 #include "text/numbers.hpp"

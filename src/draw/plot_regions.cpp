@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Draws decision regions: the scores on a grid as colours, the borders between classes as lines, and the points.
+#include <algorithm>
+
 #include "gradwalk/plot.hpp"
 #include "panels.hpp"
 #include "sketch/labels.hpp"

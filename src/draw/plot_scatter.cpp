@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Draws scatter plots: points and a line through them, such as a fitted curve or residuals.
+#include <algorithm>
+
 #include "gradwalk/plot.hpp"
 #include "panels.hpp"
 

@@ -90,7 +90,7 @@ WatchRecording::~WatchRecording() {
 namespace {
 
 // The end of the tape after a comparison: what only its operands x and y need is popped with them.
-Ref end_without(Ref x, Ref y) {
+[[gnu::noinline]] Ref end_without(Ref x, Ref y) {
   Ref end = tape.top;
   while (end > tape.start) {
     const Ref ref = end - 4;
@@ -102,26 +102,37 @@ Ref end_without(Ref x, Ref y) {
   return end;
 }
 
+// Notifies the WatchRecordings of this thread. Returns whether one of them wants decisions.
+[[gnu::noinline]] bool notify(const Condition& condition) {
+  bool is_wanted = false;
+  const Unwatched hook;
+  for (const Watch* guard = hook.own; guard != nullptr; guard = guard->outer)
+    if (guard->decided) guard->decided(condition), is_wanted = true;
+  return is_wanted;
+}
+
 }  // namespace
 
 void Condition::report() const {
-  bool is_notified = false;
-  if (watch != nullptr) {
-    const Unwatched hook;
-    for (const Watch* guard = hook.own; guard != nullptr; guard = guard->outer)
-      if (guard->decided) guard->decided(*this), is_notified = true;
-  }
-  if (is_notified || tape.store == nullptr || tape.store->no_grad > 0) return;
+  if (watch != nullptr && notify(*this)) return;
+  if (tape.store == nullptr || tape.store->no_grad > 0) return;
   const auto ref = [](const Value& operand) { return operand.tape_ == tape.id ? operand.ref_ : Ref(0); };
-  const Ref at = end_without(ref(x_), ref(y_));
+  const Ref x = ref(x_), y = ref(y_), newest = tape.top - 4;
+  const Ref at = x == newest || y == newest ? end_without(x, y) : tape.top;
   // Comparisons at one place of the tape are one entry: the caller wants to know whether there were any.
-  std::vector<Store::NotedDecision>& all = tape.store->decisions;
-  if (!all.empty() && all.back().at == at) {
-    all.back().top = std::max(all.back().top, tape.top);
-    return;
+  if (!tape.store->decisions.empty() && tape.store->decisions.back().at == at) [[likely]] {
+    Ref& top = tape.store->decisions.back().top;
+    top = std::max(top, tape.top);
+  } else {
+    note(at);
   }
-  all.push_back(
-      {at, tape.top, {op_, holds_, x_.tape_ == 0 ? number_ : x_.data(), y_.tape_ == 0 ? number_ : y_.data()}});
+  tape.noted = at;
+}
+
+// Lists a decision, out of line, so that report() needs no stack.
+void Condition::note(Ref at) const {
+  const auto number = [this](const Value& operand) { return operand.tape_ == 0 ? number_ : operand.data(); };
+  tape.store->decisions.push_back({at, tape.top, {op_, holds_, number(x_), number(y_)}});
 }
 
 void detail::report_left(const Value& value) {

@@ -45,6 +45,7 @@ void collect() {
     } else {
       for (Ref ref = top - 4; ref > chunk_at(index); ref = older(ref)) forget(ref);
       std::erase_if(store.decisions, [&](const Store::NotedDecision& one) { return one.at / chunk_words == index; });
+      tape.noted = 0;
       store.chunks[index] = Chunk{};
       --store.chunks_used;
       poison(chunk_at(index), chunk_words);

@@ -63,7 +63,7 @@ void trim() {
   // Forgets the comparisons if nothing remains of the records that came after them.
   while (!store.decisions.empty() && (store.decisions.back().at > tape.top ||
                                       (store.decisions.back().at == tape.top && before > store.decisions.back().top)))
-    store.decisions.pop_back();
+    store.decisions.pop_back(), tape.noted = 0;
   if (before / chunk_words == tape.top / chunk_words && before > tape.top) poison(tape.top, before - tape.top);
   tape.clean_from = std::min(tape.clean_from, tape.top);
   store.swept_end = 0;

@@ -234,10 +234,10 @@ SharedTape::~SharedTape() {
 // nullptr if it is mounted elsewhere. A thread that ends does not hold the lock, so two threads may call this at once.
 HotTape* SharedTape::take_from_user(HotTape* wanted) noexcept {
   for (;;) {
-    HotTape* user = user_.load();
+    HotTape* user = __atomic_load_n(&user_, __ATOMIC_SEQ_CST);
     if (user == &being_moved) continue;  // Wait: the other thread needs only a few instructions.
     if (wanted != nullptr && user != wanted) return nullptr;
-    if (user_.compare_exchange_weak(user, &being_moved)) return user;
+    if (__atomic_compare_exchange_n(&user_, &user, &being_moved, true, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return user;
   }
 }
 
@@ -255,7 +255,7 @@ void SharedTape::move_here() {
   before_ = tape.store;
   mount(tape_.store_);
   shared_here = this;
-  user_ = &tape;
+  __atomic_store_n(&user_, &tape, __ATOMIC_SEQ_CST);
 }
 
 void SharedTape::leave() noexcept {
@@ -263,7 +263,7 @@ void SharedTape::leave() noexcept {
   if (take_from_user(&tape) == nullptr) return;
   if (is_here()) mount(before_);
   before_ = nullptr;
-  user_ = nullptr;
+  __atomic_store_n(&user_, nullptr, __ATOMIC_SEQ_CST);
 }
 
 }  // namespace gradwalk

@@ -2,6 +2,8 @@
 // Fusing beyond the usual cases of sums.hpp: sums of products with numbers and plain terms, in any order.
 #include "gradwalk/sums.hpp"
 
+#include <atomic>
+
 namespace gradwalk::detail {
 namespace {
 

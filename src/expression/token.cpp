@@ -2,6 +2,7 @@
 // Splits untrusted text into numbers, names and signs. Signs include those that people paste, such as × and ².
 #include "token.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "text/read_number.hpp"

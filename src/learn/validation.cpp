@@ -40,6 +40,13 @@ void TrainingRun::set_patience(std::uint64_t steps) {
   recipe_ = std::move(recipe);
 }
 
+LearningSplit learning_split(const Dataset& data, const Recipe& recipe) {
+  TrainingSplit parts = training_split(data, recipe);
+  return {std::move(parts.training), std::move(parts.validation)};
+}
+
+AnyModel TrainingRun::kept_model() const { return best_model(); }
+
 AnyModel TrainingRun::best_model() const {
   if (state_.best.step == 0) return any_model();
   AnyModel result = detail::with_own_weights(model_);

@@ -4,6 +4,8 @@
 // doubt, and a letter for its points, so that the output is readable in a file, too.
 #include "gradwalk/plot_text.hpp"
 
+#include <algorithm>
+
 #include "labels.hpp"
 #include "regions.hpp"
 

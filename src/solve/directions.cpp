@@ -5,6 +5,7 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 #include <Eigen/SparseCholesky>
+#include <algorithm>
 #include <cmath>
 #include <deque>
 

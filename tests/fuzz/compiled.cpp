@@ -2,6 +2,7 @@
 // The actions of a session that compile graphs. Some leaves of a root become inputs and some become parameters. The
 // results of the program on rows of other numbers are compared with the rules of the op table, up to rounding. Graphs
 // that compile() must refuse, and runs after a constant has changed, must throw and change no gradient.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>

@@ -2,6 +2,7 @@
 // gmm: the logarithm of the posterior probability of a mixture of Gaussians, with its constants.
 #include "../../bench/objectives/gmm.hpp"
 
+#include <algorithm>
 #include <numbers>
 
 #include "gradient.hpp"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // lse: log(exp(x_1) + ... + exp(x_n)).
+#include <algorithm>
+
 #include "../../bench/objectives/logsumexp.hpp"
 
 #include "gradient.hpp"
