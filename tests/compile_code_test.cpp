@@ -182,6 +182,30 @@ TEST_P(MachineCode, DoesNotDecideHowManyRowsAreComputedBySteps) {
   }
 }
 
+// A product of matrices has few instructions, but long ones: a block of two rows takes longer than two rows by steps.
+TEST_P(MachineCode, ComputesFewRowsOfProductsOfMatrices) {
+  constexpr std::size_t size = 3, matrices = 6;
+  const std::vector<Value> x(matrices);
+  const std::vector<Value> p = values_of(std::vector<double>(2 * matrices * size * size, 0.3));
+  std::vector<Value> state = values_of({1, 0.5, -0.5});
+  for (std::size_t matrix = 0, next = 0; matrix < matrices; ++matrix) {
+    std::vector<Value> sums(size);
+    for (Value& sum : sums)
+      for (const Value& number : state) {
+        sum = sum + (p[next] + p[next + 1] * x[matrix]) * number;
+        next += 2;
+      }
+    state = sums;
+  }
+  const auto bytes_of = [&](std::size_t rows) {  // the steps of a row are written if rows go by steps
+    Program program = compile(state[0], options(p, x));
+    std::vector<double> gradients(p.size());
+    for (int i = 0; i < many_runs; ++i) program.gradients(std::vector<double>(rows * matrices, 0.4), gradients);
+    return program.describe().machine_code;
+  };
+  EXPECT_EQ(bytes_of(2) > bytes_of(40), may_have_code(std::get<1>(GetParam())));
+}
+
 TEST_P(MachineCode, ComputesRandomGraphs) {
   for (std::uint64_t seed = 0; seed < tests::sized(60, 12); ++seed) {
     SCOPED_TRACE(seed);

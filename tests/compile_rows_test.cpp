@@ -122,6 +122,24 @@ TEST(SeedsOfOutputs, AreOnePerOutputWithoutInputs) {
   expect_near(gradient, {3, 2}, 1e-12);
 }
 
+TEST(AProgramWithoutInputs, IsOneRowForEveryOption) {
+  Value a = 2.0, b = 3.0;
+  const std::vector<Value> outputs{a * b, a * a, log(a - 2)};
+  Program program = compile(outputs, {.parameters = {a, b}});
+  Numbers gradient(2), out(3);
+  EXPECT_EQ(program.gradients({}, gradient, {.outputs = out}), 6);
+  EXPECT_EQ(gradient, (Numbers{3, 2}));
+  EXPECT_EQ(out, (Numbers{6, 4, -std::numeric_limits<double>::infinity()}));
+  EXPECT_EQ(program.gradients({}, gradient, {.weights = Numbers{10}}), 60);
+  EXPECT_EQ(gradient, (Numbers{30, 20}));
+  EXPECT_EQ(program.gradients({}, gradient, {.result = RunOptions::Result::mean, .weights = Numbers{10}}), 6);
+  EXPECT_EQ(gradient, (Numbers{3, 2}));
+  EXPECT_EQ(program.gradients_at(Numbers{4, 5}, {}, gradient, {.outputs = out}), 20);
+  EXPECT_EQ(gradient, (Numbers{5, 4}));
+  EXPECT_EQ(error_of([&] { program.gradients(Numbers{1, 2}, gradient, {.outputs = out}); }),
+            "Program::gradients: needs no rows: the program has no inputs, got 2 numbers; call it without rows");
+}
+
 TEST(SeedsOfOutputs, KeepTheChecksOfAFunction) {
   Value w = 2.0;
   const std::vector<Value> table{w, w * w, Value(1.0)};

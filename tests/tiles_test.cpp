@@ -156,6 +156,19 @@ TEST_P(Tiles, AreUsedForManyRows) {
   EXPECT_EQ(uses_tiles(simulation(60), 64), may_have_code(std::get<1>(GetParam())));
 }
 
+// The code of 32,000 steps would not fit the cache, and every tile would read it again.
+TEST_P(Tiles, AreNotUsedForVeryLongPrograms) {
+  const auto chain = [](int steps) {
+    Graph made{std::vector<Value>(2), values_of({0.9}), {}};
+    Value state = made.inputs[0];
+    for (int i = 0; i < steps; ++i) state = max(state * made.parameters[0], made.inputs[1] * static_cast<double>(i));
+    made.outputs = {state};
+    return made;
+  };
+  EXPECT_EQ(uses_tiles(chain(4'000)), may_have_code(std::get<1>(GetParam())));
+  EXPECT_FALSE(uses_tiles(chain(32'000)));
+}
+
 // The second row has an infinite local derivative whose gradient is 0.
 TEST_P(Tiles, PassNothingOnWhereTheGradientIsZero) {
   Graph graph = simulation(60);

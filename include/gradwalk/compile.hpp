@@ -67,7 +67,7 @@ struct RunOptions {
   std::span<double> input_gradients = {};  // if given, receives one number per row and input
   std::span<double> outputs = {};          // if given, receives one number per row and output, as from evaluate()
   // If given, one number per row and output: the run returns and differentiates the sum of seed * output over all rows
-  // and outputs. Then there are no weights and no mean. For a program without inputs the rows are empty.
+  // and outputs. Then there are no weights and no mean.
   std::span<const double> seeds = {};
   // If given, the numbers of the rows to run, in this order; none is an empty batch. Weights, seeds, outputs and
   // gradients of inputs are those of these rows.
@@ -100,7 +100,8 @@ class GRADWALK_EXPORT Program {
   ~Program();
 
   // Runs the rows forward and backward. Returns the sum or mean of the first output and adds its gradient to the
-  // gradients of the parameters. An empty batch returns 0 and leaves the gradients unchanged.
+  // gradients of the parameters. An empty batch returns 0 and leaves the gradients unchanged. A program without inputs
+  // takes no rows and is one row.
   double run(std::span<const double> rows, const RunOptions& options = {});
   // Runs a program without inputs, as one row.
   double run();

@@ -65,7 +65,7 @@ Program::State& Program::State::seeded_program() {
 Program::State::Batch::Batch(State& program, const char* call, std::span<const double> rows, const RunOptions& options)
     : program_(program), call_(call), given_(options), options_(options) {
   const std::size_t width = program.inputs, results = program.outputs;
-  if (width == 0 && rows.empty() && !options.seeds.empty()) {
+  if (width == 0 && rows.empty()) {
     count_ = 1;
   } else {
     count_ = program.count_rows(call, rows.size());
@@ -128,7 +128,7 @@ void Program::State::Batch::add_seeds() {
 Program::State& Program::State::Batch::state() { return is_seeded_ ? program_.seeded_program() : program_; }
 
 double Program::State::Batch::run() {
-  if (program_.inputs == 0) return run_without_inputs();
+  if (program_.inputs == 0 && !given_.seeds.empty()) return run_outputs_with_seeds();
   if (is_seeded_) program_.check_frozen(call_);
   const double result = state().run(call_, rows_.data(), count_, options_);
   if (!is_seeded_) return result;
@@ -144,7 +144,7 @@ double Program::State::Batch::run() {
   return result;
 }
 
-double Program::State::Batch::run_without_inputs() {
+double Program::State::Batch::run_outputs_with_seeds() {
   program_.check_frozen(call_);
   return program_.with_machine([&](auto& one) { return one.run_with_seeds(given_.seeds.data(), to(given_.outputs)); });
 }

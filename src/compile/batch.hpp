@@ -23,7 +23,7 @@ class Program::State::Batch {
  private:
   void take_subset();
   void add_seeds();
-  double run_without_inputs();
+  double run_outputs_with_seeds();  // of a program without inputs
 
   State& program_;
   const char* call_;

@@ -248,7 +248,17 @@ class Differentiator {
       case Kind::function: return pass_through_function(id, node, gradient);
       case Kind::extreme: return pass_through_extreme(id, node, gradient);
       case Kind::pick: return pass_through_pick(node, gradient);
-      default: return;
+      case Kind::parameter:
+      case Kind::input:
+      case Kind::constant:
+      case Kind::seed:
+      case Kind::zero:
+      case Kind::row_gradient:
+      case Kind::row_sum:
+      case Kind::local:
+      case Kind::scatter:
+      case Kind::share:
+      case Kind::transposed: return;  // a leaf, or of the backward pass
     }
   }
 

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "gradwalk/error.hpp"
+
 namespace gradwalk::compiler {
 namespace {
 
@@ -23,8 +25,17 @@ Group::Form form_of(Kind kind) {
     case Kind::extreme: return Group::Form::extreme;
     case Kind::local: return Group::Form::local;
     case Kind::share: return Group::Form::shares;
-    default: return Group::Form::function;
+    case Kind::function: return Group::Form::function;
+    case Kind::transposed: return Group::Form::layer;
+    case Kind::parameter:
+    case Kind::input:
+    case Kind::constant:
+    case Kind::seed:
+    case Kind::zero:
+    case Kind::row_gradient: break;
   }
+  throw Error("compile, in lift", "nodes that are computed", "a leaf in a group",
+              "report this: it is a mistake of gradwalk's");
 }
 
 // Counts nodes by kind and level. Nodes that follow each other often have the level of the last one of their kind.
@@ -95,6 +106,7 @@ std::uint64_t Joiner::exact_key_of(Id id) const {
   if (!has_products && node.kind != Kind::function && node.kind != Kind::local) return 0;
   std::uint64_t key = 1;
   const auto add = [&](std::uint64_t number, unsigned bits) { key = key << bits | number; };
+  static_assert(static_cast<unsigned>(Kind::transposed) < 16, "the last kind needs more bits of the key");
   add(static_cast<std::uint64_t>(node.kind), 4);
   add(static_cast<std::uint64_t>(node.op), 8);
   add(static_cast<std::uint64_t>(node.rate), 2);

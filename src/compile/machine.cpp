@@ -29,22 +29,35 @@ RowsBySteps rows_by_steps(const Instructions& program) {
   return 2 * in_layers <= work ? RowsBySteps::two_rows : RowsBySteps::no_row;
 }
 
+// Estimated times, in units of 0.05 ns. A step of a row is mostly limited by the result that it waits for. An
+// instruction on a block of few rows takes about as long for one row as for a whole vector of them.
+struct FewRowsTimes {
+  std::size_t step, term, call;                                         // of one row; a call is a function such as exp
+  std::size_t block_instruction, block_term, block_weight, block_call;  // of a block; weights are those of layers
+};
+
 // Returns up to how many rows are faster by steps than as a block: the time of a block of few rows, divided by that of
 // the steps of a row. If machine code is possible, its time counts, although the first rows are interpreted, and all
 // rows if the user turned it off. So neither the number of earlier calls nor this option decides how a row is rounded.
-struct StepTimes {
-  std::size_t instruction, step, term, call;  // about; of an instruction: on a block of few rows
-};
 template <class T> std::size_t count_few_rows(const Instructions& program, std::span<const std::uint32_t> words,
                                               std::size_t terms, bool is_code_possible) {
-  constexpr StepTimes interpreted{80, 20, 4, 0}, written{140, 7, 5, 40};
-  const StepTimes& times = is_code_possible ? written : interpreted;
-  std::size_t work = terms * times.term;
+  constexpr FewRowsTimes interpreted{30, 14, 160, 280, 70, 60, 500}, written{10, 7, 170, 200, 70, 20, 160};
+  const FewRowsTimes& times = is_code_possible ? written : interpreted;
+  std::size_t steps = 0, calls = 0;
   each_step(words, [&](StepHead head, const std::uint32_t*) {
-    work += times.step + (MachineCode<T>::writes(head) ? 0 : times.call);
+    ++steps;
+    calls += MachineCode<T>::writes(head) ? 0 : 1;
   });
-  const std::size_t instructions = program.varying.size() + program.varying_backward.size() + program.outers.size();
-  return work == 0 ? 0 : std::max<std::size_t>(instructions * times.instruction / work, 1);
+  const std::size_t row = steps * times.step + terms * times.term + calls * times.call;
+  std::size_t block = calls * times.block_call;
+  for (const auto* list : {&program.varying, &program.varying_backward, &program.outers})
+    for (const Instruction& one : *list) {
+      const bool is_layer = one.form == Instruction::Form::layer || one.form == Instruction::Form::outer;
+      const std::size_t members = std::size_t{one.count} * one.copies;
+      block += times.block_instruction +
+               members * (is_layer ? one.depth * times.block_weight : one.terms * times.block_term);
+    }
+  return row == 0 ? 0 : std::max<std::size_t>(block / row, 1);
 }
 
 }  // namespace

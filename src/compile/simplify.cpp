@@ -355,7 +355,7 @@ class Simplifier {
   const Scalars& scalars_;
   List<std::uint32_t> uses_;
   std::vector<bool> has_factor_;  // whether a node is another one times a constant, or the negative of it
-  List<Id> made_as_;       // none, needed, a mark, or the place in terms_.nodes
+  List<Id> made_as_;              // none, needed, a mark, or the place in terms_.nodes
   std::vector<Id> constants_;
   std::vector<Id> stands_for_;  // for what became nothing but another node, as -(-x): that node
   List<Part> parts_;

@@ -10,9 +10,12 @@ using detail::In;
 using detail::Kernels;
 
 // A layer is done sooner as a matrix product, unless it is small; the more so if blocks are large, because rows have
-// few numbers. A function that is a call takes about as long for one number of a row as for sixteen side by side.
+// few numbers. A function that is a call takes about as long for one number of a row as for sixteen side by side. A
+// term is about 35 bytes of code. If the code is too long for the cache, every tile reads it from memory, and blocks
+// are done sooner.
 template <class T> bool Tiles<T>::fits(const Instructions& program, const Kernels<T>& kernels) {
   constexpr std::size_t few_places = 16, many_places = 512, most_places = std::size_t{1} << 20, call = 16;
+  constexpr std::size_t most_written = 300'000;
   if (!MachineCode<T>::is_possible(kernels) || !program.index_sizes.empty()) return false;
   const std::size_t places = std::size_t{program.varying_places} + program.input_places + program.uniform_places;
   if (program.varying_places < few_places || places > most_places) return false;
@@ -30,7 +33,7 @@ template <class T> bool Tiles<T>::fits(const Instructions& program, const Kernel
       else
         others += call + work;
     }
-  return others * 6 <= written;
+  return others * 6 <= written && written <= most_written;
 }
 
 template <class T> Tiles<T>::Tiles(const Instructions& program, const Kernels<T>& kernels, const T* uniform)
