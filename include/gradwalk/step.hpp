@@ -79,7 +79,7 @@ class GRADWALK_EXPORT UpdatingStep : public BatchStep {
  public:
   ~UpdatingStep() override;
 
-  // What an update takes from a recipe.
+  // The settings of a recipe that an update needs.
   struct Settings {
     OptimizerConfig optimizer;
     double l1 = 0, l2 = 0, clip = 0;

@@ -466,13 +466,13 @@ class Scheduler {
       if (end - begin >= least) add_columns(group, std::span(order).subspan(begin, end - begin), is_at_end);
     }
   }
-  // Whether the outermost terms of two members, this many, are side by side.
+  // Whether this many outermost terms of two members are side by side.
   bool are_beside(const Outermost& x, const Outermost& y, std::uint32_t terms, bool is_at_end) const {
     for (std::uint32_t k = 0; k < terms; ++k)
       if (!are_side_by_side(std::array{x, y}, k, is_at_end)) return false;
     return true;
   }
-  // Whether the k-th terms of the members are side by side, and not the last ones that they have.
+  // Whether the k-th terms of the members, counted from outside, are side by side, and each member has another term.
   bool are_side_by_side(std::span<const Outermost> order, std::size_t k, bool is_at_end) const {
     for (std::uint32_t r = 0; r < order.size(); ++r) {
       if (k + 1 >= products(members_[order[r].member]).size()) return false;
@@ -492,8 +492,8 @@ class Scheduler {
     instruction.terms = terms;
     for (std::uint32_t k = 0; k < terms; ++k) {
       const Product& first = product_of(order[0].member, k, is_at_end);
-      program_.factors.push_back(
-          {operands_.factor({&first.factor, 1}), {Rate::uniform, place(first.a).at, 1, none}, {}, 0});
+      const Place column = place(first.a);
+      program_.factors.push_back({operands_.factor({&first.factor, 1}), {column.rate, column.at, 1, none}, {}, 0});
     }
     add(instruction);
     for (std::uint32_t r = 0; r < order.size(); ++r)
@@ -504,9 +504,11 @@ class Scheduler {
     if (node(id).count <= few_terms) return emit_step(id);
     // Products of two come before single terms, so that each kind is one long run.
     const std::span<const Product> all = products(id);
+    const std::span<const Product> own =
+        all.subspan(begin.first_terms, all.size() - begin.first_terms - begin.last_terms);
     sorted_.clear();
     for (const bool is_pair : {true, false})
-      for (const Product& product : all.subspan(begin.first_terms, all.size() - begin.first_terms - begin.last_terms))
+      for (const Product& product : own)
         if ((product.b != none) == is_pair) sorted_.push_back(product);
     const std::span<Column> columns = empty_columns(2);
     for (const Product& product : sorted_) {

@@ -131,7 +131,7 @@ struct Machine {
   std::unique_ptr<const Kernels> guarded_;
 };
 
-// What other files of this library see of a program and of rows.
+// Gives other files of this library the private parts of a program and of rows.
 struct Inside {
   static const Machine& of(const char* call, const Program& program) { return program.machine(call); }
   static const StoredRows& of(const DeviceRows& rows) { return *rows.state_; }

@@ -30,7 +30,7 @@ bool has_same_rows(const Dataset& one, const Dataset& other) {
   return one.x == other.x && one.labels == other.labels && one.targets == other.targets && one.weights == other.weights;
 }
 
-// What updates have on the device.
+// The memory and kernels of updates on the device.
 struct Updates {
   Updates(const gpu::Machine& machine, const OptimizerConfig& config)
       : updater(call, machine, config),
