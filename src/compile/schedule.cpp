@@ -357,7 +357,7 @@ class Scheduler {
     if (terms < OperandWriter::short_run) return false;
     if (members_.size() < OperandWriter::short_run) return true;
     std::size_t along_terms = 0, along_members = 0, sampled = 0;
-    const auto follows = [](Place x, Place y) { return x.rate == y.rate && y.at - x.at <= 1 ? 1 : 0; };
+    const auto follows = [](Place x, Place y) -> std::size_t { return x.rate == y.rate && y.at - x.at <= 1 ? 1 : 0; };
     const std::size_t step = std::max<std::size_t>(1, members_.size() / 16);
     for (std::size_t m = 0; m + 1 < members_.size(); m += step) {
       const auto here = products(members_[m]), next = products(members_[m + 1]);
