@@ -128,7 +128,7 @@ TEST(AJacobian, RefusesProgramsWithInputsAndBuffersOfTheWrongSize) {
   EXPECT_THAT(error_of([&] { rows.jacobian_at(one, one); }), HasSubstr("only a program without inputs"));
   EXPECT_EQ(
       error_of([&] { program.jacobian_at(one, two); }),
-      "Program::jacobian_at: needs room for 1 derivatives, got room for 2; give one number an output and parameter");
+      "Program::jacobian_at: needs room for 1 derivatives, got room for 2; give one number per output and parameter");
   EXPECT_THAT(error_of([&] { program.jacobian_at(two, one); }), HasSubstr("needs 1 parameters, got 2 numbers"));
   EXPECT_THAT(error_of([&] { compile_derivatives(w * x, {.inputs = {x}}); }), HasSubstr("needs parameters"));
   EXPECT_THAT(error_of([&] { compile_derivatives(custom(1.0, {{w, 1.0}}, "mine"), {.parameters = {w}}); }),

@@ -56,7 +56,7 @@ TEST(TheVerifier, FindsErrorsOfRecord) {
   EXPECT_THAT(message([](Scalars& all) { all.nodes.back().rate = Rate::uniform; }), HasSubstr("the rate"));
   EXPECT_THAT(message([](Scalars& all) { all.nodes.back().operands[1] = none; }), HasSubstr("as many operands"));
   EXPECT_THAT(message([](Scalars& all) { all.nodes.back().op = Op::leaf; }), HasSubstr("leaves first"));
-  EXPECT_THAT(message([](Scalars& all) { all.numbers.clear(); }), HasSubstr("a number a constant"));
+  EXPECT_THAT(message([](Scalars& all) { all.numbers.clear(); }), HasSubstr("a number for each constant"));
   EXPECT_THAT(message([](Scalars& all) { all.outputs[0] = none; }), HasSubstr("outputs among the nodes"));
 }
 

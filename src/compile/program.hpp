@@ -105,7 +105,7 @@ struct Program::State {
                     std::size_t count = 0) {
     if (numbers.size() != parameters.size())
       throw Error(call, std::to_string(parameters.size()) + " parameters", std::to_string(numbers.size()) + " numbers",
-                  "give one number a parameter");
+                  "give one number per parameter");
     check_frozen(call);
     with_machine([&]<class T>(Machine<T>& one) {
       const auto to = one.parameters();
@@ -129,7 +129,7 @@ struct Program::State {
     const char* const call = "Program::jacobian_at";
     if (to.size() != outputs * parameters.size())
       throw Error(call, "room for " + std::to_string(outputs * parameters.size()) + " derivatives",
-                  "room for " + std::to_string(to.size()), "give one number an output and parameter");
+                  "room for " + std::to_string(to.size()), "give one number per output and parameter");
     need_no_inputs(call);
     load_numbers(call, numbers);
     if (is_vectorized()) {
@@ -211,7 +211,7 @@ struct Program::State {
   // What each row counts for in the result.
   const double* make_seeds(const char* call, std::size_t rows, const RunOptions& options) {
     if (!options.weights.empty() && options.weights.size() != rows)
-      throw Error(call, "a weight a row",
+      throw Error(call, "one weight per row",
                   std::to_string(options.weights.size()) + " weights for " + std::to_string(rows) + " rows",
                   "give as many weights as rows, or none");
     const bool mean = options.result == RunOptions::Result::mean;
@@ -236,7 +236,7 @@ struct Program::State {
     const auto check = [&](const char* what, std::size_t room, std::size_t wanted) {
       if (room != 0 && room != wanted)
         throw Error(call, "room for " + std::to_string(wanted) + what, "room for " + std::to_string(room),
-                    "give one number a row and each of them");
+                    "give one number per row for each of them");
     };
     check(" gradients of inputs", options.input_gradients.size(), all_inputs);
     check(" outputs", options.outputs.size(), all_outputs);
@@ -264,7 +264,7 @@ struct Program::State {
   void evaluate(const double* numbers, std::size_t rows, std::span<double> to) {
     if (to.size() != rows * outputs)
       throw Error("Program::evaluate", "room for " + std::to_string(rows * outputs) + " outputs",
-                  "room for " + std::to_string(to.size()), "give one number a row and output");
+                  "room for " + std::to_string(to.size()), "give one number per row and output");
     check_frozen("Program::evaluate");
     load_parameters(numbers, rows);
     with_machine([&](auto& one) {
@@ -345,7 +345,7 @@ struct Program::State {
   void check_buffer(const char* call, std::size_t size) const {
     if (size != parameters.size())
       throw Error(call, "room for " + std::to_string(parameters.size()) + " gradients",
-                  "room for " + std::to_string(size), "give one number a parameter");
+                  "room for " + std::to_string(size), "give one number per parameter");
   }
 };
 

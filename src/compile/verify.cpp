@@ -44,7 +44,7 @@ void verify(const Scalars& scalars) {
     demand((node.op == Op::leaf) == (i < leaves), "leaves first, and no others");
     if (node.op == Op::leaf) continue;
     if (node.op == Op::constant) {
-      demand(node.operands[0] < scalars.numbers.size(), "a number a constant");
+      demand(node.operands[0] < scalars.numbers.size(), "a number for each constant");
       continue;
     }
     if (node.op == Op::pick) {
