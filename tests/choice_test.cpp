@@ -228,7 +228,13 @@ TEST(AWatchedRecording, NestsAndMayThrow) {
   EXPECT_EQ(outer, 1);
 }
 
-TEST(Decisions, AreListedAgainWhereARecordWasPopped) {
+// On a tape of its own, where no comparison of another test comes just before a graph.
+class Decisions : public testing::Test {
+  Tape tape_;
+  UseTape use_{tape_};
+};
+
+TEST_F(Decisions, AreListedAgainWhereARecordWasPopped) {
   const Value a = 1, b = 2;
   {
     const Value popped = a * b;
@@ -242,7 +248,7 @@ TEST(Decisions, AreListedAgainWhereARecordWasPopped) {
   EXPECT_FALSE(Reading(result).decisions()[0].holds);
 }
 
-TEST(Decisions, AtOnePlaceAreOneEntry) {
+TEST_F(Decisions, AtOnePlaceAreOneEntry) {
   const Value a = 1, b = 2, product = a * b;
   for (int k = 0; k < 3; ++k) EXPECT_TRUE(a < b);
   EXPECT_TRUE(product < 3);
@@ -252,7 +258,7 @@ TEST(Decisions, AtOnePlaceAreOneEntry) {
   EXPECT_EQ(Reading(result).decisions().size(), 2u);
 }
 
-TEST(Decisions, OfATemporaryAreListedBeforeIt) {
+TEST_F(Decisions, OfATemporaryAreListedBeforeIt) {
   const Value a = 1, b = 2, first = a * b;
   EXPECT_TRUE(a < b);
   EXPECT_TRUE(a + b < 4);
