@@ -81,8 +81,12 @@ class GRADWALK_EXPORT UpdatingStep : public BatchStep {
 
   // The settings of a recipe that an update needs.
   struct Settings {
+    // The optimizer that updates the parameters.
     OptimizerConfig optimizer;
-    double l1 = 0, l2 = 0, clip = 0;
+    // The factors of the penalties: l1 of the sum of |weight|, and l2 of the sum of squares.
+    double l1 = 0, l2 = 0;
+    // The largest norm of the gradient of a batch; a larger one is scaled down to it. 0: any norm.
+    double clip = 0;
   };
   // The figures of an update.
   struct Figures {
