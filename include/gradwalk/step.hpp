@@ -83,7 +83,7 @@ class GRADWALK_EXPORT UpdatingStep : public BatchStep {
   struct Settings {
     // The optimizer that updates the parameters.
     OptimizerConfig optimizer;
-    // The factors of the penalties: l1 of the sum of |weight|, and l2 of the sum of squares.
+    // The factors of the penalties: l1 of the sum of |parameter|, and l2 of the sum of squares.
     double l1 = 0, l2 = 0;
     // The largest norm of the gradient of a batch; a larger one is scaled down to it. 0: any norm.
     double clip = 0;
